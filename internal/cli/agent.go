@@ -44,7 +44,7 @@ listens. The agent runs until it receives SIGINT, SIGTERM or SIGHUP.`,
   quorumbench agent --listen 10.0.0.1:7420 --ca ca.crt --cert 10.0.0.1.crt --key 10.0.0.1.key \
       --dir /var/lib/quorumbench
   quorumbench agent --listen unix:/run/user/1000/agent.sock --dir /tmp/agent`,
-		Args: command.Takes(0, 0, ""),
+		Args: command.ArgsBetween(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("listen", &f.listen, "ADDR", "HOST:PORT, or unix:PATH for a socket that only this user can open")
@@ -69,7 +69,7 @@ func (a *commandLine) agent(ctx context.Context, f *agentFlags) error {
 		return err
 	}
 	if f.once {
-		overssh.Hold(o.Self, a.say)
+		overssh.ClaimOwnFolder(o.Self, a.say)
 	}
 	s, err := agent.New(o)
 	if err != nil {
@@ -79,14 +79,14 @@ func (a *commandLine) agent(ctx context.Context, f *agentFlags) error {
 	if err != nil {
 		return err
 	}
-	defer command.Lean()()
+	defer command.ReduceMemory()()
 	if f.once {
 		// The program that reads standard error may exit before the lease ends. Writing to standard
 		// error must then fail, and must not end the agent.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		go func() {
 			_, _ = io.Copy(io.Discard, a.Stdin) // the session ends when standard input ends, even if reading it fails
-			s.Leave()
+			s.StopAfterSession()
 		}()
 	}
 	ctx, stop := command.Interruptible(ctx, func() {})
@@ -143,7 +143,7 @@ func (a *commandLine) agentOptions(f *agentFlags) (agent.Options, error) {
 }
 
 // say prints a message to standard error.
-func (a *commandLine) say(format string, args ...any) { a.Remark(format, args...) }
+func (a *commandLine) say(format string, args ...any) { a.PrintNote(format, args...) }
 
 // agentVersion returns the program's version and revision. The agent's must equal the controller's.
 func agentVersion() string {
@@ -169,7 +169,7 @@ func (a *commandLine) agentCertsCommand() *cobra.Command {
 each host, and one for the controller. The authority's key is not kept. Copy
 HOST.crt, HOST.key and ca.crt to each host.`,
 		Example: `  quorumbench agent certs --hosts 10.0.0.1,db2.example.org --dir certs`,
-		Args:    command.Takes(0, 0, ""),
+		Args:    command.ArgsBetween(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("hosts", &f.hosts, "HOST,...", "names or IP addresses of the hosts, as the controller reaches them")

@@ -193,7 +193,7 @@ func TestAClusterBehindAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := res.Measured; m.Due != 3001 || m.Outcomes[kv.OK] != 3001 || m.Whole().Response.TotalCount() != 3001 || len(res.Used) != 2 {
+	if m := res.Measured; m.Due != 3001 || m.Outcomes[kv.OK] != 3001 || m.Merged().Response.TotalCount() != 3001 || len(res.Used) != 2 {
 		t.Errorf("due %d, %v %v, used %+v", m.Due, m.Outcomes, m.ErrorTexts, res.Used)
 	}
 	if n, err := puts(members[0].Endpoint); err != nil || n-before != 3001 {

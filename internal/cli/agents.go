@@ -57,7 +57,7 @@ func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, err
 		if err != nil {
 			return nil, err
 		}
-		to.Way = way
+		to.Transport = way
 	case !h.Unix():
 		to.CACert, to.Cert, to.Key = filepath.Join(a.certs, "ca.crt"), filepath.Join(a.certs, "controller.crt"), filepath.Join(a.certs, "controller.key")
 	}

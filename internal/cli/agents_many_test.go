@@ -192,7 +192,7 @@ func (f *fleet) pairs(repeats int, one, other string, figures map[string]func(di
 // ratio reports the figure of other divided by that of one, with its 95 % confidence interval.
 func ratio(b *testing.B, name string, of [2][]float64) {
 	b.Helper()
-	r, ok := stats.RatioOf(stats.Undisturbed(of[1]), stats.Undisturbed(of[0]))
+	r, ok := stats.RatioOf(stats.UndisturbedRepeats(of[1]), stats.UndisturbedRepeats(of[0]))
 	if !ok {
 		b.Fatalf("%s: %v", name, of)
 	}
@@ -265,7 +265,7 @@ func BenchmarkAgentsLatencies(b *testing.B) {
 	f := newFleet(b, 7)
 	load := "operation: put, members-on: [host1, host2, host3], connections: 8, rate: 400, duration: 3s"
 	at := func(p float64) func(string, *record.Trial) float64 {
-		return func(_ string, t *record.Trial) float64 { return t.ResponseTime.At(p).NS }
+		return func(_ string, t *record.Trial) float64 { return t.ResponseTime.Percentile(p).NS }
 	}
 	b.ResetTimer()
 	for range b.N {

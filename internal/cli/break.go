@@ -42,7 +42,7 @@ type breakFlags struct {
 func (a *commandLine) breakCommand() *cobra.Command {
 	f := &breakFlags{checkFlags: checkFlags{seed: scenario.DefaultSeed, format: "text"}, rate: 500, clients: 30, duration: 25 * time.Second}
 	c := &cobra.Command{
-		Use: "break 'FAULT'", Short: "Inject a fault into a local cluster, and report the effect on clients", Args: command.Takes(1, 1, "one fault, such as 'kill leader'"),
+		Use: "break 'FAULT'", Short: "Inject a fault into a local cluster, and report the effect on clients", Args: command.ArgsBetween(1, 1, "one fault, such as 'kill leader'"),
 		Long: `Start a cluster of three members on this machine, send reads and writes at a steady rate,
 inject a fault, and report the effect on clients in one sentence: the outage, the time
 until throughput recovered, the errors, and the p99 before and after.
@@ -58,7 +58,7 @@ The exit code is 0 if the fault was injected as requested, whatever its effect.`
 	r := command.NewFlags(c.Flags())
 	r.Text("store", &f.store, "NAME[@VERSION]", "store (default etcd)")
 	r.Number("rate", &f.rate, "R", "reads and writes per second")
-	r.Whole("clients", &f.clients, "number of connections")
+	r.Int("clients", &f.clients, "number of connections")
 	r.Span("duration", &f.duration, "duration of the measurement; the fault must end before the measurement does")
 	r.Seed("seed", &f.seed, "seed for all random choices")
 	a.AddProgress(r)
@@ -86,7 +86,7 @@ func oneFault(words string) (string, error) {
 	}
 	if f.For == 0 && !strings.Contains(whole, " for ") {
 		f.For = 1
-		if f.Wrong() == "" {
+		if f.Problem() == "" {
 			whole += faultFor
 		}
 	}
@@ -153,7 +153,7 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 			}
 			return nil
 		}
-		e, err := faults.OneEffect(t)
+		e, err := faults.SingleEffect(t)
 		if err != nil {
 			return err
 		}
@@ -161,9 +161,9 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 	})
 	if err == nil && f.format == "text" {
 		if f.out == "" {
-			a.Next("%s (keeps the run for report)", a.Again("--out", "DIR"))
+			a.Next("%s (keeps the run for report)", a.CommandAgain("--out", "DIR"))
 		} else {
-			a.Next("quorumbench report %s --format html --out PAGE (draws the outage)", command.Quoted(f.out))
+			a.Next("quorumbench report %s --format html --out PAGE (draws the outage)", command.ShellQuote(f.out))
 		}
 	}
 	return err

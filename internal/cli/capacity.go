@@ -74,7 +74,7 @@ The exit code is 0 if the search finds an interval, 1 if no rate meets the objec
   quorumbench capacity my-load.yaml --objective 'p99.9<100ms' --until 5m --format json
   quorumbench capacity --objective 'p99<20ms' --over value-size=128,1KiB,16KiB --until 15m
   quorumbench capacity kubernetes --objective 'p99<1s' --over nodes`,
-		Args: command.Takes(0, 1, "one scenario file or name"),
+		Args: command.ArgsBetween(0, 1, "one scenario file or name"),
 	}
 	r := command.NewFlags(c.Flags())
 	command.Value(r, "objective", &f.objective, "METRIC<LIMIT,...", size.ParseObjective, func(o size.Objective) string { return o.Text },
@@ -164,7 +164,7 @@ func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.
 	}
 	var s *scenario.Scenario
 	if len(args) == 0 {
-		s, err = scenario.Parse("capacity.yaml", scenario.OfCapacity(), a.Catalog, o)
+		s, err = scenario.Parse("capacity.yaml", scenario.CapacityFile(), a.Catalog, o)
 	} else {
 		s, err = a.load(args, o)
 	}
@@ -286,7 +286,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 		return err
 	}
 	a.Warn(s.Warnings...)
-	defer command.Lean()()
+	defer command.ReduceMemory()()
 	screen := a.Screen
 	if f.format == "json" {
 		screen = io.Discard
@@ -294,7 +294,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	d := a.Display(screen)
 	say := d.Note
 	if f.format == "json" {
-		say = func(s string) { a.Remark("%s", s) }
+		say = func(s string) { a.PrintNote("%s", s) }
 	}
 	defer d.Clear()
 	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
@@ -341,11 +341,11 @@ func (a *commandLine) nextOfSearch(f *capacityFlags, dir string, found *size.Cap
 	case code == command.ExitNotKnown && !slices.ContainsFunc(found.All, (*size.CapacityFinding).HasEvidence):
 		a.Next("repeat it on a quieter machine, or with the load generator on another machine")
 	case code == command.ExitNotKnown:
-		a.Next("%s (searches for twice as long)", a.Again("--until", text.FormatDuration(2*f.until)))
+		a.Next("%s (searches for twice as long)", a.CommandAgain("--until", text.FormatDuration(2*f.until)))
 	case code != command.ExitDone || f.over.key != "":
-		a.Next("quorumbench report %s --format html --out PAGE (draws every trial)", command.Quoted(dir))
+		a.Next("quorumbench report %s --format html --out PAGE (draws every trial)", command.ShellQuote(dir))
 	default:
-		a.Next("quorumbench capacity share %s --rate R (how much of the capacity R operations per second use)", command.Quoted(dir))
+		a.Next("quorumbench capacity share %s --rate R (how much of the capacity R operations per second use)", command.ShellQuote(dir))
 	}
 }
 
@@ -366,7 +366,7 @@ func searched(found *size.CapacityFindings, err error) error {
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted")}
 	case err != nil:
 		return err
-	case slices.ContainsFunc(found.All, (*size.CapacityFinding).None):
+	case slices.ContainsFunc(found.All, (*size.CapacityFinding).HoldsNowhere):
 		return &command.Exit{Code: command.ExitFailed}
 	case slices.ContainsFunc(found.All, func(f *size.CapacityFinding) bool { return !f.Known() }):
 		return &command.Exit{Code: command.ExitNotKnown}

@@ -122,8 +122,8 @@ func (o over) check(f *capacityFlags) error {
 		return command.Usage("--over %s has no values; write KEY=VALUE,VALUE such as value-size=128,1KiB: %s", o.key, overLine())
 	case o.key == overStore && (f.given("store") || f.given("exec") || f.given("endpoints")):
 		return command.Usage("--over store starts each store in turn, so --store, --exec and --endpoints cannot be given; remove them, or --over")
-	case o.key == overStore && slices.ContainsFunc(f.set, scenario.Assignment.OfRunning):
-		of := f.set[slices.IndexFunc(f.set, scenario.Assignment.OfRunning)]
+	case o.key == overStore && slices.ContainsFunc(f.set, scenario.Assignment.IsAttachment):
+		of := f.set[slices.IndexFunc(f.set, scenario.Assignment.IsAttachment)]
 		return command.Usage("--over store starts each store in turn, but --set %s is for a cluster that is already running; remove one of them", of.Key)
 	case o.key == "version" || o.key == "exec":
 		return command.Usage("--over %s: to compare versions, give them with their stores: --over store=NAME@VERSION,NAME@VERSION", o.key)
@@ -171,7 +171,7 @@ func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*s
 		}
 		p.From = f.from
 	}
-	if p.Whole && (p.From != math.Trunc(p.From) || p.Most != math.Trunc(p.Most)) {
+	if p.Integer && (p.From != math.Trunc(p.From) || p.Most != math.Trunc(p.Most)) {
 		return nil, command.Usage("--from and --max-value must be whole numbers, because %s is a whole number", p.Key)
 	}
 	return p, nil

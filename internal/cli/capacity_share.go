@@ -44,7 +44,7 @@ the load of a trial in the scenario file --load. The command contacts no server.
 		Example: `  quorumbench capacity share runs/capacity-1 --rate 2000
   quorumbench capacity share runs/capacity-1 --rate 500 --set value-size=1KiB --set key-space=200000
   quorumbench capacity share runs/* --load my-load.yaml --format json`,
-		Args: command.Takes(1, math.MaxInt, "run directories"),
+		Args: command.ArgsBetween(1, math.MaxInt, "run directories"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Number("rate", &f.rate, "R", "operations per second of the load (default: the rate in the file)")
@@ -71,7 +71,7 @@ func (f *shareFlags) check() error {
 		return command.Usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, f.rate)
 	case f.given("rate") && f.sets(scenario.Assignment{Key: "rate"}):
 		return command.Usage("--rate and --set rate both set the rate; give only one of them")
-	case slices.ContainsFunc(f.set, scenario.Assignment.OfRunning):
+	case slices.ContainsFunc(f.set, scenario.Assignment.IsAttachment):
 		return command.Usage("--set is for connecting to a cluster, but this command contacts no server; remove this --set")
 	case f.history < 0:
 		return command.Usage("--history is %s, but must be at least 0", f.history)
@@ -138,7 +138,7 @@ func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load si
 		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, so no memory is needed for operations in flight
 		o.Set = append(slices.DeleteFunc(o.Set, f.sets), f.set...)
 		o.Store = recorded.Store
-		s, err = scenario.Parse("capacity.yaml", scenario.OfCapacity(), a.Catalog, o)
+		s, err = scenario.Parse("capacity.yaml", scenario.CapacityFile(), a.Catalog, o)
 	}
 	if err != nil {
 		return load, &command.Exit{Code: command.ExitUsage, Cause: err}

@@ -66,7 +66,7 @@ func newCheckFlags(r command.Flags, preset string, wide *bool) *checkFlags {
 	r.Parameter(c, c.Parameter("cleanup-compact"), "compact the history afterwards")
 	r.Parameter(c, c.Parameter("cleanup-defragment"), "defragment every member afterwards")
 	f.Register(r)
-	r.Whole("conns", &f.conns, "number of connections; 0 means one per client")
+	r.Int("conns", &f.conns, "number of connections; 0 means one per client")
 	r.Parameter(c, c.Parameter("timeout"), "timeout of a write, starting when it is sent")
 	r.Parameter(c, c.Parameter("threads"), "number of event loops in the load generator; 0 chooses automatically")
 	r.Seed("seed", &f.seed, "seed for all random choices")
@@ -96,9 +96,9 @@ func (f *checkFlags) scenario(a *commandLine, clients int) (*scenario.Scenario, 
 	if conns == 0 {
 		conns = clients
 	}
-	f.preset.Let("connections", strconv.Itoa(conns))
-	f.preset.Let("clients", strconv.Itoa(clients))
-	f.preset.Let("target", f.Target.String())
+	f.preset.SetDerived("connections", strconv.Itoa(conns))
+	f.preset.SetDerived("clients", strconv.Itoa(clients))
+	f.preset.SetDerived("target", f.Target.String())
 	return f.Scenario(f.preset, a.Catalog, scenario.Ask{Seed: f.seed, Repeats: 1})
 }
 
@@ -127,7 +127,7 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Calibration: a.Calibrated(), Progress: show}
 	o.Say = b.Note
 	if f.format == "json" {
-		o.Say = func(s string) { a.Remark("%s", s) }
+		o.Say = func(s string) { a.PrintNote("%s", s) }
 	}
 	if o.Out == "" {
 		remove, err := command.TemporaryOut(&o, o.Say)
@@ -140,7 +140,7 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 	dir, runErr := runner.Run(ctx, o)
 	b.Clear()
 	if f.out != "" && dir != "" {
-		a.Remark("the run directory is %s", dir)
+		a.PrintNote("the run directory is %s", dir)
 		defer func() { failed = a.SendDone(ctx, f.upload, dir, failed) }()
 	}
 	run, err := a.checkedRun(f, dir, runErr)
@@ -225,7 +225,7 @@ type perfFlags struct {
 
 func (a *commandLine) checkPerfCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "perf", Short: "Check whether a cluster can carry a load, and name what is too slow if it cannot", Args: command.Takes(0, 0, ""),
+		Use: "perf", Short: "Check whether a cluster can carry a load, and name what is too slow if it cannot", Args: command.ArgsBetween(0, 0, ""),
 		Long: `Check whether a cluster can carry a load for 60 seconds: puts with keys of 256 bytes and
 values of 1,024 bytes, due at a constant rate. The check fails if throughput is at most
 90% of the rate, the slowest write takes more than 0.5 s, the standard deviation is above
@@ -244,7 +244,7 @@ exist, 4 if the load is unknown, and 6 if a disturbance can explain every exceed
 	}
 	r := command.NewFlags(c.Flags())
 	f := &perfFlags{checkFlags: newCheckFlags(r, "check-perf", &a.Wide), duration: time.Minute, set: c.Flags()}
-	r.Whole("clients", &f.clients, "maximum number of writes in flight, instead of the load's number of clients")
+	r.Int("clients", &f.clients, "maximum number of writes in flight, instead of the load's number of clients")
 	r.Number("rate", &f.rate, "R", "writes per second, instead of the load's rate")
 	r.Span("duration", &f.duration, "duration of the load")
 	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "data folder of a member on this machine; the duration of fdatasync is measured there after the load")
@@ -274,9 +274,9 @@ func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
 			return l, command.Usage("--data-dir: there is no folder %s on this machine; give a member's data folder, or remove the flag", f.Cluster.DataDir)
 		}
 	}
-	f.preset.Let("rate", strconv.FormatFloat(l.Rate, 'g', -1, 64))
-	f.preset.Let("max-in-flight", strconv.Itoa(l.Clients))
-	f.preset.Let("duration", f.duration.String())
+	f.preset.SetDerived("rate", strconv.FormatFloat(l.Rate, 'g', -1, 64))
+	f.preset.SetDerived("max-in-flight", strconv.Itoa(l.Clients))
+	f.preset.SetDerived("duration", f.duration.String())
 	return l, nil
 }
 
@@ -315,7 +315,7 @@ func isOnlyCode(err error, code int) bool { return command.ExitCode(err) == code
 
 func (a *commandLine) checkDatascaleCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "datascale", Short: "Measure the memory, disk space and time that keys cost each member", Args: command.Takes(0, 0, ""),
+		Use: "datascale", Short: "Measure the memory, disk space and time that keys cost each member", Args: command.ArgsBetween(0, 0, ""),
 		Example: `  quorumbench check datascale --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379`,
 		Long: `Measure what keys of 512 bytes with values of 512 bytes cost each member: its memory and
 database size before and after, the bytes per key, and the duration of the writes.
@@ -341,7 +341,7 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 	if err != nil {
 		return err
 	}
-	f.preset.Let("total", strconv.FormatUint(l.Keys, 10))
+	f.preset.SetDerived("total", strconv.FormatUint(l.Keys, 10))
 	s, err := f.scenario(a, l.Clients)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ const maxDiskSize = 1 << 40
 func (a *commandLine) checkDiskCommand() *cobra.Command {
 	f := &diskFlags{store: "etcd", record: 2300, size: 22 << 20, duration: time.Minute, format: "text"}
 	c := &cobra.Command{
-		Use: "disk DIR", Short: "Check whether a disk is fast enough for a store's log", Args: command.Takes(1, 1, "DIR, the folder in which to write"),
+		Use: "disk DIR", Short: "Check whether a disk is fast enough for a store's log", Args: command.ArgsBetween(1, 1, "DIR, the folder in which to write"),
 		Example: `  quorumbench check disk /var/lib/etcd
   quorumbench check disk /var/lib/zookeeper --store zookeeper --size 200MiB`,
 		Long: `Check whether a disk is fast enough for a store's write-ahead log. The command writes
@@ -50,7 +50,7 @@ etcd, a p99 of fdatasync below 10 ms.`,
 	r.Text("store", &f.store, "NAME", "store whose recommended limit decides the exit code")
 	r.Size("record-size", &f.record, "size of one record")
 	r.Size("size", &f.size, "bytes to write in total")
-	r.Whole("records", &f.records, "number of records to write, instead of --size")
+	r.Int("records", &f.records, "number of records to write, instead of --size")
 	r.Span("duration", &f.duration, "maximum duration")
 	a.AddProgress(r)
 	r.Format(&f.format, &a.Wide, "text", "json")
@@ -109,7 +109,7 @@ func (a *commandLine) checkDisk(ctx context.Context, f *diskFlags, dir string, c
 	}
 	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
-	folder, err := command.ClaimFolder(dir, func(s string) { a.Remark("%s", s) })
+	folder, err := command.ClaimFolder(dir, func(s string) { a.PrintNote("%s", s) })
 	if err != nil {
 		return fmt.Errorf("cannot check the disk: %w", err)
 	}
@@ -124,7 +124,7 @@ func (a *commandLine) checkDisk(ctx context.Context, f *diskFlags, dir string, c
 	}
 	c := analyze.DiskCheck{
 		Dir: dir, Record: w.Record, Records: result.Records, Seconds: result.Seconds,
-		FileSystem: result.FileSystem, Durable: result.Durable, Sync: result.Sync, Whole: result.Whole,
+		FileSystem: result.FileSystem, Durable: result.Durable, Sync: result.Sync, WriteAndSync: result.WriteAndSync,
 	}
 	for _, name := range a.Catalog.Stores() {
 		if rule := a.Catalog.Capabilities(name).Disk; rule != nil {

@@ -43,7 +43,7 @@ const maxCalibrationRounds = 100
 func (a *commandLine) checkMachineCommand() *cobra.Command {
 	f := &machineFlags{dir: ".", store: "etcd", rounds: 5, window: time.Second, seed: scenario.DefaultSeed, format: "text"}
 	c := &cobra.Command{
-		Use: "machine", Short: "Measure the limits of this machine, its network and the load generator", Args: command.Takes(0, 0, ""),
+		Use: "machine", Short: "Measure the limits of this machine, its network and the load generator", Args: command.ArgsBetween(0, 0, ""),
 		Long: `Measure the limits of this machine, its network and the load generator: the shortest
 latencies and the highest rates that the generator measures with a null server, how late
 it sends and wakes up, the duration of fdatasync in a folder, and the duration of
@@ -59,7 +59,7 @@ shows it, until the machine, its kernel or the program changes.`,
 	command.Value(r, "endpoints", &f.endpoints, "HOST:PORT,...", parseEndpoints, func(all []string) string { return strings.Join(all, ",") },
 		"also measure how long TCP connections to these endpoints take; https:// in front includes the TLS handshake")
 	r.Text("store", &f.store, "NAME", "store whose protocol the null server speaks")
-	r.Whole("rounds", &f.rounds, "number of rounds; the result is the median and range of all rounds")
+	r.Int("rounds", &f.rounds, "number of rounds; the result is the median and range of all rounds")
 	r.Span("duration", &f.window, "duration of each of the four loads in a round")
 	r.Seed("seed", &f.seed, "seed for all random choices")
 	a.AddProgress(r)
@@ -227,7 +227,7 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 	if err != nil {
 		return g, err
 	}
-	logs, err := command.TemporaryFolder(func(s string) { a.Remark("%s", s) })
+	logs, err := command.TemporaryFolder(func(s string) { a.PrintNote("%s", s) })
 	if err != nil {
 		return g, fmt.Errorf("cannot create a folder for the null server's log: %w", err)
 	}
@@ -258,14 +258,14 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 	}
 	for _, by := range []struct {
 		together bool
-		p50, p99 **record.OfRounds
+		p50, p99 **record.RoundsSummary
 	}{{true, &g.OneProcessorP50NS, &g.OneProcessorP99NS}, {false, &g.TwoProcessorsP50NS, &g.TwoProcessorsP99NS}} {
 		undo, err := server.Bind(by.together)
 		if err != nil {
 			continue // this system cannot bind processes to CPUs: these figures stay unknown
 		}
 		err = measured(ctx, o, func(run *record.Run) (err error) {
-			*by.p50, *by.p99, err = analyze.OneClient(run)
+			*by.p50, *by.p99, err = analyze.OneClientTimes(run)
 			return err
 		})
 		if undo(); err != nil {

@@ -17,7 +17,7 @@ import (
 
 func (a *commandLine) checkMembersCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "members", Short: "Find the slow member of a cluster", Args: command.Takes(0, 0, ""),
+		Use: "members", Short: "Find the slow member of a cluster", Args: command.ArgsBetween(0, 0, ""),
 		Long: `Find the slow member of a cluster. Reads and writes go to every member in turn at a low
 rate. The report shows each member's latencies, its network round trip and, if the store
 reports them, the p99 of its fsync and commit.
@@ -61,8 +61,8 @@ func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate floa
 	case duration < time.Second || duration > scenario.MaxDuration:
 		return command.Usage("--duration must be from 1s to %v, not %v", scenario.MaxDuration, duration)
 	}
-	f.preset.Let("rate", strconv.FormatFloat(rate, 'g', -1, 64))
-	f.preset.Let("duration", duration.String())
+	f.preset.SetDerived("rate", strconv.FormatFloat(rate, 'g', -1, 64))
+	f.preset.SetDerived("duration", duration.String())
 	s, err := f.scenario(a, memberConnections)
 	if err != nil {
 		return err

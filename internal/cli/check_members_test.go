@@ -67,7 +67,7 @@ func follower(t *testing.T, endpoints string, p *cluster.Playground) (name, endp
 func TestCheckMembersMarksTheSlowMember(t *testing.T) {
 	endpoints, p := etcdCluster(t, "3")
 	name, endpoint, pid := follower(t, endpoints, p)
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		stop := stutter(t, pid)
 		var c membersJSON
 		code, _ := checks(t, &c, "members", "--endpoints", endpoints, "--duration", "6s", "--format", "json")

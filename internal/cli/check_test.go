@@ -111,7 +111,7 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 }
 
 // A stopped member is found, although its machine still accepts TCP connections.
-func TestCheckPerfFindsAMemberThatStandsStill(t *testing.T) {
+func TestCheckPerfFindsAStalledMember(t *testing.T) {
 	t.Parallel()
 	endpoints, playground := etcdCluster(t, "1")
 	pid := playground.Members[0].Process.PID
@@ -180,7 +180,7 @@ func TestInterruptedDiskCheckRemovesItsFile(t *testing.T) {
 
 // After a disk check is killed, the next check removes its folder and prints that. It keeps the
 // folder of a running check, and other folders with similar names.
-func TestKilledDiskCheckIsClearedAway(t *testing.T) {
+func TestFilesOfKilledDiskCheckAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, path := range []string{"quorumbench-data-1/theirs", "quorumbench-fsync-1/theirs"} {
@@ -239,7 +239,7 @@ func TestCheckDatascaleOfARealCluster(t *testing.T) {
 	}
 }
 
-func TestCheckDatascalePrintsTheOriginalsLines(t *testing.T) {
+func TestCheckDatascalePrintsEtcdctlLines(t *testing.T) {
 	t.Parallel()
 	endpoints, _ := etcdCluster(t, "1")
 	code, text := checks(t, nil, "datascale", "--endpoints", endpoints, "--load", "small")
@@ -250,7 +250,7 @@ func TestCheckDatascalePrintsTheOriginalsLines(t *testing.T) {
 	}
 }
 
-func TestBarIsPlainWhereThereIsNoTerminal(t *testing.T) {
+func TestBarIsPlainWithoutTerminal(t *testing.T) {
 	var out bytes.Buffer
 	b := &bar{Display: command.NewDisplay(&out, nil), total: 60, unit: " s"}
 	for at := range 25 {

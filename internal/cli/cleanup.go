@@ -26,7 +26,7 @@ type cleanupFlags struct {
 func (a *commandLine) cleanupCommand() *cobra.Command {
 	f := &cleanupFlags{AttachFlags: command.NewAttachFlags()}
 	c := &cobra.Command{
-		Use: "cleanup", Short: "Remove what a killed run left in a running cluster", Args: command.Takes(0, 0, ""),
+		Use: "cleanup", Short: "Remove what a killed run left in a running cluster", Args: command.ArgsBetween(0, 0, ""),
 		Long: `Remove everything that a killed run left in a running cluster, and nothing else: the run's
 keys, their leases and sessions, the run's services, and the parent nodes of the keys.
 
@@ -66,13 +66,13 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 	if err != nil {
 		return err
 	}
-	access, err := load.AccessOf(attach)
+	access, err := load.ReadAccess(attach)
 	if err != nil {
 		return err
 	}
-	ctx, stop := command.Interruptible(ctx, func() { a.Remark("stopping") })
+	ctx, stop := command.Interruptible(ctx, func() { a.PrintNote("stopping") })
 	defer stop()
-	g := guard.New(guard.Options{Client: guard.Client{Store: st, Access: access}, Say: func(s string) { a.Remark("%s", s) }, Now: time.Now, Known: scenario.OwnPrefixes(a.Catalog.Applications())})
+	g := guard.New(guard.Options{Client: guard.Client{Store: st, Access: access}, Say: func(s string) { a.PrintNote("%s", s) }, Now: time.Now, Known: scenario.OwnPrefixes(a.Catalog.Applications())})
 	prefixes := scenario.OwnPrefixes(a.Catalog.Applications())
 	if named {
 		prefixes = []string{f.prefix}
@@ -137,7 +137,7 @@ func (a *commandLine) unmarked(ctx context.Context, g *guard.Guard, prefix strin
 	if strings.Trim(prefix, "/") == "" {
 		return fmt.Errorf("no run left a marker for the prefix %q, so nothing is removed", prefix)
 	}
-	n, _, err := g.Count(ctx, guard.Below(prefix))
+	n, _, err := g.Count(ctx, guard.PrefixInterval(prefix))
 	switch {
 	case err != nil:
 		return err

@@ -43,7 +43,7 @@ func (a *commandLine) clusterCommand() *cobra.Command {
 
 func (a *commandLine) clusterOne(name, short, example string, do func(context.Context, *clusterFlags) error) *cobra.Command {
 	f := &clusterFlags{store: "etcd", members: scenario.DefaultMembers}
-	c := &cobra.Command{Use: name, Short: short, Example: "  quorumbench cluster " + example, Args: command.Takes(0, 0, "")}
+	c := &cobra.Command{Use: name, Short: short, Example: "  quorumbench cluster " + example, Args: command.ArgsBetween(0, 0, "")}
 	r := command.NewFlags(c.Flags())
 	kind := "NAME"
 	if name == "up" {
@@ -52,7 +52,7 @@ func (a *commandLine) clusterOne(name, short, example string, do func(context.Co
 	r.Text("store", &f.store, kind, "kind of store")
 	r.Text("dir", &f.dir, "DIR", "folder of the cluster (default: a folder per store in the user's cache folder)")
 	if name == "up" {
-		r.Whole("members", &f.members, "number of members to start")
+		r.Int("members", &f.members, "number of members to start")
 		r.Text("exec", &f.exec, "PATH", "path of the server binary to start instead of the store's default server")
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return do(c.Context(), f) }
@@ -105,7 +105,7 @@ func (a *commandLine) clusterUp(ctx context.Context, f *clusterFlags) error {
 	p, status, err := cluster.Up(ctx, host.NewLocal(nil, nil), st, spec, time.Now())
 	if err != nil && ctx.Err() != nil {
 		cause := errors.New("interrupted; no member is left running")
-		if left := (*cluster.NotUndone)(nil); errors.As(err, &left) {
+		if left := (*cluster.UndoError)(nil); errors.As(err, &left) {
 			cause = fmt.Errorf("interrupted; %w", left.Left)
 		}
 		return &command.Exit{Code: command.ExitInterrupted, Cause: cause}
@@ -125,7 +125,7 @@ func (f *clusterFlags) again() string {
 	if dir, err := cluster.DefaultDir(f.store); err == nil && dir == f.dir {
 		return " --store " + f.store
 	}
-	return " --dir " + command.Quoted(f.dir)
+	return " --dir " + command.ShellQuote(f.dir)
 }
 
 func (a *commandLine) clusterStatus(ctx context.Context, f *clusterFlags) error {
@@ -161,7 +161,7 @@ func (a *commandLine) members(p *cluster.Playground, status store.Status) {
 		known[m.Endpoint] = m
 	}
 	rows := [][]string{{"member", "endpoint", "role", "version", "process", "log"}}
-	elsewhere := p.Elsewhere() != nil
+	elsewhere := p.CheckHere() != nil
 	for i := range p.Members {
 		m := &p.Members[i]
 		process := "not running"

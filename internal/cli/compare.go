@@ -38,7 +38,7 @@ compared with the baselines that its scenario defines. Repeats that are invalid,
 interrupted or lost a worker are left out, and the report names them. The confidence
 intervals include how far disturbances may have moved a repeat. All changes are judged
 together, with a correction for the number of comparisons.`,
-		Args: command.Takes(1, math.MaxInt, "RUN, a run directory whose scenario has baselines, or BASELINE and RUN"),
+		Args: command.ArgsBetween(1, math.MaxInt, "RUN, a run directory whose scenario has baselines, or BASELINE and RUN"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Format(&f.format, &a.Wide, "text", "markdown", "json", "csv", "junit")
@@ -61,7 +61,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	var all []*compare.Comparison
 	against := dirs[0]
 	if len(dirs) == 1 {
-		c := compare.WithinBy(base, by)
+		c := compare.CompareBaselinesBy(base, by)
 		if c == nil {
 			return fmt.Errorf("the scenario of %s defines no baselines; name a baseline run first: quorumbench compare BASELINE RUN", dirs[0])
 		}
@@ -90,7 +90,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	if f.format == "text" {
 		words := make([]string, 0, len(dirs))
 		for _, dir := range dirs {
-			words = append(words, command.Quoted(dir))
+			words = append(words, command.ShellQuote(dir))
 		}
 		defer a.Next("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
 	}

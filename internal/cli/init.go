@@ -20,7 +20,7 @@ const firstFile = "scenario.yaml"
 
 func (a *commandLine) initCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "init [FILE.yaml]", Short: "Write a first scenario file with comments", Args: command.Takes(0, 1, "one file name"),
+		Use: "init [FILE.yaml]", Short: "Write a first scenario file with comments", Args: command.ArgsBetween(0, 1, "one file name"),
 		Long: `Write a first scenario file, with comments that explain every key, to ` + firstFile + `
 or FILE.yaml. An existing file is never overwritten.`,
 		Example: `  quorumbench init

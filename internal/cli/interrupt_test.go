@@ -211,7 +211,7 @@ func TestInterruptedBreakPrintsHowFarItCame(t *testing.T) {
 }
 
 // An interrupted report into files is still finished, so that no partial report is left.
-func TestInterruptedReportIsWhole(t *testing.T) {
+func TestInterruptedReportIsComplete(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if code := Main([]string{"bench", "put", "--endpoints", startNullServer(t), "--total", "100", "--out", dir},
 		strings.NewReader(""), io.Discard, io.Discard); code != command.ExitDone {

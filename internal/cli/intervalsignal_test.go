@@ -21,7 +21,7 @@ type lineOfSecond struct {
 
 // After SIGTERM, the last line has the verdict of the results so far, and the table is on standard
 // error.
-func TestSIGTERMEndsTheLines(t *testing.T) {
+func TestSIGTERMEndsIntervalLines(t *testing.T) {
 	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")
 	dir := filepath.Join(t.TempDir(), "run")

@@ -266,7 +266,7 @@ func (k *kill) member() (pid int) {
 		if !strings.HasPrefix(data, k.machines[k.which].dir+"/") {
 			continue
 		}
-		for _, h := range host.Marked(mark, data) {
+		for _, h := range host.FindMarked(mark, data) {
 			pid = h.PID
 			h.Release()
 		}
@@ -278,7 +278,7 @@ func (k *kill) member() (pid int) {
 func (k *kill) left() (all []string) {
 	k.keep()
 	for data, mark := range k.marks {
-		for _, h := range host.Marked(mark, data) {
+		for _, h := range host.FindMarked(mark, data) {
 			all = append(all, fmt.Sprint(h.PID))
 			h.Release()
 		}

@@ -39,7 +39,7 @@ func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) e
 	shown := text.NewWriter(stderr)
 	defer func() {
 		if r := recover(); r != nil {
-			command.Say(shown, fmt.Errorf("internal error: %v, at %s (please report)", r, culprit()))
+			command.PrintError(shown, fmt.Errorf("internal error: %v, at %s (please report)", r, culprit()))
 			code = command.ExitFailed
 		}
 		_ = shown.Flush() // there is no place to report an error
@@ -60,7 +60,7 @@ func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) e
 	case err == nil && a.Stdout.Err != nil:
 		err = fmt.Errorf("cannot write the result to standard output: %w", a.Stdout.Err)
 	}
-	command.Say(shown, withAuthority(err))
+	command.PrintError(shown, withAuthority(err))
 	return command.ExitCode(err)
 }
 

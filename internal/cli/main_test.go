@@ -65,7 +65,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-func TestErrorsAreOneSentenceALine(t *testing.T) {
+func TestErrorsAreOneSentencePerLine(t *testing.T) {
 	for _, test := range []struct {
 		err  error
 		want string
@@ -77,7 +77,7 @@ func TestErrorsAreOneSentenceALine(t *testing.T) {
 			"quorumbench: f:1:2: a\nquorumbench: f: b\n"},
 	} {
 		var b bytes.Buffer
-		command.Say(&b, test.err)
+		command.PrintError(&b, test.err)
 		if b.String() != test.want {
 			t.Errorf("%v prints %q, not %q", test.err, b.String(), test.want)
 		}

@@ -17,7 +17,7 @@ func (a *commandLine) memberCommand() *cobra.Command {
 	var config string
 	c := &cobra.Command{
 		Use: "member STORE", Short: "Run one member of a cluster", Hidden: true,
-		Args: command.Takes(1, 1, "the store's name"),
+		Args: command.ArgsBetween(1, 1, "the store's name"),
 	}
 	command.NewFlags(c.Flags()).Text("config", &config, "FILE", "the member's configuration file")
 	c.RunE = func(c *cobra.Command, args []string) error {

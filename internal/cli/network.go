@@ -16,7 +16,7 @@ import (
 func networkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: network.Command + " SUBNET MEMBERS", Short: "Forward packets between members, over links that fail on request", Hidden: true,
-		Args: command.Takes(2, 2, "the subnet, and the number of members"),
+		Args: command.ArgsBetween(2, 2, "the subnet, and the number of members"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			members, err := strconv.Atoi(args[1])
 			if err != nil {

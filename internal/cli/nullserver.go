@@ -45,12 +45,12 @@ The first line on standard output has the members' endpoints, which "quorumbench
 --endpoints" accepts. The server runs until it receives SIGINT, SIGTERM or SIGHUP.`,
 		Example: `  quorumbench null-server --script 'delay=1ms'
   quorumbench null-server --script 'stall=800ms@3s; error=unavailable every 1000'`,
-		Args: command.Takes(0, 0, ""),
+		Args: command.ArgsBetween(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("protocol", &f.protocol, "STORE", "store whose protocol the server speaks")
 	r.Text("listen", &f.listen, "HOST:PORT", "address of the first member; other members use the ports that follow. Port 0 chooses free ports")
-	r.Whole("members", &f.members, "number of members; the first is the leader")
+	r.Int("members", &f.members, "number of members; the first is the leader")
 	r.Text("script", &f.script, "TEXT", "script that defines how the server responds, such as delay=1ms (docs/reference/null-server.md)")
 	r.Text("script-file", &f.scriptFile, "FILE", "file with the script; - means standard input")
 	r.Toggle("memory", &f.options.Memory, "store written values; with =false, every key exists and has the same value")
@@ -58,7 +58,7 @@ The first line on standard output has the members' endpoints, which "quorumbench
 	r.Text("user", &f.options.User, "NAME:PASSWORD", "user and password that clients must log in with")
 	r.Text("cert", &f.cert, "FILE", "serve over TLS with this certificate (PEM)")
 	r.Text("key", &f.key, "FILE", "private key of the certificate (PEM)")
-	r.Whole("max-streams", &f.options.MaxStreams, "maximum number of requests in flight on one connection; 0 means no limit")
+	r.Int("max-streams", &f.options.MaxStreams, "maximum number of requests in flight on one connection; 0 means no limit")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.nullServer(c.Context(), f, c.Flags().Changed("value-size"))
 	}
@@ -139,7 +139,7 @@ const maxScript = 1 << 20
 // readFile reads a file, or standard input if the path is "-".
 func (a *commandLine) readFile(path string) ([]byte, error) {
 	if path == "-" {
-		return files.All(a.Stdin, maxScript)
+		return files.ReadAll(a.Stdin, maxScript)
 	}
 	b, err := files.Read(path, maxScript)
 	var cause *os.PathError

@@ -44,11 +44,11 @@ func (p *pods) register(r command.Flags) {
 	p.o.Ready, p.o.Storage = 5*time.Minute, "10Gi"
 	r.Text("on", &p.on, onKubernetes, "create pods for members and workers, and delete them at the end (docs/how-to/many-machines.md)")
 	r.Text("namespace", &p.o.Namespace, "NAME", "with --on kubernetes: namespace of the pods (default: the namespace of the context in the kubeconfig)")
-	r.Text("image", &p.o.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"make image\" builds it)")
+	r.Text("image", &p.o.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"create image\" builds it)")
 	r.Text("kubeconfig", &p.o.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file (default: the file that kubectl uses or, in a pod, the service account)")
 	r.Text("context", &p.o.Context, "NAME", "with --on kubernetes: context in the kubeconfig (default: the current context)")
-	r.Whole("members", &p.members, "with --on kubernetes: number of members in each cluster to start, one pod per member")
-	r.Whole("workers", &p.workers, "with --on kubernetes: number of pods that share the load")
+	r.Int("members", &p.members, "with --on kubernetes: number of members in each cluster to start, one pod per member")
+	r.Int("workers", &p.workers, "with --on kubernetes: number of pods that share the load")
 	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: endpoints of a running cluster, as pods reach it, to use instead of starting clusters")
 	command.Value(r, "pod-cpu", &p.o.CPU, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: CPUs of each pod")
 	command.Value(r, "pod-memory", &p.o.Memory, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: memory of each pod")
@@ -142,7 +142,7 @@ func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error
 	defer p.making.Unlock()
 	if p.remotes == nil { // the first call; later calls return the same error
 		p.remotes, p.addresses = map[string]*agent.Remote{}, map[string]string{}
-		if p.made, p.failed = kubernetes.Make(ctx, p.o); p.failed == nil {
+		if p.made, p.failed = kubernetes.CreatePods(ctx, p.o); p.failed == nil {
 			p.failed = p.made.Ready(ctx, p.reached)
 		}
 	}
@@ -154,8 +154,8 @@ func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error
 }
 
 // reached starts the session with one agent.
-func (p *pods) reached(ctx context.Context, host, address string, way agent.Way) error {
-	r, err := agent.Dial(ctx, agent.Target{Name: host, Address: address, Version: agentVersion(), Way: way})
+func (p *pods) reached(ctx context.Context, host, address string, way agent.Transport) error {
+	r, err := agent.Dial(ctx, agent.Target{Name: host, Address: address, Version: agentVersion(), Transport: way})
 	if err != nil {
 		return err
 	}

@@ -49,25 +49,25 @@ shows phases, faults, spikes and events in Perfetto (ui.perfetto.dev) or chrome:
 Format dbtester writes the same files as the client of dbtester into the folder --out:
 per-second series, distributions, percentiles, latency by cumulative key number, and a
 summary of all trials.`,
-		Args: command.Takes(1, math.MaxInt, "RUN, a run directory"),
+		Args: command.ArgsBetween(1, math.MaxInt, "RUN, a run directory"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Format(&f.format, &a.Wide, "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "trace", "dbtester")
 	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or absent, instead of to standard output")
 	r.Toggle("dark", &f.dark, "draw --format png with a dark background")
 	f.gate.Judge(r)
-	c.RunE = func(c *cobra.Command, args []string) error { return a.reportWhole(c.Context(), f, args) }
+	c.RunE = func(c *cobra.Command, args []string) error { return a.reportInFull(c.Context(), f, args) }
 	return c
 }
 
-// reportWhole writes a report. When interrupted, it first finishes the files, so that no folder
+// reportInFull writes a report. When interrupted, it first finishes the files, so that no folder
 // contains an incomplete report.
-func (a *commandLine) reportWhole(ctx context.Context, f *reportFlags, dirs []string) error {
+func (a *commandLine) reportInFull(ctx context.Context, f *reportFlags, dirs []string) error {
 	if f.out == "" {
 		return a.report(f, dirs)
 	}
 	ctx, stop := command.Interruptible(ctx, func() {
-		a.Remark("finishing the files; press Ctrl-C again to stop at once")
+		a.PrintNote("finishing the files; press Ctrl-C again to stop at once")
 	})
 	defer stop()
 	if err := a.report(f, dirs); err != nil {
@@ -97,17 +97,17 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	if err := f.gate.CheckThresholds(trials); err != nil {
 		return err
 	}
-	if err := a.write(f, runs, run, compare.WithinEach(run)); err != nil {
+	if err := a.write(f, runs, run, compare.CompareEachPart(run)); err != nil {
 		return err
 	}
-	missed, err := a.Missed(&f.gate, run)
+	missed, err := a.CheckMissed(&f.gate, run)
 	if err != nil {
 		return err
 	}
-	if err := command.ExitOf(missed); err != nil || len(f.gate.Thresholds) == 0 {
+	if err := command.ExitForMissed(missed); err != nil || len(f.gate.Thresholds) == 0 {
 		return err
 	}
-	if err := analyze.NotRun(run); err != nil {
+	if err := analyze.CheckAllRun(run); err != nil {
 		return &command.Exit{Code: command.ExitNotKnown, Cause: err}
 	}
 	return nil
@@ -174,7 +174,7 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 	case "junit":
 		parts = append(parts, junitPart(&f.gate, run))
 	case "gobench":
-		kept, leftOut := analyze.Counting(run)
+		kept, leftOut := analyze.ComparableTrials(run)
 		if len(kept) == 0 {
 			return fmt.Errorf("no trial in %s has a valid result: %s", inFolders(run), strings.Join(leftOut, ", "))
 		}
@@ -203,13 +203,13 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 		if f.format == "text" {
 			words := make([]string, 0, len(runs))
 			for _, run := range runs {
-				words = append(words, command.Quoted(run.Dir))
+				words = append(words, command.ShellQuote(run.Dir))
 			}
 			a.Next("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
 		}
 		return nil
 	}
-	if err := report.EmptyFolder(f.out); err != nil {
+	if err := report.CreateEmptyFolder(f.out); err != nil {
 		return err
 	}
 	for _, p := range parts {
@@ -258,7 +258,7 @@ func (f *reportFlags) chartParts(run *record.Run) (parts []part, problems []stri
 // junitPart returns the file junit.xml, which has the result for each threshold.
 func junitPart(g *command.Gate, run *record.Run) part {
 	return part{name: "junit.xml", write: func(w io.Writer) error {
-		held, err := analyze.HoldRun(g.Thresholds, run)
+		held, err := analyze.EvaluateThresholds(g.Thresholds, run)
 		if err != nil {
 			return err
 		}
@@ -289,7 +289,7 @@ func (a *commandLine) csvParts(run *record.Run, comparisons []*compare.Compariso
 		}
 		parts = append(parts, part{name: name, write: func(w io.Writer) error { return report.CSV(w, report.Comparison(c)) }})
 	}
-	if rows := analyze.Rows(run); len(faults.Broken(rows)) > 0 {
+	if rows := analyze.Rows(run); len(faults.FindEffects(rows)) > 0 {
 		parts = append(parts, part{name: "faults.csv", write: func(w io.Writer) error { return report.CSV(w, report.Faults(run)) }})
 	}
 	if len(analyze.CallsTables(run)) > 0 {

@@ -158,7 +158,7 @@ func newCut(t *testing.T, text string) (c *cut, path string) {
 
 // With a real store, the members and data of the killed run are gone, and later clusters have new
 // names.
-func TestKilledRunIsTakenUpAgain(t *testing.T) {
+func TestKilledRunIsResumed(t *testing.T) {
 	t.Parallel()
 	c, path := newCut(t, fmt.Sprintf(twice, "store: etcd, members: 1"))
 	c.part(t, "[3/6] ", syscall.SIGKILL, path, "--out", c.dir)
@@ -169,7 +169,7 @@ func TestKilledRunIsTakenUpAgain(t *testing.T) {
 }
 
 // A resumed run can be interrupted and resumed again, from the file and only from the record.
-func TestInterruptedRunIsTakenUpAgainAndAgain(t *testing.T) {
+func TestInterruptedRunIsResumedRepeatedly(t *testing.T) {
 	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")
 	c, path := newCut(t, fmt.Sprintf(twice, "store: etcd, endpoints: ['"+endpoints+"']"))
@@ -184,7 +184,7 @@ func TestInterruptedRunIsTakenUpAgainAndAgain(t *testing.T) {
 }
 
 // Completed rounds are not repeated, and count for the precision.
-func TestRunUntilPreciseIsTakenUpAgain(t *testing.T) {
+func TestRunUntilPreciseIsResumed(t *testing.T) {
 	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")
 	path := written(t, `

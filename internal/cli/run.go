@@ -57,7 +57,7 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
   quorumbench run six-stores
   quorumbench run --print kubernetes > mine.yaml
   quorumbench run --validate mine.yaml --set nodes=500`,
-		Args: command.Takes(0, 1, "one scenario file or name"),
+		Args: command.ArgsBetween(0, 1, "one scenario file or name"),
 	}
 	r := command.NewFlags(c.Flags())
 	f.look.register(r)
@@ -89,7 +89,7 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 		f.given = c.Flags().Changed
 		return a.run(c.Context(), f, args)
 	}
-	return a.Gated(c)
+	return a.AddGateFlags(c)
 }
 
 func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error {
@@ -147,14 +147,14 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 		return a.dryRun(o, f.look.dryRun)
 	}
 	var done *record.Run
-	err = a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict, Upload: f.upload,
+	err = a.ExecuteRun(ctx, o, command.Rendering{Format: f.format, Strict: f.strict, Upload: f.upload,
 		Then: func(run *record.Run, dir string) error {
 			done = run
 			return a.reportFiles(run, dir, f.format == "json")
 		}})
 	err = f.pods.remove(err)
 	for _, line := range f.agents.clocks() {
-		a.Remark("%s", line)
+		a.PrintNote("%s", line)
 	}
 	if err == nil && f.format == "text" {
 		a.nextOfRun(f, s, done)
@@ -166,11 +166,11 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 func (a *commandLine) nextOfRun(f *runFlags, s *scenario.Scenario, run *record.Run) {
 	switch suspect := run.Verdict() == verdict.Suspect; {
 	case suspect && s.Until == nil && f.resume == "":
-		a.Next("%s (repeats until the figures are precise)", a.Again("--until-precision", "5%"))
+		a.Next("%s (repeats until the figures are precise)", a.CommandAgain("--until-precision", "5%"))
 	case suspect:
 		a.Next("repeat it on a quieter machine, or with the load generator on another machine")
 	default:
-		a.Next("quorumbench compare %s RUN (is another run of the scenario better or worse)", command.Quoted(run.Dir))
+		a.Next("quorumbench compare %s RUN (is another run of the scenario better or worse)", command.ShellQuote(run.Dir))
 	}
 }
 

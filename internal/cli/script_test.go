@@ -36,7 +36,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // settles does the same as exits for a command that fails if the machine stalls for a moment: it
-// repeats the command, as settle.Within does.
+// repeats the command, as settle.RetryMeasurement does.
 func settles(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: settles CODE COMMAND...")

@@ -27,7 +27,7 @@ func (a *commandLine) storesCommand() *cobra.Command {
 operations, and what each consistency level really guarantees.
 
 "quorumbench stores install" downloads and builds a store's real server.`,
-		Args: command.Takes(0, 0, ""),
+		Args: command.ArgsBetween(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			all, err := a.describeStores()
 			if err != nil {
@@ -174,7 +174,7 @@ func printStores(to io.Writer, all []storeInfo) error {
 }
 
 func printStore(to io.Writer, s storeInfo) error {
-	if _, err := fmt.Fprintf(to, "\n%s\n", text.Line(s.Name, text.OfField)); err != nil {
+	if _, err := fmt.Fprintf(to, "\n%s\n", text.Line(s.Name, text.MaxField)); err != nil {
 		return err
 	}
 	var rows [][]string

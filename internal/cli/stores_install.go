@@ -28,7 +28,7 @@ installed is only checked. Standard output has one line with the path of each se
 		Example: `  quorumbench stores install zookeeper
   quorumbench stores install consul@1.22.6
   quorumbench stores install all`,
-		Args: command.Takes(1, 1, "a store (NAME or NAME@VERSION), or \"all\""),
+		Args: command.ArgsBetween(1, 1, "a store (NAME or NAME@VERSION), or \"all\""),
 		RunE: func(c *cobra.Command, args []string) error {
 			sources, err := a.sources(args[0])
 			if err != nil {

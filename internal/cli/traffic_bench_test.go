@@ -48,8 +48,8 @@ func BenchmarkRecordingCost(b *testing.B) {
 // recordingFigures has the figures of a load that recording may change.
 var recordingFigures = map[string]func(string, *record.Trial) float64{
 	"throughput": func(_ string, t *record.Trial) float64 { return t.PerSecond },
-	"p50":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.At(50).NS / 1e3 },
-	"p99":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.At(99).NS / 1e3 },
+	"p50":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.Percentile(50).NS / 1e3 },
+	"p99":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.Percentile(99).NS / 1e3 },
 }
 
 // recordingPairs is the number of compared pairs.

@@ -30,7 +30,7 @@ func (c *captured) hear(ctx context.Context, understood *passive.TapConfig, bega
 	c.cfg.Tap, c.cfg.Began = *understood, began
 	running := passive.NewCapture(c.cfg)
 	err = running.Serve(ctx, c.packets)
-	heard := running.Heard()
+	heard := running.Summary()
 	all = heard.Connections
 	switch {
 	case all == 0 && len(heard.Elsewhere) > 0:
@@ -80,8 +80,8 @@ func (a *commandLine) capture(ctx context.Context, f *recordFlags, _ store.Store
 	if c.packets, err = passive.Open(uint16(port)); err != nil {
 		return nil, err
 	}
-	if !passive.MayGiveWay() {
-		a.Remark("the recorder cannot lower its priority below that of other programs: this also needs the capability CAP_SYS_NICE")
+	if !passive.CanRestorePriority() {
+		a.PrintNote("the recorder cannot lower its priority below that of other programs: this also needs the capability CAP_SYS_NICE")
 	}
 	return c, nil
 }

@@ -22,10 +22,10 @@ shares, rate, keys, sizes and connections. Comments in the scenario describe wha
 scenario cannot express. The scenario is printed to standard output.`,
 		Example: `  quorumbench traffic profile monday.qbrec > monday.yaml
   quorumbench run monday.yaml --scale 2`,
-		Args: command.Takes(1, 1, "a recording"),
+		Args: command.ArgsBetween(1, 1, "a recording"),
 	}
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		p, err := profile.Of(args[0])
+		p, err := profile.Read(args[0])
 		if err != nil {
 			return withoutRecording(args[0], err)
 		}

@@ -46,7 +46,7 @@ The recording continues until the command receives SIGINT, SIGTERM or SIGHUP, or
 		Example: `  quorumbench traffic record --listen 127.0.0.1:12379 --to 127.0.0.1:2379 --duration 10m \
       --out monday.qbrec
   quorumbench traffic record --capture 10.0.0.5:2379 --duration 10m --out monday.qbrec`,
-		Args: command.Takes(0, 0, ""),
+		Args: command.ArgsBetween(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("store", &f.store, "STORE", "kind of store that the member runs")
@@ -125,7 +125,7 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 		return err
 	}
 	n := w.Counts()
-	a.Remark("%s over %s in %s: %s, %s", text.Plural(n.Calls, "call"), text.Plural(uint64(all), "connection"),
+	a.PrintNote("%s over %s in %s: %s, %s", text.Plural(n.Calls, "call"), text.Plural(uint64(all), "connection"),
 		text.FormatDuration(time.Since(began).Round(time.Second)), filepath.Base(f.out), text.FormatSize(int(w.Bytes())))
 	if missing != "" {
 		a.Warn(missing)
@@ -133,6 +133,6 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if n.Gaps > 0 {
 		a.Warn(fmt.Sprintf("the recording has %s; \"quorumbench traffic profile\" shows what is missing", text.Plural(n.Gaps, "gap")))
 	}
-	a.Next("quorumbench traffic profile %s (derives a scenario with the same load)", command.Quoted(f.out))
+	a.Next("quorumbench traffic profile %s (derives a scenario with the same load)", command.ShellQuote(f.out))
 	return nil
 }

@@ -58,15 +58,15 @@ recording began are created first.
 Every key gets a prefix, so that the replay touches no existing key. All keys are removed
 at the end.`,
 		Example: `  quorumbench traffic replay monday.qbrec --endpoints 10.0.0.1:2379,10.0.0.2:2379 --speed 2`,
-		Args:    command.Takes(1, 1, "a recording"),
+		Args:    command.ArgsBetween(1, 1, "a recording"),
 	}
 	preset := scenario.NewCommand("put")
-	preset.Let("prefix", replayPrefix)
+	preset.SetDerived("prefix", replayPrefix)
 	f := &replayFlags{AttachFlags: command.NewAttachFlags(), preset: preset, speed: 1, format: "text", set: c.Flags()}
 	r := command.NewFlags(c.Flags())
 	f.Register(r)
 	r.Number("speed", &f.speed, "N", "replay speed, as a multiple of the recorded speed")
-	r.Whole("conns", &f.conns, "number of connections; 0 means the highest number that the recording had open at once")
+	r.Int("conns", &f.conns, "number of connections; 0 means the highest number that the recording had open at once")
 	r.Toggle("compactions", &f.compactions, "replay compactions, too; a compaction removes the history of all keys in the store")
 	r.Parameter(preset, preset.Parameter("prefix"), "prefix added to every key; an empty prefix writes the recorded keys themselves")
 	for _, key := range []string{"timeout", "max-in-flight", "cleanup", "overwrite-existing", "cleanup-compact", "cleanup-defragment"} {
@@ -77,7 +77,7 @@ at the end.`,
 	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Toggle("strict", &f.strict, "also exit with status 1 if the verdict is suspect")
 	c.RunE = func(c *cobra.Command, args []string) error { return a.replay(c.Context(), f, args[0]) }
-	return a.Gated(c)
+	return a.AddGateFlags(c)
 }
 
 func (a *commandLine) replay(ctx context.Context, f *replayFlags, path string) error {
@@ -103,15 +103,15 @@ func (a *commandLine) replay(ctx context.Context, f *replayFlags, path string) e
 	a.Warn(s.Warnings...)
 	f.describe(&s.Trials[0], plan, path)
 	s.Name = "replay"
-	err = a.Conduct(ctx, runner.Options{
+	err = a.ExecuteRun(ctx, runner.Options{
 		Scenario: s, Out: f.out, Script: plan, Replayed: func() *record.Replay { return replayed(f, plan, path) },
 	}, command.Rendering{Format: f.format, Strict: f.strict, Single: true, Discard: f.out == "", Upload: f.upload})
 	switch {
 	case err != nil || f.format != "text":
 	case f.out == "":
-		a.Next("%s (keeps the run for report and compare)", a.Again("--out", "DIR"))
+		a.Next("%s (keeps the run for report and compare)", a.CommandAgain("--out", "DIR"))
 	default:
-		a.Next("quorumbench report %s --format html --out PAGE (draws charts)", command.Quoted(f.out))
+		a.Next("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
 	}
 	return err
 }
@@ -155,8 +155,8 @@ func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, err
 // scenario returns a scenario with one trial on the cluster that the flags select. The method
 // describe completes the load after the recording has been read.
 func (f *replayFlags) scenario(a *commandLine) (*scenario.Scenario, error) {
-	f.preset.Let("target", f.Target.String())
-	f.preset.Let("rate", "1")
+	f.preset.SetDerived("target", f.Target.String())
+	f.preset.SetDerived("rate", "1")
 	return f.Scenario(f.preset, a.Catalog, scenario.Ask{Seed: scenario.DefaultSeed, Repeats: 1})
 }
 

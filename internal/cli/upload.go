@@ -26,7 +26,7 @@ Credentials are read only from the environment.`,
   quorumbench upload runs/20261122T222014Z-quick \
       's3://benchmarks?endpoint=http://10.0.0.1:9000&region=us-east-1'
   quorumbench upload runs/20261122T222014Z-quick file:///mnt/share/runs`,
-		Args: command.Takes(2, 2, "a run directory and a URL"),
+		Args: command.ArgsBetween(2, 2, "a run directory and a URL"),
 	}
 	command.NewFlags(c.Flags()).Toggle("read-back", &readBack, "read all files back and compare their SHA-256, instead of trusting the MD5 that the object store reports")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -45,7 +45,7 @@ func (a *commandLine) upload(ctx context.Context, dir string, to *upload.Destina
 	sent, err := a.SendKept(ctx, to, dir, readBack)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; this command sends the rest: %s", command.SendAgain(dir, to))}
+		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; this command sends the rest: %s", command.SendAgainCommand(dir, to))}
 	case err != nil:
 		return err
 	}

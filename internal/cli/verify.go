@@ -26,7 +26,7 @@ func (a *commandLine) verifyCommand() *cobra.Command {
 		Long: `Verify the responses in the history of a run directory (from run --verify or
 bench --verify). If the run was interrupted or killed, the recorded part is verified. The
 record does not change.`,
-		Args: command.Takes(1, 1, "a run directory"),
+		Args: command.ArgsBetween(1, 1, "a run directory"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error { return a.verify(c.Context(), args[0]) }
 	return c
@@ -69,7 +69,7 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 			return err
 		}
 		a.Printf("%s\n", name)
-		for _, line := range report.Answers(answers.Named(membersOf(run, t))) {
+		for _, line := range report.Answers(answers.WithMemberNames(membersOf(run, t))) {
 			a.Printf("  %s\n", line)
 		}
 		if verified++; len(answers.Wrong) > 0 {

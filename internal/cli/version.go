@@ -10,7 +10,7 @@ import (
 
 func (a *commandLine) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the program's version", Args: command.Takes(0, 0, ""),
+		Use: "version", Short: "Print the program's version", Args: command.ArgsBetween(0, 0, ""),
 		Example: `  quorumbench version`,
 		RunE: func(*cobra.Command, []string) error {
 			a.printVersion()

@@ -111,8 +111,8 @@ func whole(f *os.File, path string, most int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// All reads to the end of from, which must have at most the given number of bytes.
-func All(from io.Reader, most int64) ([]byte, error) {
+// ReadAll reads to the end of from, which must have at most the given number of bytes.
+func ReadAll(from io.Reader, most int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(from, most+1))
 	if err == nil && int64(len(b)) > most {
 		return nil, tooLarge(most)

@@ -87,7 +87,7 @@ func TestReadHasALimit(t *testing.T) {
 	if _, err := Read(path, 1<<20); err == nil || !strings.Contains(err.Error(), "more than 1 MiB") {
 		t.Errorf("1 TiB: %v", err)
 	}
-	if _, err := All(bytes.NewReader(make([]byte, 1<<11)), 1<<10); err == nil || !strings.Contains(err.Error(), "more than 1 KiB") {
+	if _, err := ReadAll(bytes.NewReader(make([]byte, 1<<11)), 1<<10); err == nil || !strings.Contains(err.Error(), "more than 1 KiB") {
 		t.Errorf("2 KiB: %v", err)
 	}
 }

@@ -150,9 +150,9 @@ func (f Feature) String() string {
 	return name(nil, int(f))
 }
 
-// Operation returns nil if the named store has the operation at that consistency level
+// CheckOperation returns nil if the named store has the operation at that consistency level
 // (None for an operation that is not a read), otherwise a sentence about the missing capability.
-func (c Capabilities) Operation(store string, k Kind, level Consistency) error {
+func (c Capabilities) CheckOperation(store string, k Kind, level Consistency) error {
 	if why, ok := c.NoOperations[k]; ok {
 		return fmt.Errorf("%s is refused: %s", k, why)
 	}
@@ -174,10 +174,10 @@ func (c Capabilities) Operation(store string, k Kind, level Consistency) error {
 	return nil
 }
 
-// Watching returns nil if the named store has watches of the mode, otherwise a sentence
+// CheckWatch returns nil if the named store has watches of the mode, otherwise a sentence
 // that lists the modes it has.
-func (c Capabilities) Watching(store string, mode WatchMode) error {
-	if err := c.Operation(store, Watch, None); err != nil {
+func (c Capabilities) CheckWatch(store string, mode WatchMode) error {
+	if err := c.CheckOperation(store, Watch, None); err != nil {
 		return err
 	}
 	if _, ok := c.Watches.Modes[c.Watches.Mode(mode)]; ok {
@@ -195,9 +195,9 @@ func (c Capabilities) Watching(store string, mode WatchMode) error {
 // Has reports whether the store has a feature.
 func (c Capabilities) Has(f Feature) bool { return c.Features[f] != "" }
 
-// Feature returns nil if the named store has the feature, otherwise a sentence about
+// CheckFeature returns nil if the named store has the feature, otherwise a sentence about
 // the missing capability.
-func (c Capabilities) Feature(store string, f Feature) error {
+func (c Capabilities) CheckFeature(store string, f Feature) error {
 	switch why := c.NoFeatures[f]; {
 	case c.Has(f):
 		return nil

@@ -73,14 +73,14 @@ func (k Kind) Writes() bool { return k < NumKinds && kinds[k].writes }
 // Reads reports whether the operation reads keys, at a consistency level.
 func (k Kind) Reads() bool { return k < NumKinds && kinds[k].reads }
 
-// OneKey reports whether the operation has one key, which is chosen for each operation.
-func (k Kind) OneKey() bool { return k < NumKinds && kinds[k].oneKey }
+// HasOneKey reports whether the operation has one key, which is chosen for each operation.
+func (k Kind) HasOneKey() bool { return k < NumKinds && kinds[k].oneKey }
 
 // HasValue reports whether the operation carries a value.
 func (k Kind) HasValue() bool { return k < NumKinds && kinds[k].value }
 
-// Brief reports whether the operation is one request and one response.
-func (k Kind) Brief() bool { return k < NumKinds && kinds[k].brief }
+// SingleRequest reports whether the operation is one request and one response.
+func (k Kind) SingleRequest() bool { return k < NumKinds && kinds[k].brief }
 
 // ParseKind is the inverse of String.
 func ParseKind(s string) (Kind, error) {

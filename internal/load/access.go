@@ -32,25 +32,25 @@ func KeyPair(cert, key string) (tls.Certificate, error) {
 // command line every user of the machine could read the password itself.
 const fromEnv = "env:"
 
-// AccessOf reads the files and variables that the flags name, and returns a cluster's access.
-func AccessOf(a *scenario.Attach) (store.Access, error) {
-	carried, err := Carry(a)
+// ReadAccess reads the files and variables that the flags name, and returns a cluster's access.
+func ReadAccess(a *scenario.Attach) (store.Access, error) {
+	carried, err := CarryAccess(a)
 	if err != nil {
 		return store.Access{Endpoints: a.Endpoints, DialTimeout: a.DialTimeout}, err
 	}
 	return accessOf(&carried, a)
 }
 
-// AccessCarried returns the access described by the result of Carry, without using files or
+// CarriedAccess returns the access described by the result of CarryAccess, without using files or
 // variables of this machine. Its errors contain nothing of the input.
-func AccessCarried(a *scenario.Attach) (store.Access, error) {
+func CarriedAccess(a *scenario.Attach) (store.Access, error) {
 	return accessOf(a, &scenario.Attach{CACert: "that came", Cert: "that came", CertKey: "of it"})
 }
 
-// Carry returns a copy of a for a worker on another machine. It contains the PEM data of the
+// CarryAccess returns a copy of a for a worker on another machine. It contains the PEM data of the
 // certificates and keys instead of file names, and the password instead of the name of its
 // variable.
-func Carry(a *scenario.Attach) (scenario.Attach, error) {
+func CarryAccess(a *scenario.Attach) (scenario.Attach, error) {
 	out := *a
 	if name, password, ok := strings.Cut(a.User, ":"); ok {
 		if variable, ok := strings.CutPrefix(password, fromEnv); ok {
@@ -84,7 +84,7 @@ func Carry(a *scenario.Attach) (scenario.Attach, error) {
 	return out, nil
 }
 
-// accessOf returns the access that a, a result of Carry, describes. Its errors use the file
+// accessOf returns the access that a, a result of CarryAccess, describes. Its errors use the file
 // names in names.
 func accessOf(a, names *scenario.Attach) (store.Access, error) {
 	access := store.Access{Endpoints: a.Endpoints, DialTimeout: a.DialTimeout}

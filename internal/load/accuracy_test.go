@@ -95,9 +95,9 @@ func atLeast(t settle.Reporter, what string, got, least float64) {
 func littlesLaw(t *testing.T, r *load.Result, clients float64) {
 	t.Helper()
 	m := r.Measured
-	crossing := float64(m.Whole().Response.Max()) / 1e9
+	crossing := float64(m.Merged().Response.Max()) / 1e9
 	if r.Warmup != nil && r.Warmup.Due > 0 {
-		crossing = max(crossing, float64(r.Warmup.Whole().Response.Max())/1e9)
+		crossing = max(crossing, float64(r.Warmup.Merged().Response.Max())/1e9)
 	}
 	near(t, "throughput x mean response time", lawOf(r), clients, 0.002+crossing/m.Seconds)
 }
@@ -105,7 +105,7 @@ func littlesLaw(t *testing.T, r *load.Result, clients float64) {
 // lawOf returns throughput × mean response time.
 func lawOf(r *load.Result) float64 {
 	m := r.Measured
-	return float64(m.Done) / m.Seconds * m.Whole().Response.Mean() / 1e9
+	return float64(m.Done) / m.Seconds * m.Merged().Response.Mean() / 1e9
 }
 
 // eachLoops runs a test with 1, 2 and 4 event loops. Their number must not matter.
@@ -121,22 +121,22 @@ func eachLoops(t *testing.T, test func(t *testing.T, loops int)) {
 func TestCoordinatedOmission(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
-		settle.Within(t, func(r settle.Reporter) {
+		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			endpoint := serve(t, "delay=2ms; stall=1s@1s", store.NullOptions{Memory: true}) // it stalls once
 			l := open(base(kv.Put, kv.None), 1000, 10*time.Second)
 			l.Threads = loops
 			m := run(t, taskFor(endpoint, l)).Measured
-			s := measure.Summarize(m.Whole().Response, m.Failed())
+			s := measure.Summarize(m.Merged().Response, m.Failed())
 			// One operation is due each ms.
-			atLeast(t, "p50", s.At(50).NS, 2e6)
-			atLeast(t, "p95", s.At(95).NS, 0.498e9)
-			atLeast(t, "p99", s.At(99).NS, 0.898e9)
+			atLeast(t, "p50", s.Percentile(50).NS, 2e6)
+			atLeast(t, "p95", s.Percentile(95).NS, 0.498e9)
+			atLeast(t, "p99", s.Percentile(99).NS, 0.898e9)
 			atLeast(t, "the longest", s.Max.NS, 0.998e9)
-			near(r, "p95", s.At(95).NS, 0.5e9, 0.1)
-			near(r, "p99", s.At(99).NS, 0.9e9, 0.1)
+			near(r, "p95", s.Percentile(95).NS, 0.5e9, 0.1)
+			near(r, "p99", s.Percentile(99).NS, 0.9e9, 0.1)
 			near(r, "the longest gap", m.LongestGap, 1, 0.15)
-			if s.At(50).NS > 20e6 {
-				r.Errorf("p50 is %v, want a little above 2 ms", s.At(50).NS)
+			if s.Percentile(50).NS > 20e6 {
+				r.Errorf("p50 is %v, want a little above 2 ms", s.Percentile(50).NS)
 			}
 			if m.Due != 10_000 || m.Succeeded() != 10_000 {
 				t.Errorf("due %d, succeeded %d, want 10000", m.Due, m.Succeeded())
@@ -149,7 +149,7 @@ func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Get, kv.Linearizable)
 		l.Duration, l.Warmup, l.Threads = 2*time.Second, 500*time.Millisecond, loops
-		settle.Within(t, func(r settle.Reporter) {
+		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			res := run(t, taskFor(serve(t, "delay=5ms", store.NullOptions{}), sized(l, 0)))
 			littlesLaw(t, res, 100)
 			near(r, "throughput x mean response time", lawOf(res), 100, 0.03)
@@ -163,7 +163,7 @@ func sized(l scenario.Load, value int) scenario.Load { l.ValueSize = value; retu
 // The engine's simulated test is exact to the nanosecond. Here the clock is the machine's,
 // which may pause: the timeout is longer than such a pause, and no operation may be given up
 // before it.
-func TestNeverAnsweredIsTimedAndCounted(t *testing.T) {
+func TestUnansweredOperationsAreTimedAndCounted(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := open(base(kv.Put, kv.None), 3000, 2*time.Second)
@@ -180,7 +180,7 @@ func TestNeverAnsweredIsTimedAndCounted(t *testing.T) {
 				}
 			}
 		}
-		if s := measure.Summarize(m.Whole().Response, m.Failed()); !s.At(99).Failed || s.At(95).Failed {
+		if s := measure.Summarize(m.Merged().Response, m.Failed()); !s.Percentile(99).Failed || s.Percentile(95).Failed {
 			t.Error("2 % failed: p99 must say so, and p95 must not")
 		}
 	})
@@ -287,7 +287,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 		// Operations that were due in the window and done after it were due at most one longest
 		// response time before its end. Those done in the window and due before it were carried
 		// in.
-		slowest := float64(m.Whole().Response.Max()) / 1e9 * 1.001
+		slowest := float64(m.Merged().Response.Max()) / 1e9 * 1.001
 		after, before := uint64(5000*slowest)+1, m.CarriedIn
 		if m.Done+after < 15_000 || m.Done > 15_000+before || m.Seconds != 3 {
 			t.Errorf("%d were done in %v s, of 15000; at most %d after it, and %d were carried in", m.Done, m.Seconds, after, before)
@@ -319,7 +319,7 @@ func TestLoopsShareATotal(t *testing.T) {
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
 		l.Connections, l.Clients, l.Total, l.Threads = 5, 50, 30_000, loops
-		settle.Within(t, func(r settle.Reporter) {
+		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			res := run(t, taskFor(serve(t, "delay=1ms", store.NullOptions{Memory: true}), l))
 			if m := res.Measured; m.Due != 30_000 || m.Succeeded() != 30_000 {
 				t.Errorf("due %d, succeeded %d", m.Due, m.Succeeded())
@@ -365,7 +365,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 				}
 			}
 			allocations := countAllocations(&p)
-			settle.Within(t, func(r settle.Reporter) {
+			settle.RetryMeasurement(t, func(r settle.Reporter) {
 				m := run(t, p).Measured
 				holdsAllocations(r, allocations(), m.Done, 0.02)
 			})

@@ -16,11 +16,11 @@ import (
 
 // answers checks the replies to reads, for one loop.
 type answers struct {
-	space     keys.Space
-	values    *keys.Values
-	before    *Preloaded // nil: the earlier values are unknown
-	listings  listings
-	wantedKey []byte
+	space       keys.Space
+	values      *keys.Values
+	before      *Preloaded // nil: the earlier values are unknown
+	listings    listings
+	expectedKey []byte
 }
 
 func newAnswers(s *source) answers {
@@ -58,7 +58,7 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 			return kv.WrongAnswer
 		}
 	}
-	if kind.OneKey() {
+	if kind.HasOneKey() {
 		return s.answers.checkOneKey(kind, number, ev)
 	}
 	return kv.OK
@@ -68,7 +68,7 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 // key, if it names one. A delete that found nothing is a miss.
 func (a *answers) checkOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
 	if len(ev.Key) > 0 {
-		if a.wantedKey = a.space.Append(a.wantedKey[:0], number); !bytes.Equal(ev.Key, a.wantedKey) {
+		if a.expectedKey = a.space.Append(a.expectedKey[:0], number); !bytes.Equal(ev.Key, a.expectedKey) {
 			ev.Text = anotherKey
 			return kv.WrongAnswer
 		}
@@ -81,12 +81,12 @@ func (a *answers) checkOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.O
 
 // checkGet checks the reply to a read of one key.
 func (a *answers) checkGet(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
-	a.wantedKey = a.space.Append(a.wantedKey[:0], number)
-	if len(ev.Key) > 0 && !bytes.Equal(ev.Key, a.wantedKey) {
+	a.expectedKey = a.space.Append(a.expectedKey[:0], number)
+	if len(ev.Key) > 0 && !bytes.Equal(ev.Key, a.expectedKey) {
 		ev.Text = anotherKey
 		return kv.WrongAnswer
 	}
-	outcome, why := a.judgeValue(number, level, a.wantedKey, ev.Value)
+	outcome, why := a.judgeValue(number, level, a.expectedKey, ev.Value)
 	if why != nil {
 		ev.Text = why
 	}

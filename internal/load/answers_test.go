@@ -164,7 +164,7 @@ func TestRangesAreJudged(t *testing.T) {
 		}, want: kv.OK},
 	} {
 		s := readerOf(t, 64, c.limit)
-		s.whole = c.whole
+		s.allKeysExist = c.whole
 		s.load.Scan.KeysOnly = name == "only keys"
 		pairs := pairsOf(first, 10, 64)
 		if c.change != nil {

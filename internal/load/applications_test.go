@@ -16,7 +16,7 @@ func TestApplicationsNameTheirScale(t *testing.T) {
 		}
 		for _, key := range d.Scales {
 			p := d.Scaling(key)
-			if p == nil || p.Unit != application.Whole && p.Unit != application.Number {
+			if p == nil || p.Unit != application.Integer && p.Unit != application.Number {
 				t.Errorf("%s: %s is no number of its parameters", d.Name, key)
 				continue
 			}
@@ -48,7 +48,7 @@ func TestApplicationsFitTogether(t *testing.T) {
 		if len(d.Ways) == 0 || d.Name == "" || d.Meaning == "" {
 			t.Errorf("%q has %d ways of using a store, and the meaning %q", d.Name, len(d.Ways), d.Meaning)
 		}
-		if p := d.Outside(d.Defaults()); p != nil {
+		if p := d.OutOfBounds(d.Defaults()); p != nil {
 			t.Errorf("%s: the default of %s is not within its bounds", d.Name, p.Key)
 		}
 		if key, why := a.Check(d.Defaults()); why != "" {

@@ -29,9 +29,9 @@ type Assignment struct {
 	Members map[string]uint64
 	// Shard is this worker's part of the load.
 	Shard Shard
-	// Beside is the number of workers in the same process that have other shards of the load.
+	// OtherWorkers is the number of workers in the same process that have other shards of the load.
 	// Each of them occupies one of Go's processors per loop.
-	Beside int
+	OtherWorkers int
 	// Confined reports that the cluster existed before the run. Then only keys with the load's
 	// prefix, and the leases and sessions that they are bound to, may be changed.
 	Confined bool

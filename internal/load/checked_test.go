@@ -25,7 +25,7 @@ import (
 // initial ones and those that the application created.
 func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 	t.Parallel()
-	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.Piped(local()), "agent": agents.Worker(t, nil)} {
+	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.NewPiped(local()), "agent": agents.Worker(t, nil)} {
 		t.Run(name, func(t *testing.T) {
 			endpoint := serve(t, "", store.NullOptions{Memory: true})
 			l := base(kv.CAS, kv.None)
@@ -84,7 +84,7 @@ func TestCatalogKeysAreReadByTheirScript(t *testing.T) {
 	local := func() load.Worker {
 		return &load.Local{Stores: func(string) (store.Store, error) { return consul.New(), nil }}
 	}
-	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.Piped(local()), "agent": agents.Worker(t, nil)} {
+	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.NewPiped(local()), "agent": agents.Worker(t, nil)} {
 		t.Run(name, func(t *testing.T) {
 			l := base(kv.Put, kv.None)
 			d := discovery.Application{Catalog: true}.Definition()
@@ -129,7 +129,7 @@ func elections(t *testing.T, which election.Application, then func(t *testing.T,
 	local := func() load.Worker {
 		return &load.Local{Stores: func(string) (store.Store, error) { return zookeeper.New(), nil }}
 	}
-	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.Piped(local()), "agent": agents.Worker(t, nil)} {
+	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.NewPiped(local()), "agent": agents.Worker(t, nil)} {
 		t.Run(name, func(t *testing.T) {
 			l := base(kv.Put, kv.None)
 			d := which.Definition()
@@ -197,7 +197,7 @@ func TestLeftoverNodesAreReadOnEveryWorker(t *testing.T) {
 		}
 		for i := range back.ops {
 			switch o := &back.ops[i]; {
-			case *o == history.MayBeGone(o.Key, 0, 0, o.Done):
+			case *o == history.PossibleDelete(o.Key, 0, 0, o.Done):
 				gone[o.Key] = true
 			case !o.Final || o.Kind != kv.Get || o.Outcome != kv.OK || o.Mod <= 0 || !gone[o.Key]:
 				t.Errorf("the leftover node is read as %+v", o)

@@ -175,9 +175,9 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok 
 func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	switch o.Outcome {
 	case kv.OK:
-		o.Read, o.Mod = keys.Read(ev.Value), ev.Made()
+		o.Read, o.Mod = keys.ReadIdentity(ev.Value), ev.VersionRevision()
 	case kv.Stale, kv.Unverifiable: // the value is from another run
-		o.Read, o.Mod = history.Unseen, ev.Made()
+		o.Read, o.Mod = history.Unseen, ev.VersionRevision()
 	}
 }
 
@@ -220,7 +220,7 @@ func (c *chronicle) recordTxn(n uint64, o *history.Op) {
 // have been executed.
 func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
 	key, _ := keyAndLevel(ref)
-	o := history.MayBeGone(key, session, from, now)
+	o := history.PossibleDelete(key, session, from, now)
 	c.to.Add(&o)
 }
 

@@ -104,7 +104,7 @@ func newGenerator(p *plan) (*generator, error) {
 	// Each loop occupies a processor in Go's scheduler, and the other goroutines need one,
 	// too: an agent must send heartbeats even while its background threads occupy processors
 	// and wait for a CPU.
-	least := n*(1+p.Beside) + 1
+	least := n*(1+p.OtherWorkers) + 1
 	if p.attended {
 		least += givingWay
 	}
@@ -308,9 +308,9 @@ func (g *generator) stop() {
 // collect receives the seconds of the loops until all have ended.
 func (g *generator) collect() {
 	if g.plan.attended {
-		Attend(&g.plan.Load)
+		LowerPriorityInAgent(&g.plan.Load)
 	} else {
-		Background()
+		LowerPriority()
 	}
 	for left := len(g.loops); left > 0; {
 		h := <-g.seen

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// GiveWay lowers the priority of a thread only if this process has loops.
-func TestGiveWayLowersThePriority(t *testing.T) {
+// YieldTo lowers the priority of a thread only if this process has loops.
+func TestYieldToLowersThePriority(t *testing.T) {
 	type elsewhere struct{ load.Worker }
 	for name, c := range map[string]struct {
 		beside load.Worker
@@ -37,7 +37,7 @@ func TestGiveWayLowersThePriority(t *testing.T) {
 				return 20 - n // the system call returns 20 - niceness
 			}
 			before := nicer()
-			load.GiveWay(c.beside)
+			load.YieldTo(c.beside)
 			done <- nicer() - before
 		}()
 		if by := <-done; by != c.by {
@@ -57,7 +57,7 @@ func TestSetsGoProcessors(t *testing.T) {
 	for attended, want := range map[bool]int{false: 4, true: 6} {
 		runtime.GOMAXPROCS(1)
 		a := &load.Assignment{Store: "etcd", Load: l, Endpoints: []string{"127.0.0.1:1"}}
-		job, err := (&load.Local{Stores: lookup, Attended: attended}).Prepare(t.Context(), a, load.Reports{})
+		job, err := (&load.Local{Stores: lookup, InAgent: attended}).Prepare(t.Context(), a, load.Reports{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -132,7 +132,7 @@ func (s *source) found(to []foundKey, key, value []byte, revision int64) []found
 // can be true.
 func identityOf(v *keys.Values, value []byte) uint64 {
 	if v.Unique() && len(value) == v.Size() {
-		return keys.Read(value)
+		return keys.ReadIdentity(value)
 	}
 	return history.Unseen
 }
@@ -184,8 +184,8 @@ func (s *source) rangesOverKeySpace() bool { return len(s.load.RangeKey) == 0 }
 func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
 	first, end := s.interval()
 	if first == nil {
-		s.answers.wantedKey = s.space.Append(s.answers.wantedKey[:0], number)
-		first = s.answers.wantedKey
+		s.answers.expectedKey = s.space.Append(s.answers.expectedKey[:0], number)
+		first = s.answers.expectedKey
 	}
 	var at *listing
 	if len(end) > 0 {
@@ -254,7 +254,7 @@ func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []b
 // atLeast returns the number of keys that a range must find: one, or all keys of the key space
 // with at least the given number, if the preload wrote them and the load deletes none.
 func (s *source) atLeast(number uint64) int64 {
-	if !s.whole || !s.rangesOverKeySpace() {
+	if !s.allKeysExist || !s.rangesOverKeySpace() {
 		return 1
 	}
 	all := int64(s.space.N() - number)

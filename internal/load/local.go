@@ -21,12 +21,12 @@ import (
 type Local struct {
 	// Stores returns the store with a name.
 	Stores func(name string) (store.Store, error)
-	// Access returns the access that an assignment describes; nil: AccessOf.
+	// Access returns the access that an assignment describes; nil: ReadAccess.
 	Access func(*scenario.Attach) (store.Access, error)
 	// Script is sent instead of the Assignment's operations; nil: those are sent.
 	Script app.Script
-	// Attended reports that a controller waits for this process's heartbeats.
-	Attended bool
+	// InAgent reports that a controller waits for this process's heartbeats.
+	InAgent bool
 	// Now returns the time on the worker's clock; nil: measure.Now.
 	Now func() time.Time
 	// World is where the load runs; nil: this machine.
@@ -48,13 +48,13 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 	}
 	resolve := w.Access
 	if resolve == nil {
-		resolve = AccessOf
+		resolve = ReadAccess
 	}
 	access, err := resolve(&a.Access)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{Assignment: *a, store: st, access: access, attended: w.Attended, now: w.now, world: w.World, poller: w.poller}
+	p := &plan{Assignment: *a, store: st, access: access, attended: w.InAgent, now: w.now, world: w.World, poller: w.poller}
 	if p.script = w.Script; p.script == nil {
 		if p.script, err = newScript(a, st.Capabilities()); err != nil {
 			return nil, err
@@ -70,7 +70,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 		return p, nil
 	}
 	if mixHas(&a.Load, kv.CAS) {
-		p.versions = keys.VersionsOf(a.Load.KeySpace, a.Preloaded.versions())
+		p.versions = keys.RestoreVersions(a.Load.KeySpace, a.Preloaded.versions())
 	}
 	return p, nil
 }

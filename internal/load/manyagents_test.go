@@ -41,7 +41,7 @@ func TestManyAgentsAreMergedExactly(t *testing.T) {
 			t.Errorf("worker %d had %d due and told %d, its clock is known to %d ns, %s", i+1, p.Due, o.Due, p.ClockBound, p.Lost)
 		}
 	}
-	if m.Due != l.Total || m.Succeeded() != l.Total || !reflect.DeepEqual(union, m.Whole().Response) || m.MergedAfter <= 0 {
+	if m.Due != l.Total || m.Succeeded() != l.Total || !reflect.DeepEqual(union, m.Merged().Response) || m.MergedAfter <= 0 {
 		t.Errorf("%d were due of %d, merged after %d ns", m.Due, l.Total, m.MergedAfter)
 	}
 }

@@ -23,7 +23,7 @@ func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
 			if m.Due != 2000 || m.Outcomes[kv.OK] != 2000 || m.Reconnects != 0 {
 				t.Errorf("%v: due %d, outcomes %v %v", o.Kind, m.Due, m.Outcomes, m.ErrorTexts)
 			}
-			if p50 := m.Whole().Service.ValueAtQuantile(50); p50 < int64(time.Millisecond) {
+			if p50 := m.Merged().Service.ValueAtQuantile(50); p50 < int64(time.Millisecond) {
 				t.Errorf("%v: the median is %v, less than the server's own delay", o.Kind, time.Duration(p50))
 			}
 		}
@@ -78,7 +78,7 @@ func TestNewConnectionsToAClosedPortFail(t *testing.T) {
 	if m.Due == 0 || m.Outcomes[kv.NotSent] != m.Due || m.ErrorTexts[kv.NotSent] != "could not connect to 127.0.0.1:1: connect: connection refused" {
 		t.Errorf("due %d, outcomes %v %v", m.Due, m.Outcomes, m.ErrorTexts)
 	}
-	if s := measure.Summarize(m.Whole().Response, m.Failed()); !s.At(50).Failed {
+	if s := measure.Summarize(m.Merged().Response, m.Failed()); !s.Percentile(50).Failed {
 		t.Error("the median of failures is no failure")
 	}
 }

@@ -34,7 +34,7 @@ type plan struct {
 	access   store.Access
 	versions *keys.Versions // nil unless the load has compare-and-sets
 	reports  Reports
-	attended bool // Local.Attended
+	attended bool // Local.InAgent
 	now      func() time.Time
 	// recorder creates the recorder of a loop's operations; nil: they are not recorded.
 	recorder func() *history.Recorder
@@ -118,7 +118,7 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	for _, name := range leasesOf(p, p.LeaseNames, first, stride) {
 		src.names = append(src.names, []byte(name))
 	}
-	src.answers.before, src.whole = p.Preloaded, p.Preloaded != nil && !mixHas(&p.Load, kv.Delete)
+	src.answers.before, src.allKeysExist = p.Preloaded, p.Preloaded != nil && !mixHas(&p.Load, kv.Delete)
 	src.answers.listings.ascending = p.store.Capabilities().Ascending
 	c := engine.Config{
 		Codecs: p.store.Codecs(p.loadAccess()), Source: src,

@@ -81,7 +81,7 @@ func (s *preloadSource) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
 
 // Shares implements engine.Source.
 func (s *preloadSource) Shares(measure.Phase) []engine.Share {
-	return []engine.Share{{Kind: s.what.Kind, Consistency: s.what.Consistency, Of: 1}}
+	return []engine.Share{{Kind: s.what.Kind, Consistency: s.what.Consistency, Fraction: 1}}
 }
 
 // Check implements engine.Source.

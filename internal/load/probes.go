@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// ProbeName follows the prefix in the names of the keys that Probes write. The key space has
-// no such key.
+// ProbeName follows the prefix in the names of the keys that ProbeOperations write. The key space
+// has no such key.
 const ProbeName = "quorumbench-probe"
 
 // ProbeKey returns the key of a load's probes. The keys of probes with several keys begin
@@ -24,11 +24,11 @@ type Lease struct {
 	Name string
 }
 
-// Probes returns one operation of each form that the load sends, with values of the load's
+// ProbeOperations returns one operation of each form that the load sends, with values of the load's
 // size, on keys outside the key space. Writes come first, so that reads find a key, and the
 // delete comes last. Operations that need a lease use the given one. A load of an application
 // or a recording has no probes, because it defines its operations one by one.
-func Probes(l *scenario.Load, can kv.Capabilities, lease Lease) (ops []store.Op, err error) {
+func ProbeOperations(l *scenario.Load, can kv.Capabilities, lease Lease) (ops []store.Op, err error) {
 	if l.Arrival == scenario.Recorded {
 		return nil, nil
 	}

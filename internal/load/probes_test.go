@@ -20,7 +20,7 @@ func TestProbesCoverEachFormOutsideTheKeySpace(t *testing.T) {
 		{Kind: kv.Txn, Weight: 1}, {Kind: kv.KeepAlive, Weight: 1}, {Kind: kv.Get, Consistency: kv.Local, Weight: 1}, {Kind: kv.Put, Weight: 9},
 	}
 	l.Watch = &scenario.Watch{Span: 2, PrevKV: true}
-	ops, err := load.Probes(&l, new(etcd.Store).Capabilities(), load.Lease{ID: 7, Name: "seven"})
+	ops, err := load.ProbeOperations(&l, new(etcd.Store).Capabilities(), load.Lease{ID: 7, Name: "seven"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func (r *reading) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return
 
 // Shares implements engine.Source.
 func (r *reading) Shares(measure.Phase) []engine.Share {
-	return []engine.Share{{Kind: kv.Get, Consistency: r.level, Of: 1}}
+	return []engine.Share{{Kind: kv.Get, Consistency: r.level, Fraction: 1}}
 }
 
 // Check implements engine.Source.

@@ -277,13 +277,13 @@ func (e *Ending) Valid() error {
 		return errors.New("it reports a time or a number that is below 0, or years")
 	}
 	for o, words := range e.ErrorTexts {
-		e.ErrorTexts[o] = text.Line(words, text.OfServer)
+		e.ErrorTexts[o] = text.Line(words, text.MaxServerText)
 	}
 	for i := range e.Calls {
-		e.Calls[i].Name = text.Line(e.Calls[i].Name, text.OfServer)
+		e.Calls[i].Name = text.Line(e.Calls[i].Name, text.MaxServerText)
 	}
 	if e.Watching != nil {
-		e.Watching.EndedText = text.Line(e.Watching.EndedText, text.OfServer)
+		e.Watching.EndedText = text.Line(e.Watching.EndedText, text.MaxServerText)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func newScript(a *Assignment, can kv.Capabilities) (app.Script, error) {
 		return nil, nil
 	}
 	d := which.Definition()
-	way, err := d.WayOf(a.Store, can)
+	way, err := d.FindWay(a.Store, can)
 	if err != nil {
 		return nil, err
 	}

@@ -135,7 +135,7 @@ func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Eve
 	case kind == kv.Delete && ev.Count == 0: // the key did not exist
 	case kind == kv.Delete:
 		s.board.AcknowledgeUnsure(number)
-	case kind.OneKey() && kind.Writes():
+	case kind.HasOneKey() && kind.Writes():
 		s.board.AcknowledgeSent(number, sent)
 	case kind == kv.Txn:
 		for i := range s.pairs {

@@ -134,7 +134,7 @@ func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 		}
 		res, err := all.Result()
 		if err != nil || res.Loops < n || res.Measured.Due != due || res.Measured.Succeeded() != whole.Measured.Succeeded() ||
-			uint64(res.Measured.Whole().Response.TotalCount()) != due {
+			uint64(res.Measured.Merged().Response.TotalCount()) != due {
 			t.Errorf("%s: %d loops, due %d, %v, %v", what, res.Loops, res.Measured.Due, res.Measured.Outcomes, err)
 		}
 		for _, r := range []*Result{whole, res} {

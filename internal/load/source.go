@@ -42,8 +42,8 @@ type source struct {
 	stmReads store.STMObserver // records the reads and commits of STMs; may be nil
 	board    *watch.Board      // shared with the watchers; nil without any
 
-	answers answers // checks replies
-	whole   bool    // all keys exist during the whole load
+	answers      answers // checks replies
+	allKeysExist bool    // all keys exist during the whole load
 
 	// Memory of the last operation.
 	key, value []byte
@@ -90,7 +90,7 @@ func newChooser(d scenario.Distribution, n, seed uint64) keys.Chooser {
 
 // Fill implements engine.Source.
 func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
-	what := s.mixes[phase].At(n)
+	what := s.mixes[phase].Operation(n)
 	number := s.choose[phase].Choose(n)
 	switch what.Kind {
 	case kv.STM:
@@ -110,7 +110,7 @@ func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op
 
 // Kind implements engine.Source.
 func (s *source) Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
-	what := s.mixes[phase].At(n)
+	what := s.mixes[phase].Operation(n)
 	return what.Kind, levelOf(what)
 }
 
@@ -123,7 +123,7 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 func sharesOf(m *keys.Mix, operations []scenario.Operation) (shares []engine.Share) {
 	for i, of := range m.Shares() {
 		what := &operations[i]
-		shares = append(shares, engine.Share{Kind: what.Kind, Consistency: levelOf(what), Of: of})
+		shares = append(shares, engine.Share{Kind: what.Kind, Consistency: levelOf(what), Fraction: of})
 	}
 	return shares
 }

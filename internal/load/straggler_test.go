@@ -33,14 +33,14 @@ func (j reportingJob) Close()                        {}
 
 func (j reportingJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	j.to.Mark(load.Mark{Phase: measure.Measured, At: begin})
-	told := 0
+	reported := 0
 	s := wide()
-	for ; told < j.worker.most && ctx.Err() == nil; told++ {
-		s.Index = told
+	for ; reported < j.worker.most && ctx.Err() == nil; reported++ {
+		s.Index = reported
 		j.to.Second(s)
 	}
 	<-ctx.Done()
-	e := load.Ending{Loops: 1, Opened: begin, Length: int64(told) * int64(time.Second), Interrupted: true}
+	e := load.Ending{Loops: 1, Opened: begin, Length: int64(reported) * int64(time.Second), Interrupted: true}
 	return &load.Result{Ending: e}, nil
 }
 

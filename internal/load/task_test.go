@@ -40,7 +40,7 @@ func taskOn(s store.Store, endpoints []string, l scenario.Load) task {
 // secure makes the worker use TLS with the given configuration.
 func (p *task) secure(with *tls.Config) {
 	p.Worker.Access = func(a *scenario.Attach) (store.Access, error) {
-		access, err := load.AccessOf(a)
+		access, err := load.ReadAccess(a)
 		access.TLS = with
 		return access, err
 	}
@@ -73,7 +73,7 @@ const sampleOverAPipe = "Recorded|EveryWorker|Errors|Preload|Watchers|Judged|Wro
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.bench").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == "" {
-		wrapWorker = func(w load.Worker) load.Worker { return remote.Piped(w) }
+		wrapWorker = func(w load.Worker) load.Worker { return remote.NewPiped(w) }
 		skipped := flag.Lookup("test.skip").Value
 		if s := skipped.String(); s == "" {
 			_ = skipped.Set(notOverAPipe) // accepts any string

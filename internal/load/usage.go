@@ -112,26 +112,26 @@ func (u *usage) total() Usage {
 	return out
 }
 
-// Background lowers the priority of the calling goroutine below that of the generator's loops,
+// LowerPriority lowers the priority of the calling goroutine below that of the generator's loops,
 // for the rest of its life.
-func Background() { engine.Background() }
+func LowerPriority() { engine.LowerPriority() }
 
-// Attend calls Background in an agent, for a goroutine that the load needs besides its loops.
-// If the loops already have a higher priority it does nothing: on a busy machine a thread of
-// low priority occupies one of Go's processors while it waits for a CPU, and each garbage
+// LowerPriorityInAgent calls LowerPriority in an agent, for a goroutine that the load needs besides
+// its loops. If the loops already have a higher priority it does nothing: on a busy machine a
+// thread of low priority occupies one of Go's processors while it waits for a CPU, and each garbage
 // collection, and with it the heartbeats, would wait for that thread.
-func Attend(l *scenario.Load) {
-	if l.Arrival == scenario.Closed || !engine.MayPrefer() {
-		Background()
+func LowerPriorityInAgent(l *scenario.Load) {
+	if l.Arrival == scenario.Closed || !engine.CanRaisePriority() {
+		LowerPriority()
 	}
 }
 
-// GiveWay calls Background if the worker has loops in this process. Otherwise it does
+// YieldTo calls LowerPriority if the worker has loops in this process. Otherwise it does
 // nothing: a thread of low priority occupies one of Go's processors while it waits for a CPU,
 // and heartbeats would wait for that thread.
-func GiveWay(beside Worker) {
-	if hasLoopsHere(beside) {
-		Background()
+func YieldTo(w Worker) {
+	if hasLoopsHere(w) {
+		LowerPriority()
 	}
 }
 

@@ -52,7 +52,7 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 	}
 	can := st.Capabilities()
 	for _, o := range l.Mix {
-		if err := can.Operation(a.Store, o.Kind, o.Consistency); err != nil {
+		if err := can.CheckOperation(a.Store, o.Kind, o.Consistency); err != nil {
 			return err
 		}
 	}
@@ -61,19 +61,19 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 	}
 	targets := scenario.Attach{Endpoints: slices.Concat(a.Endpoints, a.Voters)}
 	switch {
-	case l.Watch != nil && can.Operation(a.Store, kv.Watch, kv.None) != nil:
-		return can.Operation(a.Store, kv.Watch, kv.None)
+	case l.Watch != nil && can.CheckOperation(a.Store, kv.Watch, kv.None) != nil:
+		return can.CheckOperation(a.Store, kv.Watch, kv.None)
 	case l.Arrival != scenario.Closed && l.Rate.PerSecond <= 0:
 		return errors.New("the load's rate is not known yet")
 	case len(targets.Endpoints) > mostEndpoints || len(a.Access.Endpoints) > mostEndpoints || len(a.Members) > mostEndpoints:
 		return fmt.Errorf("a load has at most %d endpoints", mostEndpoints)
-	case a.Beside < 0 || a.Beside >= a.Shard.count():
-		return fmt.Errorf("a load in %d parts cannot have %d other parts in this process", a.Shard.count(), a.Beside)
+	case a.OtherWorkers < 0 || a.OtherWorkers >= a.Shard.count():
+		return fmt.Errorf("a load in %d parts cannot have %d other parts in this process", a.Shard.count(), a.OtherWorkers)
 	case len(a.LeaseNames) > 0 && len(a.LeaseNames) != len(a.Leases):
 		return fmt.Errorf("the load has %d leases, but %d names of leases", len(a.Leases), len(a.LeaseNames))
 	case len(a.Leases) > scenario.MaxClients:
 		return fmt.Errorf("a load has at most %d leases", scenario.MaxClients)
-	case beyond(a.Only, l.KeySpace):
+	case hasNumberFrom(a.Only, l.KeySpace):
 		return fmt.Errorf("the list of keys to read has a number beyond the %d keys of the load", l.KeySpace)
 	}
 	if err := targets.Valid(); err != nil {
@@ -82,8 +82,8 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 	return a.checkShard()
 }
 
-// beyond reports whether a bit set contains a number that is not below n.
-func beyond(numbers []uint64, n uint64) bool {
+// hasNumberFrom reports whether a bit set contains a number that is not below n.
+func hasNumberFrom(numbers []uint64, n uint64) bool {
 	for i := len(numbers) - 1; i >= 0; i-- {
 		if w := numbers[i]; w != 0 {
 			return uint64(i)*64+uint64(bits.Len64(w)) > n

@@ -36,13 +36,13 @@ func newWatching(p *plan, loops int) *watching {
 	}
 	w := &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
 	if of := p.Load.Watch; p.Shard.count() == 1 && len(of.Key) == 0 && (p.Load.KeySpace == 1 || of.WatchedKeys == 1 || of.Span >= p.Load.KeySpace) {
-		w.board.Everybody(of.Watchers)
+		w.board.WatchEveryKey(of.Watchers)
 	}
 	switch p.watchMode() {
 	case kv.PersistentWatch:
 		w.board.Answers = watch.NewAnswers(p.Load.Total)
 	case kv.QueryWatch:
-		w.board.TellStates()
+		w.board.ExpectStates()
 	}
 	return w
 }
@@ -69,7 +69,7 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 		c.Endpoints = append(c.Endpoints, own...)
 		c.WatchOnly = len(own)
 	}
-	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught, Acknowledged: src.acknowledge, Unsure: src.unsure}
+	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, CaughtUp: caught, Acknowledged: src.acknowledge, Unsure: src.unsure}
 	mode := w.plan.watchMode()
 	part.Present = !p.store.Capabilities().Watches.Earlier && mode != kv.QueryWatch
 	c.Watching = part
@@ -102,7 +102,7 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 // addScripted adds the watchers of a script to its loop's configuration.
 func (w *watching) addScripted(c *engine.Config, caught func()) {
 	plan := w.scripted
-	watching := &engine.Watching{Board: w.board, Caught: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink), Acknowledged: plan.Acknowledged, Silent: plan.Silent}
+	watching := &engine.Watching{Board: w.board, CaughtUp: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink), Acknowledged: plan.Acknowledged, Silent: plan.Silent}
 	watching.Present = !w.plan.store.Capabilities().Watches.Earlier && !plan.Sink.States
 	conns, first := len(c.Endpoints), 0
 	if plan.Connections > 0 {

@@ -160,13 +160,13 @@ func RunJob(ctx context.Context, job Job) (*Result, error) {
 type Named struct {
 	Worker
 	Name string
-	// Beside is the number of other workers in the same process.
-	Beside int
+	// OtherWorkers is the number of other workers in the same process.
+	OtherWorkers int
 }
 
 // Prepare implements Worker.
 func (n Named) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, error) {
 	one := *a
-	one.Beside = n.Beside
+	one.OtherWorkers = n.OtherWorkers
 	return n.Worker.Prepare(ctx, &one, to)
 }

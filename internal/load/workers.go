@@ -24,8 +24,8 @@ type Workers []Worker
 
 var _ Worker = Workers(nil)
 
-// Locals returns n workers in this process, each with its own loops.
-func Locals(n int, stores func(name string) (store.Store, error)) Workers {
+// NewLocals returns n workers in this process, each with its own loops.
+func NewLocals(n int, stores func(name string) (store.Store, error)) Workers {
 	w := make(Workers, n)
 	for i := range w {
 		w[i] = Named{&Local{Stores: stores}, fmt.Sprintf("w%d", i+1), n - 1}
@@ -272,7 +272,7 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 			never.Store(true)
 			return nil
 		}
-		t.part.Lost = text.Line(err.Error(), text.OfServer)
+		t.part.Lost = text.Line(err.Error(), text.MaxServerText)
 		stop()
 		j.noteMark(t, Mark{Phase: measure.Measured, Ended: true, At: measure.Now()})
 		return err

@@ -32,9 +32,9 @@ func local() load.Worker {
 // two together over pipes, and agents over mutual TLS.
 func eachWorker(t *testing.T, test func(t *testing.T, w load.Worker)) {
 	for name, w := range map[string]load.Worker{
-		"local": local(), "piped": remote.Piped(local()),
-		"two": load.Workers{local(), local()}, "two piped": load.Workers{remote.Piped(local()), remote.Piped(local())},
-		"two over one pipe": remote.Piped(load.Workers{local(), local()}),
+		"local": local(), "piped": remote.NewPiped(local()),
+		"two": load.Workers{local(), local()}, "two piped": load.Workers{remote.NewPiped(local()), remote.NewPiped(local())},
+		"two over one pipe": remote.NewPiped(load.Workers{local(), local()}),
 		"agent":             agents.Worker(t, nil), "two agents": load.Workers{agents.Worker(t, nil), agents.Worker(t, nil)},
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
@@ -109,7 +109,7 @@ func TestWorkersOnEtcd(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := res.Measured
-		if m.Due != l.Total || m.Outcomes[kv.OK] != l.Total || h.due != l.Total || h.timed != int64(l.Total) || m.Whole().Response.TotalCount() != int64(l.Total) {
+		if m.Due != l.Total || m.Outcomes[kv.OK] != l.Total || h.due != l.Total || h.timed != int64(l.Total) || m.Merged().Response.TotalCount() != int64(l.Total) {
 			t.Errorf("due %d, in the seconds %d, timed %d, %v %v", m.Due, h.due, h.timed, m.Outcomes, m.ErrorTexts)
 		}
 		if res.Loops != loops || res.Opened.Before(began) || res.Opened.After(time.Now()) || m.Seconds <= 0 || res.Warmup.Due == 0 {
@@ -230,7 +230,7 @@ func TestWorkersRefuseIndivisibleLoads(t *testing.T) {
 	t.Parallel()
 	l := base(kv.CAS, kv.None)
 	a := taskFor("127.0.0.1:1", l).Assignment
-	w := load.Workers{local(), remote.Piped(local())}
+	w := load.Workers{local(), remote.NewPiped(local())}
 	_, checked := w.Check(t.Context(), &a)
 	_, preloaded := w.Preload(t.Context(), &a)
 	_, prepared := w.Prepare(t.Context(), &a, load.Reports{})
@@ -361,8 +361,8 @@ func TestWorkersFailTogether(t *testing.T) {
 		if !first {
 			h, th = net.Pipe()
 		}
-		go func() { _ = remote.Serve(context.Background(), remote.Framed(th), local()) }()
-		return remote.Framed(h), nil
+		go func() { _ = remote.Serve(context.Background(), remote.NewFramed(th), local()) }()
+		return remote.NewFramed(h), nil
 	})
 	job, err := load.Workers{local(), gone}.Prepare(t.Context(), &a, load.Reports{})
 	if err != nil {
@@ -394,8 +394,8 @@ func TestWorkerLostBeforeTheWindow(t *testing.T) {
 	l.Warmup, l.Duration = time.Hour, time.Hour
 	a := taskFor(serve(t, "", store.NullOptions{Memory: true}), l).Assignment
 	here, there := net.Pipe()
-	go func() { _ = remote.Serve(context.Background(), remote.Framed(there), local()) }()
-	job, err := load.Workers{load.Named{Worker: remote.New(func(context.Context) (remote.Stream, error) { return remote.Framed(here), nil }), Name: "w1 on b"}, noClock{local()}}.
+	go func() { _ = remote.Serve(context.Background(), remote.NewFramed(there), local()) }()
+	job, err := load.Workers{load.Named{Worker: remote.New(func(context.Context) (remote.Stream, error) { return remote.NewFramed(here), nil }), Name: "w1 on b"}, noClock{local()}}.
 		Prepare(t.Context(), &a, load.Reports{})
 	if err != nil {
 		t.Fatal(err)

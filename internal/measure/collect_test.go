@@ -83,7 +83,7 @@ func TestMergeEqualsWhole(t *testing.T) {
 			}
 		}
 		totals, _ := c.Close(float64(last + 1))
-		got := totals.Whole()
+		got := totals.Merged()
 		for what, pair := range map[string][2]*Histogram{"response": {got.Response, whole.Response}, "service": {got.Service, whole.Service}} {
 			if !pair[0].Equals(pair[1]) {
 				t.Errorf("merged %s times are not the whole", what)
@@ -151,10 +151,10 @@ func TestFailuresAreSlowerThanSuccesses(t *testing.T) {
 		Record(h, 1e6)
 	}
 	s := Summarize(h, 100)
-	if !s.At(95).Failed || !s.At(99).Failed || !s.Max.Failed || !s.Mean.Failed {
+	if !s.Percentile(95).Failed || !s.Percentile(99).Failed || !s.Max.Failed || !s.Mean.Failed {
 		t.Error("a tenth failed, and the slowest figures do not say so")
 	}
-	if !s.At(90).Known || !s.At(50).Known {
+	if !s.Percentile(90).Known || !s.Percentile(50).Known {
 		t.Error("p90 and p50 are successes")
 	}
 	if p, ok := FailedFrom(900, 100); !ok || p != 90 {
@@ -169,13 +169,13 @@ func TestUnsupportedPercentilesAreUnknown(t *testing.T) {
 		Record(h, 1e6)
 	}
 	s := Summarize(h, 0)
-	if s.At(99.9).Known || s.At(99.9).Failed || s.At(99).Known {
+	if s.Percentile(99.9).Known || s.Percentile(99.9).Failed || s.Percentile(99).Known {
 		t.Error("999 samples do not support p99.9, nor p99 with 10 beyond it")
 	}
-	if !s.At(95).Known {
+	if !s.Percentile(95).Known {
 		t.Error("999 samples support p95")
 	}
-	if e := Summarize(nil, 0); e.Min.Known || e.At(50).Known {
+	if e := Summarize(nil, 0); e.Min.Known || e.Percentile(50).Known {
 		t.Error("an empty sample has figures")
 	}
 }
@@ -186,7 +186,7 @@ func TestRankIsExact(t *testing.T) {
 	for range 10_000 {
 		Record(h, 1e6)
 	}
-	if !Summarize(h, 0).At(99.9).Known {
+	if !Summarize(h, 0).Percentile(99.9).Known {
 		t.Error("10000 samples support p99.9")
 	}
 }

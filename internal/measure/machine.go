@@ -18,9 +18,9 @@ type Machine struct {
 	CPULimit *float64 `json:"cpu_limit"`
 }
 
-// Unlike describes the first difference from an earlier description; empty without one. It
+// Difference describes the first difference from an earlier description; empty without one. It
 // ignores memory, because after each boot the kernel reserves a different part of it.
-func (m *Machine) Unlike(was *Machine) string {
+func (m *Machine) Difference(was *Machine) string {
 	limit := func(m *Machine) string {
 		if m.CPULimit == nil {
 			return "no limit"

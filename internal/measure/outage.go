@@ -29,9 +29,9 @@ func (p *Pulse) add(second int, alive *[16]uint64) {
 	}
 }
 
-// Any reports whether an operation was done at or after from and before to, in milliseconds of
+// AnyDone reports whether an operation was done at or after from and before to, in milliseconds of
 // the window.
-func (p *Pulse) Any(from, to int) bool {
+func (p *Pulse) AnyDone(from, to int) bool {
 	for at := max(from, 0); at < min(to, 64*len(p.alive)); at++ {
 		if p.alive[at>>6]&(1<<(at&63)) != 0 {
 			return true

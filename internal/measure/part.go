@@ -86,12 +86,12 @@ func (p *Part) Add(s *Second) {
 // partial ones.
 func (p *Part) Seconds() int { return len(p.seconds) }
 
-// Apart returns, for each worker and each second that it shares with others, how far its median
-// response time was from theirs. The distance is the difference of the logarithms: 0.1 means
+// MedianDistances returns, for each worker and each second that it shares with others, how far its
+// median response time was from theirs. The distance is the difference of the logarithms: 0.1 means
 // that the worker was a tenth slower. Only operations of the same kind, member and term are
 // compared, weighted by the worker's number of operations, so that a worker whose connections
 // go to a slower member does not count as slower.
-func Apart(parts []Part) [][]float64 {
+func MedianDistances(parts []Part) [][]float64 {
 	out := make([][]float64, len(parts))
 	at := make([]int, len(parts)) // index of the next second of each worker
 	for {

@@ -23,9 +23,9 @@ type Reported struct {
 	n     int
 }
 
-// Take reports whether a pair is among the first `most` pairs; most is at most MaxReported. It
+// Accept reports whether a pair is among the first `most` pairs; most is at most MaxReported. It
 // always accepts a reply without member and term.
-func (r *Reported) Take(member, term uint64, most int) bool {
+func (r *Reported) Accept(member, term uint64, most int) bool {
 	if member == 0 && term == 0 {
 		return true
 	}
@@ -52,12 +52,12 @@ func (s Series) Unnamed() Series {
 // the unnamed series. It does not change the cells of from.
 func (r *Reported) bounded(from []*Cell) []*Cell {
 	for i, c := range from {
-		if r.Take(c.Member, c.Term, MaxReported) {
+		if r.Accept(c.Member, c.Term, MaxReported) {
 			continue
 		}
 		list := append([]*Cell(nil), from...)
 		for ; i < len(list); i++ {
-			if one := *list[i]; !r.Take(one.Member, one.Term, MaxReported) {
+			if one := *list[i]; !r.Accept(one.Member, one.Term, MaxReported) {
 				one.Series = one.Unnamed()
 				list[i] = &one
 			}

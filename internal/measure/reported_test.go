@@ -39,11 +39,11 @@ func TestInventedMembersAreBounded(t *testing.T) {
 func TestReportedKeepsTheFirstPairs(t *testing.T) {
 	var reported Reported
 	for i := range uint64(5) {
-		if !reported.Take(i+1, 9, 4) != (i == 4) {
+		if !reported.Accept(i+1, 9, 4) != (i == 4) {
 			t.Errorf("pair %d", i)
 		}
 	}
-	if !reported.Take(0, 0, 4) || !reported.Take(2, 9, 4) || reported.Take(2, 10, 4) || !reported.Take(2, 10, 5) {
+	if !reported.Accept(0, 0, 4) || !reported.Accept(2, 9, 4) || reported.Accept(2, 10, 4) || !reported.Accept(2, 10, 5) {
 		t.Error("the first pairs and the unnamed one must be accepted")
 	}
 }

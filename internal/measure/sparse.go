@@ -174,9 +174,9 @@ func (s *Sum) Reset() {
 // Total returns the number of times.
 func (s *Sum) Total() int64 { return s.total }
 
-// From returns the number of times of at least ns nanoseconds. Because of the width of the
+// CountFrom returns the number of times of at least ns nanoseconds. Because of the width of the
 // steps, it includes the whole step that contains ns.
-func (s *Sum) From(ns int64) (n int64) {
+func (s *Sum) CountFrom(ns int64) (n int64) {
 	if s.total > 0 {
 		for at := s.last; at >= 0 && StepAt(at+1) > ns; at-- {
 			n += s.counts[at]

@@ -13,9 +13,9 @@ func Now() time.Time { return began.Add(time.Since(began)) }
 // the time between the readings of the two clocks.
 const leastDifference = time.Millisecond
 
-// Ahead returns how far the wall clock is ahead of Now, that is, by how much it was set since
-// the process started. It returns 0 for less than a millisecond.
-func Ahead() time.Duration {
+// WallClockAhead returns how far the wall clock is ahead of Now, that is, by how much it was set
+// since the process started. It returns 0 for less than a millisecond.
+func WallClockAhead() time.Duration {
 	return readUntilSteady(func() time.Duration {
 		now := time.Now()
 		return now.Round(0).Sub(began.Round(0)) - now.Sub(began)

@@ -29,8 +29,8 @@ type Summary struct {
 	Max         Figure
 }
 
-// At returns the percentile p, which must be one of Percentiles.
-func (s Summary) At(p float64) Figure {
+// Percentile returns the percentile p, which must be one of Percentiles.
+func (s Summary) Percentile(p float64) Figure {
 	for i, q := range Percentiles {
 		if q == p {
 			return s.Percentiles[i]

@@ -53,8 +53,8 @@ func (t *Totals) Succeeded() (n uint64) {
 // Failed returns the number of operations due that ended in an error.
 func (t *Totals) Failed() uint64 { return t.Due - t.Succeeded() }
 
-// Whole merges all cells into one, with the times of all successes and errors.
-func (t *Totals) Whole() *Cell {
+// Merged merges all cells into one, with the times of all successes and errors.
+func (t *Totals) Merged() *Cell {
 	whole := &Cell{}
 	for _, c := range t.Cells {
 		one := *c

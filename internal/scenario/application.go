@@ -84,7 +84,7 @@ func settingText(u application.Unit, v float64) string {
 	switch u {
 	case application.Seconds:
 		return text.FormatDuration(time.Duration(math.Round(v * float64(time.Second))))
-	case application.Whole, application.Bytes:
+	case application.Integer, application.Bytes:
 		return fmt.Sprintf("%.0f", v)
 	}
 	return application.Format(v)

@@ -51,7 +51,7 @@ func TestApplicationIsALoad(t *testing.T) {
 
 // Settings of each unit read back as written, from files and from records.
 func TestSettingsReadBack(t *testing.T) {
-	for unit, v := range map[application.Unit]float64{application.Whole: 1e6, application.Number: 0.125, application.Seconds: 90.5, application.Bytes: 4096} {
+	for unit, v := range map[application.Unit]float64{application.Integer: 1e6, application.Number: 0.125, application.Seconds: 90.5, application.Bytes: 4096} {
 		s := &setting{Parameter: application.Parameter{Key: "x", Unit: unit, Most: 1e9}}
 		var l, back, again Load
 		l.Application.set(s.Parameter, v)

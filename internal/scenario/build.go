@@ -12,7 +12,7 @@ import (
 // build returns the trial for a choice, and the trial's baseline if there is one.
 func (p *fileParser) build(at place, o *outline, c choice) []*builder {
 	p.clashes(c.layer)
-	given := p.overlay(c.layer.over(o.defaults), c.layer)
+	given := p.overlay(c.layer.mergedOver(o.defaults), c.layer)
 	b := p.buildOf(at, o, c, c.layer, given)
 	if p.options.Scale != 0 {
 		if p.aliases == nil {
@@ -249,7 +249,7 @@ func (b *builder) checkAbilities() {
 		if !own {
 			break
 		}
-		if err := b.can.Operation(store, o.Kind, o.Consistency); err != nil {
+		if err := b.can.CheckOperation(store, o.Kind, o.Consistency); err != nil {
 			b.failf(b.blame(o, b.places[i]), "%v", err)
 		}
 	}
@@ -257,7 +257,7 @@ func (b *builder) checkAbilities() {
 		b.checkWatchAbilities()
 	}
 	if l.Cleanup.Keys {
-		err := b.can.Operation(store, kv.Delete, kv.None)
+		err := b.can.CheckOperation(store, kv.Delete, kv.None)
 		if _, lists := b.can.Operations[kv.Range]; err == nil && !lists {
 			b.failf(b.place("cleanup"), "%s could not be cleaned up: it does not list keys, so quorumbench could not check whether any are left", store)
 		} else if err != nil {
@@ -265,7 +265,7 @@ func (b *builder) checkAbilities() {
 		}
 	}
 	needs := func(key string, feature kv.Feature) {
-		switch err := b.can.Feature(store, feature); {
+		switch err := b.can.CheckFeature(store, feature); {
 		case err == nil:
 		case feature == kv.RangeForms:
 			b.failf(b.place(key), "%s cannot read a range with <"+key+">; leave it out", store)
@@ -295,11 +295,11 @@ func (b *builder) checkAbilities() {
 // checkWatchAbilities rejects watch features that the store does not support.
 func (b *builder) checkWatchAbilities() {
 	store, w, can := b.cluster.Store, b.load.Watch, &b.can.Watches
-	if err := b.can.Operation(store, kv.Watch, kv.None); err != nil {
+	if err := b.can.CheckOperation(store, kv.Watch, kv.None); err != nil {
 		b.failf(b.place("watch"), "%v", err)
 		return
 	}
-	if err := b.can.Watching(store, w.Mode); err != nil {
+	if err := b.can.CheckWatch(store, w.Mode); err != nil {
 		b.failf(b.place("watch.mode"), "<watch.mode> is not for this store: %v", err)
 		return
 	}
@@ -323,7 +323,7 @@ func (b *builder) blame(o Operation, operation place) place {
 		return operation
 	}
 	for c := range kv.NumConsistencies {
-		if c != o.Consistency && b.can.Operation(b.cluster.Store, o.Kind, c) == nil {
+		if c != o.Consistency && b.can.CheckOperation(b.cluster.Store, o.Kind, c) == nil {
 			return s.value.at
 		}
 	}
@@ -370,5 +370,5 @@ func (p *fileParser) baseline(all layer) (layer, place, bool) {
 	for _, pair := range s.value.pairs {
 		differs[pair.key] = pair
 	}
-	return p.spread(differs).over(rest), s.at, true
+	return p.spread(differs).mergedOver(rest), s.at, true
 }

@@ -60,9 +60,9 @@ type Attach struct {
 	DataDir string
 }
 
-// Named returns the name of the store with the label, the version or the binary, if one of them was
-// given.
-func (c *Cluster) Named() string {
+// FullName returns the name of the store with the label, the version or the binary, if one of them
+// was given.
+func (c *Cluster) FullName() string {
 	switch {
 	case c.Label != "":
 		return c.Store + " (" + c.Label + ")"

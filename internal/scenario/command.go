@@ -47,14 +47,14 @@ func NewCommand(name string) *Command {
 	for _, t := range o.written {
 		own, _ := c.parser.split(t)
 		if own["name"].value.text == name {
-			c.preset = own.over(o.defaults)
+			c.preset = own.mergedOver(o.defaults)
 			return c
 		}
 	}
 	if _, err := kv.ParseKind(name); err != nil {
 		panic("scenario: there is neither a preset nor an operation " + name)
 	}
-	c.preset = layer{"name": word(name), "operation": word(name), "preload": word("true")}.over(o.defaults)
+	c.preset = layer{"name": word(name), "operation": word(name), "preload": word("true")}.mergedOver(o.defaults)
 	return c
 }
 
@@ -141,9 +141,9 @@ func (c *Command) Set(key, text string) error {
 	return nil
 }
 
-// Let changes a value of the preset. Use Let for values that depend on other flags, and Set for
-// values that the user gave.
-func (c *Command) Let(key, text string) {
+// SetDerived changes a value of the preset. Use SetDerived for values that depend on other flags,
+// and Set for values that the user gave.
+func (c *Command) SetDerived(key, text string) {
 	delete(c.flags, key)
 	c.preset[key] = word(text)
 }
@@ -185,7 +185,7 @@ func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 	if len(p.errs) > 0 {
 		return nil, errors.New(p.errs[0].Text)
 	}
-	all := own.over(c.preset)
+	all := own.mergedOver(c.preset)
 	all["store"] = word(ask.Store)
 	b := p.buildOf(place{}, &outline{repeats: ask.Repeats}, choice{}, own, all)
 	if len(p.errs) > 0 {
@@ -265,5 +265,5 @@ func CheckEndpoint(e string) error {
 //go:embed capacity.yaml
 var ofCapacity string
 
-// OfCapacity returns the scenario file with the default load for capacity searches, for Parse.
-func OfCapacity() []byte { return []byte(ofCapacity) }
+// CapacityFile returns the scenario file with the default load for capacity searches, for Parse.
+func CapacityFile() []byte { return []byte(ofCapacity) }

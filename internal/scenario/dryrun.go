@@ -78,7 +78,7 @@ func (c *Cluster) label() string {
 		}
 		return at
 	}
-	return fmt.Sprintf("%s x%d", c.Named(), c.Members)
+	return fmt.Sprintf("%s x%d", c.FullName(), c.Members)
 }
 
 // mixLabel returns the name of the operation, or the names and percentages if there are several,

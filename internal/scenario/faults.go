@@ -26,7 +26,7 @@ func readFaults(_ *draft, key string, n *node) (all []fault.Fault, err error) {
 		return parsed(n, key, fault.Parse)
 	}
 	if n.kind != list {
-		return nil, n.at.errorf("faults must be a list, as in [{at: 10s, do: kill, member: leader, for: 3s}], not %s", n.what())
+		return nil, n.at.errorf("faults must be a list, as in [{at: 10s, do: kill, member: leader, for: 3s}], not %s", n.describe())
 	}
 	for _, item := range n.items {
 		f, err := readFault(item)
@@ -76,7 +76,7 @@ func readFault(n *node) (f fault.Fault, err error) {
 // checkEachFault checks each fault, independent of the other faults and of the load.
 func checkEachFault(c *checks, key string, all []fault.Fault) {
 	for _, f := range all {
-		if wrong := f.Wrong(); wrong != "" {
+		if wrong := f.Problem(); wrong != "" {
 			c.add(key, "the fault %q %s", f, wrong)
 		}
 	}
@@ -104,8 +104,8 @@ func (l *Load) checkFaults(c *checks) {
 		return
 	}
 	all := fault.Longest(l.Faults, l.Duration)
-	if len(all) > fault.Most {
-		c.add("faults", "<faults> are more than %d", fault.Most)
+	if len(all) > fault.MaxFaults {
+		c.add("faults", "<faults> are more than %d", fault.MaxFaults)
 		return
 	}
 	for i := range all {
@@ -119,7 +119,7 @@ func (l *Load) checkFaults(c *checks) {
 			c.add("faults", "the fault %q at %s begins before %q at %s is over; faults must not overlap, so that each shows its own effect",
 				h.String(), text.FormatDuration(h.At), all[i-1].String(), text.FormatDuration(all[i-1].At))
 			return
-		case h.Ahead() > h.At, i > 0 && h.Ahead() > h.At-all[i-1].At-all[i-1].For:
+		case h.LeadTime() > h.At, i > 0 && h.LeadTime() > h.At-all[i-1].At-all[i-1].For:
 			c.add("faults", "the fault %q at %s keeps the data from %s before it, when the window had not opened or another fault was not over; make it later, or by shorter",
 				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.By))
 			return
@@ -177,12 +177,12 @@ func (b *builder) checkFaultAbilities() {
 	for _, f := range b.load.Faults {
 		for _, k := range f.Kinds() {
 			if needs := k.Needs(); needs != nil {
-				if err := b.can.Feature(b.cluster.Store, *needs); err != nil {
+				if err := b.can.CheckFeature(b.cluster.Store, *needs); err != nil {
 					b.failf(b.place("faults"), "the fault %q is not for this store: %v", f, err)
 				}
 			}
 		}
-		if version, _ := fault.ServerOf(f.Server); version != "" {
+		if version, _ := fault.ParseServer(f.Server); version != "" {
 			if err := b.catalog.Version(b.cluster.Store, version); err != nil {
 				b.failf(b.place("faults"), "the fault %q: %v", f, err)
 			}
@@ -199,7 +199,7 @@ type securedSettings interface {
 // checkCertificates rejects the fault new-certificate if the members do not use TLS. For a store
 // that cannot replace certificates at all, checkFaultAbilities rejects the fault.
 func (b *builder) checkCertificates() {
-	if b.can.Feature(b.cluster.Store, *fault.NewCertificate.Needs()) != nil {
+	if b.can.CheckFeature(b.cluster.Store, *fault.NewCertificate.Needs()) != nil {
 		return
 	}
 	for _, f := range b.load.Faults {

@@ -135,8 +135,8 @@ func (l layer) hasKey(key string) bool {
 	return ok
 }
 
-// over returns the layer with the values of a lower layer added for keys that it lacks.
-func (l layer) over(base layer) layer {
+// mergedOver returns the layer with the values of a lower layer added for keys that it lacks.
+func (l layer) mergedOver(base layer) layer {
 	out := maps.Clone(base)
 	for name, s := range l {
 		for _, gone := range replaced(name, s.value, base) {

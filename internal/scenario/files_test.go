@@ -152,7 +152,7 @@ func TestFilesCanUseOnlySupportedFeatures(t *testing.T) {
 			{kv.TLS, "operation: put, endpoints: 127.0.0.1:1, tls: {}", ": <tls> is not for this store: "},
 			{kv.Users, "operation: put, endpoints: 127.0.0.1:1, user: a:b", ": <user> is not for this store: "},
 		} {
-			want := can.Feature(s.Name(), of.feature)
+			want := can.CheckFeature(s.Name(), of.feature)
 			text := "trials:\n- {store: " + s.Name() + ",\n   " + of.load + "}"
 			_, err := scenario.Parse("f.yaml", []byte(text), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 			switch at := strings.NewReplacer("<", "", ">", "").Replace(of.at); {
@@ -177,17 +177,17 @@ func TestProxiesWithCetcd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	beside := map[string]int{}
+	others := map[string]int{}
 	for _, trial := range s.Trials {
 		if trial.BaselineOf != "" {
-			beside[trial.BaselineOf+" "+trial.Cluster.Store]++
+			others[trial.BaselineOf+" "+trial.Cluster.Store]++
 		} else if trial.Cluster.Store == "cetcd" && trial.Cluster.Exec != "/opt/cetcd" {
 			t.Errorf("%s starts %q", trial.Name, trial.Cluster.Exec)
 		}
 	}
 	for _, pair := range []string{"zetcd-vs-zookeeper zookeeper", "zetcd-vs-etcd etcd", "cetcd-vs-consul consul", "cetcd-vs-etcd etcd"} {
-		if beside[pair] != 1 {
-			t.Errorf("%s is there %d times", pair, beside[pair])
+		if others[pair] != 1 {
+			t.Errorf("%s is there %d times", pair, others[pair])
 		}
 	}
 }

@@ -34,9 +34,9 @@ func (b *builder) settleApplication() {
 	}
 	way := 0
 	if slices.Contains(b.catalog.Stores(), b.cluster.Store) {
-		way, _ = d.WayOf(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkAbilities reports the reason for an error
+		way, _ = d.FindWay(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkAbilities reports the reason for an error
 	}
-	if values := a.Values(); d.Outside(values) != nil {
+	if values := a.Values(); d.OutOfBounds(values) != nil {
 		b.load.describe(application.Profile{}) // rejected later
 	} else if _, why := which.Check(values); why != "" {
 		b.load.describe(application.Profile{})
@@ -105,13 +105,13 @@ func (b *builder) checkApplicationAbilities() {
 		return
 	}
 	d := a.Definition()
-	way, err := d.WayOf(b.cluster.Store, b.can)
+	way, err := d.FindWay(b.cluster.Store, b.can)
 	if err != nil {
 		b.failf(b.place("application"), "<application> is not for this store: %v", err)
 		return
 	}
 	s := b.load.Application.Values()
-	if w, ok := a.(application.Windowed); ok && d.Outside(s) == nil {
+	if w, ok := a.(application.Windowed); ok && d.OutOfBounds(s) == nil {
 		if _, why := a.Check(s); why != "" {
 			return // rejected elsewhere
 		}
@@ -144,7 +144,7 @@ func (l *Load) checkApplication(c *checks) {
 	}
 	d := app.Definition()
 	values := a.Values()
-	if p := d.Outside(values); p != nil {
+	if p := d.OutOfBounds(values); p != nil {
 		s := setting{Parameter: *p}
 		c.outOf(p.Key, a.setting(p.Key), "from "+s.bounds())
 		return

@@ -59,8 +59,8 @@ func (t typed[T]) check(c *checks, key string, l *Load) {
 	}
 }
 
-// said returns a pointer to the load's value, or nil if the load has none.
-func (t typed[T]) said(l *Load) *T {
+// valueIn returns a pointer to the load's value, or nil if the load has none.
+func (t typed[T]) valueIn(l *Load) *T {
 	v := t.field(l)
 	if v == nil || t.unsaid != nil && t.unsaid(*v) {
 		return nil
@@ -69,14 +69,14 @@ func (t typed[T]) said(l *Load) *T {
 }
 
 func (t typed[T]) text(l *Load) string {
-	if v := t.said(l); v != nil {
+	if v := t.valueIn(l); v != nil {
 		return t.show(*v)
 	}
 	return ""
 }
 
 func (t typed[T]) encode(l *Load) any {
-	v := t.said(l)
+	v := t.valueIn(l)
 	switch {
 	case v == nil:
 		return nil
@@ -118,15 +118,15 @@ func optional[T comparable](t typed[T]) typed[T] {
 	return t
 }
 
-// whole is a whole number from least to most. For an unsigned type, 0 means that the load does not
-// have the parameter.
-func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most int64) typed[T] {
+// integer is a whole number from least to most. For an unsigned type, 0 means that the load does
+// not have the parameter.
+func integer[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most int64) typed[T] {
 	signed := T(0)-1 < 0
 	t := typed[T]{
 		field: field, word: "N", toJSON: asIs[T], within: between(least, most),
 		show: func(n T) string { return fmt.Sprint(n) },
 		fromText: func(s string) (T, error) {
-			n, err := text.ParseWhole(s)
+			n, err := text.ParseInteger(s)
 			if !signed && n < 0 {
 				return 0, err // verify rejects it later with the name of the flag
 			}
@@ -136,7 +136,7 @@ func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most in
 			return T(n), err
 		},
 		fromFile: func(d *draft, key string, n *node) (T, error) {
-			i, err := n.whole(key)
+			i, err := n.integer(key)
 			switch {
 			case err != nil:
 			case !signed && i < least: // 0 must not be treated as absent
@@ -163,7 +163,7 @@ func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most in
 
 // notNegative is a whole number that is at least 0. zero explains the meaning of 0.
 func notNegative(field func(*Load) *int64, zero string) typed[int64] {
-	t := whole(field, 0, math.MaxInt64)
+	t := integer(field, 0, math.MaxInt64)
 	t.verify = func(c *checks, key string, n int64) {
 		if n < 0 {
 			c.add(key, "<"+key+"> is %d and cannot be negative"+zero, n)
@@ -173,7 +173,7 @@ func notNegative(field func(*Load) *int64, zero string) typed[int64] {
 }
 
 func percent(field func(*Load) *int) value {
-	t := whole(field, 0, 100)
+	t := integer(field, 0, 100)
 	t.verify = func(c *checks, key string, n int) {
 		if n < 0 || n > 100 {
 			c.add(key, "<"+key+"> is %d and must be from 0 to 100", n)

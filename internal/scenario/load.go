@@ -105,7 +105,7 @@ type Conduct struct {
 // ReadsLocally reports whether the load only reads keys, all at the consistency level kv.Local.
 func (l *Load) ReadsLocally() bool {
 	return l.Application.Name == "" && l.Watch == nil && len(l.Mix) > 0 && !slices.ContainsFunc(l.Mix, func(o Operation) bool {
-		return !o.Kind.Reads() || !o.Kind.Brief() || o.Consistency != kv.Local
+		return !o.Kind.Reads() || !o.Kind.SingleRequest() || o.Consistency != kv.Local
 	})
 }
 

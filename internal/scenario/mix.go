@@ -130,7 +130,7 @@ func setMix(d *draft, key string, n *node) (err error) {
 			d.load.Mix, d.places = append(d.load.Mix, o), append(d.places, item.at)
 		}
 	default:
-		return n.at.errorf("mix must be a mapping as in {put: 20, get: 80}, or a list, not %s", n.what())
+		return n.at.errorf("mix must be a mapping as in {put: 20, get: 80}, or a list, not %s", n.describe())
 	}
 	if len(d.load.Mix) == 0 {
 		return n.at.errorf("the mix has no operation")

@@ -23,14 +23,14 @@ func (p *fileParser) overlay(all, own layer) layer {
 		over[key] = pair{value: &node{kind: scalar, text: v}}
 		for _, also := range []string{"store", "exec", "version"} {
 			if t, ok := own[also]; ok && (also != "store" || key == "store" && t.value.text != v) {
-				p.failf(t.at, "--%s %s cannot replace what a trial itself says: here %s is %s", key, v, also, t.value.what())
+				p.failf(t.at, "--%s %s cannot replace what a trial itself says: here %s is %s", key, v, also, t.value.describe())
 			}
 		}
 		if e, ok := all["endpoints"]; ok && !p.set.hasKey("endpoints") && (key != "store" || !p.sameStore(all)) {
 			p.failf(e.at, "--%s is for clusters that quorumbench starts, but this trial's cluster already runs", key)
 		}
 	}
-	all = over.over(all)
+	all = over.mergedOver(all)
 	if p.options.Attach != nil {
 		for _, key := range ofStarted {
 			delete(all, key)
@@ -130,7 +130,7 @@ func (p *fileParser) readSet() {
 		p.value(k, n)
 		n.flag = words
 		if before, ok := p.set[of]; ok && nested && before.value.kind == mapping {
-			n = n.over(before.value)
+			n = n.mergedOver(before.value)
 			n.entries = before.value.entries
 		}
 		p.set[of] = pair{of, at, n}
@@ -174,8 +174,8 @@ func (p *fileParser) checkSetCluster() {
 	}
 }
 
-// OfRunning reports whether the assignment is for connecting to a running cluster.
-func (a Assignment) OfRunning() bool {
+// IsAttachment reports whether the assignment is for connecting to a running cluster.
+func (a Assignment) IsAttachment() bool {
 	of, _, _ := strings.Cut(a.Key, ".")
 	return slices.Contains(ofRunning, of)
 }
@@ -218,10 +218,10 @@ func (n *node) moved(at place) {
 	}
 }
 
-// over returns the mapping base, with entries replaced by the entries in n.
-func (n *node) over(base *node) *node {
+// mergedOver returns the mapping base, with entries replaced by the entries in n.
+func (n *node) mergedOver(base *node) *node {
 	if n.below != nil {
-		base = n.below.over(base)
+		base = n.below.mergedOver(base)
 	}
 	out := &node{kind: mapping, at: n.at, raw: n.raw, below: base}
 	for _, p := range base.pairs {
@@ -243,14 +243,14 @@ func (p *fileParser) overlaySet(all layer) layer {
 		case all.hasKey("endpoints") && slices.Contains(ofStarted, key):
 			continue // it is for clusters that are started, but this trial uses a running cluster
 		case s.value.entries && given && base.value.kind == mapping:
-			s.value = s.value.over(base.value)
+			s.value = s.value.mergedOver(base.value)
 		case key == "baseline": // a trial without a baseline gets one
 		case s.value.entries && (ofSomeTrials || p.keys[key].readFrom(p.newDraft(), s.value) != nil):
 			continue // it is an entry of a mapping that this trial does not have
 		}
 		over[key] = s
 	}
-	return over.over(all)
+	return over.mergedOver(all)
 }
 
 // setOverAxes replaces the values of axes by assigned values. It also removes axes that the

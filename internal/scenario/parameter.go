@@ -54,7 +54,7 @@ type operations struct {
 
 var (
 	ofReads        = operations{"reads", kv.Kind.Reads}
-	ofBrief        = operations{"operations of one request and answer", kv.Kind.Brief}
+	ofBrief        = operations{"operations of one request and answer", kv.Kind.SingleRequest}
 	ofRanges       = operations{"range and txn-get operations", isRange}
 	ofPlainRanges  = operations{"range operations", isPlainRange}
 	ofTransactions = operations{"transactions", isTxn}
@@ -120,9 +120,9 @@ type draft struct {
 	scaleDuration bool // set if the window is scaled like totals
 }
 
-// OfLoad reports whether the parameter belongs to a load. Other parameters belong to the cluster or
-// expand trials.
-func (p *Parameter) OfLoad() bool { return p.value != nil }
+// BelongsToLoad reports whether the parameter belongs to a load. Other parameters belong to the
+// cluster or expand trials.
+func (p *Parameter) BelongsToLoad() bool { return p.value != nil }
 
 // Text returns the load's value as flags and files write it, or an empty string if there is none.
 func (p *Parameter) Text(l *Load) string {

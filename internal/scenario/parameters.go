@@ -81,20 +81,20 @@ func operationParameters() []*Parameter {
 		{Key: "target", Meaning: "members that receive the load: any (the given endpoints), all (every member in turn), leader, followers or member:N", Differs: "the target", column: &column{},
 			value: chosen(func(l *Load) *kv.Target { return &l.Target }, "WHICH", kv.ParseTarget)},
 		{Key: "connections", Flag: "conns", Meaning: "number of connections", Differs: "the connections", Reads: &connectionsReading, column: &column{},
-			value: whole(func(l *Load) *int { return &l.Connections }, 1, MaxConnections)},
+			value: integer(func(l *Load) *int { return &l.Connections }, 1, MaxConnections)},
 		{Key: "clients", Meaning: "number of clients, each with one operation outstanding", Differs: "the clients", Reads: &clientsReading, ClosedLoop: true, column: &column{},
-			value: whole(func(l *Load) *int { return &l.Clients }, 1, MaxClients)},
+			value: integer(func(l *Load) *int { return &l.Clients }, 1, MaxClients)},
 		{Key: "new-connection", Meaning: "open a connection for each operation; its time counts from the start of connecting",
 			Differs: "a new connection for each operation", Reads: &connectionsReading,
 			Note: NewConnectionNote,
 			For:  ofBrief, Throughout: true,
 			value: yesNo(func(l *Load) *bool { return &l.NewConnection })},
 		{Key: "threads", Meaning: "number of event loops of the load generator, or of each worker; 0 chooses",
-			value: whole(func(l *Load) *int { return &l.Threads }, 0, maxThreads)},
+			value: integer(func(l *Load) *int { return &l.Threads }, 0, maxThreads)},
 		{Key: "workers-on", set: keep((*node).words, func(d *draft) *[]string { return &d.workersOn })},
 		{Key: "workers", Meaning: "number of workers that share the load",
 			column: &column{cell: workersLabel, optional: true, none: "1"},
-			value:  whole(func(l *Load) *uint32 { return &l.Workers }, 1, MaxWorkers)},
+			value:  integer(func(l *Load) *uint32 { return &l.Workers }, 1, MaxWorkers)},
 	}
 }
 
@@ -130,13 +130,13 @@ func keyParameters() []*Parameter {
 			value: yesNo(func(l *Load) *bool { return &l.Scan.Streamed })},
 		{Key: "page-size", Features: []kv.Feature{kv.RangeForms}, Meaning: "read the range in pages of this many keys, as one operation; 0 reads it at once", Differs: "the keys of a page", Reads: &rangesReading,
 			For:   ofPlainRanges,
-			value: whole(func(l *Load) *int64 { return &l.Scan.PageSize }, 0, maxPageSize)},
+			value: integer(func(l *Load) *int64 { return &l.Scan.PageSize }, 0, maxPageSize)},
 
 		{Key: "txn-keys", Flag: "txn-ops", Meaning: "keys that one transaction writes", Differs: "the keys of a transaction", Reads: &transactionReading, For: ofTransactions,
-			value: whole(func(l *Load) *int { return &l.TxnKeys }, 1, MaxTxnKeys)},
+			value: integer(func(l *Load) *int { return &l.TxnKeys }, 1, MaxTxnKeys)},
 		{Key: "stm", For: ofSTM, set: setSTM},
 		{Key: "stm.keys", Flag: "keys-per-txn", Meaning: "different keys that one transaction reads", Differs: "the keys of an stm transaction", Reads: &transactionReading, For: ofSTM,
-			value: whole(stmField(func(t *STM) *int { return &t.KeysPerTxn }), 1, maxSTMKeys)},
+			value: integer(stmField(func(t *STM) *int { return &t.KeysPerTxn }), 1, maxSTMKeys)},
 		{Key: "stm.write-percent", Flag: "txn-wr-percent", Meaning: "percentage of those keys that the transaction writes", Differs: "the percent of an stm transaction's keys that it writes", Reads: &transactionReading, For: ofSTM,
 			value: percent(stmField(func(t *STM) *int { return &t.WritePercent }))},
 		{Key: "stm.isolation", Flag: "isolation", Meaning: "isolation: read committed (c), repeatable reads (r), serializable (s) or serializable snapshot (ss)", Differs: "the isolation of stm transactions", Reads: &transactionReading, For: ofSTM,
@@ -153,13 +153,13 @@ func extraParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "watch", set: setWatch, column: &column{title: "watchers", cell: func(t *Trial) string { return t.Load.watchLabel() }, optional: true, none: "none"}},
 		{Key: "watch.watchers", Flag: "watchers", Meaning: "number of watchers", Differs: "the watchers",
-			value: whole(watchField(func(w *Watch) *int { return &w.Watchers }), 1, MaxWatchers)},
+			value: integer(watchField(func(w *Watch) *int { return &w.Watchers }), 1, MaxWatchers)},
 		{Key: "watch.streams", Flag: "streams", Meaning: "number of watch streams", Differs: "the watch streams", Range: "1 to `watchers`",
-			value: whole(watchField(func(w *Watch) *int { return &w.Streams }), 1, MaxWatchers)},
+			value: integer(watchField(func(w *Watch) *int { return &w.Streams }), 1, MaxWatchers)},
 		{Key: "watch.connections", Flag: "watch-conns", Meaning: "number of separate connections for watchers; 0 uses the load's connections", Differs: "the watchers' own connections", Range: "0 to `streams`",
-			value: whole(watchField(func(w *Watch) *int { return &w.Connections }), 0, MaxConnections)},
+			value: integer(watchField(func(w *Watch) *int { return &w.Connections }), 0, MaxConnections)},
 		{Key: "watch.watched-keys", Flag: "watched-keys", Meaning: "watch only this many keys, the first of the key space; default: all", Differs: "the watched keys", Range: "1 to `key-space`",
-			value: whole(watchField(func(w *Watch) *uint64 { return &w.WatchedKeys }), 1, maxKeySpace)},
+			value: integer(watchField(func(w *Watch) *uint64 { return &w.WatchedKeys }), 1, maxKeySpace)},
 		{Key: "watch.keys-per-watcher", Flag: "keys-per-watcher", Meaning: "number of consecutive keys that each watcher watches, or all", Differs: "the keys that each watcher watches", Range: "from 1",
 			value: watchedSpan()},
 		{Key: "watch.prev-kv", Flag: "prevkv", Meaning: "events also carry the previous value", Differs: "the values before in watch events",
@@ -169,7 +169,7 @@ func extraParameters() []*Parameter {
 		{Key: "watch.key", Flag: "watch-key", Meaning: "watch only this key, which is not one of the load's keys", Differs: "the watched key",
 			value: watchedKey()},
 		{Key: "watch.earlier-events", Flag: "events", Meaning: "number of earlier events that each watcher must catch up with", Differs: "the earlier events that watchers catch up with", Reads: &windowReading,
-			value: whole(watchField(func(w *Watch) *uint32 { return &w.Expect }), 1, maxEarlierEvents)},
+			value: integer(watchField(func(w *Watch) *uint32 { return &w.Expect }), 1, maxEarlierEvents)},
 		{Key: "watch.created-in-window", Flag: "created-in-window", Meaning: "create the watchers when the window opens", Differs: "the creation of watchers in the window",
 			value: yesNo(watchField(func(w *Watch) *bool { return &w.AtWindow }))},
 
@@ -214,7 +214,7 @@ func timeParameters() []*Parameter {
 		{Key: "rate", Meaning: "operations per second that become due, whatever the store does (open loop); 0 is a closed loop", Differs: "the rate a second", OpenLoop: true,
 			value: rate()},
 		{Key: "total", Meaning: "number of operations to measure", Differs: "the total of operations", Reads: &windowReading,
-			value: whole(func(l *Load) *uint64 { return &l.Total }, 1, maxTotal)},
+			value: integer(func(l *Load) *uint64 { return &l.Total }, 1, maxTotal)},
 		{Key: "duration", Meaning: "length of the measurement window, instead of a total", Differs: "the duration", Reads: &windowReading,
 			column: &column{title: "window", cell: func(t *Trial) string { return t.Load.windowLabel() }},
 			value:  optional(spanAbove(func(l *Load) *time.Duration { return &l.Duration }, MaxDuration))},
@@ -223,7 +223,7 @@ func timeParameters() []*Parameter {
 		{Key: "timeout", Meaning: "timeout of an operation, starting when it is sent", Differs: "the timeout", Reads: &timeoutReading,
 			value: timeout()},
 		{Key: "max-in-flight", Meaning: "maximum number of operations in flight in an open loop", Differs: "the limit of operations in flight", OpenLoop: true,
-			value: whole(func(l *Load) *int { return &l.MaxInFlight }, 1, MaxInFlight)},
+			value: integer(func(l *Load) *int { return &l.MaxInFlight }, 1, MaxInFlight)},
 		{Key: "scale-duration", set: keep((*node).boolean, func(d *draft) *bool { return &d.scaleDuration })},
 		{Key: "allow-volatile", Meaning: "accept writes that are not durable; the verdict is not suspect because of them",
 			value: yesNo(func(l *Load) *bool { return &l.AllowVolatile })},
@@ -261,7 +261,7 @@ const oneByte = "at least 1 byte"
 
 // keySpace is checked together with the size of keys, because it may depend on other values.
 func keySpace() value {
-	t := whole(func(l *Load) *uint64 { return &l.KeySpace }, 1, maxKeySpace)
+	t := integer(func(l *Load) *uint64 { return &l.KeySpace }, 1, maxKeySpace)
 	t.verify = nil
 	return t
 }
@@ -296,7 +296,7 @@ const (
 type spanOfWatcher struct{ typed[uint64] }
 
 func watchedSpan() value {
-	v := spanOfWatcher{whole(watchField(func(w *Watch) *uint64 { return &w.Span }), 1, maxKeySpace)}
+	v := spanOfWatcher{integer(watchField(func(w *Watch) *uint64 { return &w.Span }), 1, maxKeySpace)}
 	number := v.typed
 	v.unsaid = nil // files omit it if it is 1
 	v.show = func(n uint64) string { return strconv.FormatUint(max(n, 1), 10) }
@@ -311,8 +311,8 @@ func watchedSpan() value {
 		if n.kind == scalar && n.text == all {
 			return wholeSpace, nil
 		}
-		if _, err := n.whole(""); err != nil {
-			return 0, n.at.errorf("%s must be a whole number or all, not %s", key, n.what())
+		if _, err := n.integer(""); err != nil {
+			return 0, n.at.errorf("%s must be a whole number or all, not %s", key, n.describe())
 		}
 		return number.fromFile(d, key, n)
 	}

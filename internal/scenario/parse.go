@@ -126,7 +126,7 @@ func (p *fileParser) outline(root *node) *outline {
 
 func (p *fileParser) trialList(n *node) []*node {
 	if n.kind != list {
-		p.failf(n.at, "trials must be a list, each entry of which begins with a dash, not %s", n.what())
+		p.failf(n.at, "trials must be a list, each entry of which begins with a dash, not %s", n.describe())
 		return nil
 	}
 	for _, t := range n.items {
@@ -137,7 +137,7 @@ func (p *fileParser) trialList(n *node) []*node {
 
 // repeatUntil determines the rule for repeating the scenario's trials.
 func (p *fileParser) repeatUntil(o *outline, trials []*builder) {
-	u := p.options.Until.over(o.until)
+	u := p.options.Until.mergedOver(o.until)
 	if u.Precision == 0 {
 		return
 	}
@@ -176,7 +176,7 @@ func (p *fileParser) checkUntil(s *Scenario) {
 }
 
 func readSeed(n *node) (uint64, error) {
-	i, err := n.whole("seed")
+	i, err := n.integer("seed")
 	if err == nil && i < 0 {
 		err = n.at.errorf("seed is %d and cannot be negative", i)
 	}

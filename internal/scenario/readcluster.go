@@ -106,7 +106,7 @@ func setTLS(d *draft, key string, n *node) error {
 
 func setSettings(d *draft, _ string, n *node) error {
 	if n.kind != mapping {
-		return n.at.errorf("settings must be a mapping of the store's own settings, not %s", n.what())
+		return n.at.errorf("settings must be a mapping of the store's own settings, not %s", n.describe())
 	}
 	d.settings = n
 	return nil

@@ -35,19 +35,20 @@ var (
 		func(l *Load) string { return text.Plural(uint64(l.Clients), "client") }}
 	connectionsReading = Reading{"conns", connectionsCell, connectionsAbove}
 	keySizeReading     = Reading{"key", keySizeCell, ofKeys(keySizeAbove)}
-	valueSizeReading   = Reading{"value", valueSizeCell, ofKeys(after("values of ", valueSizeCell))}
+	valueSizeReading   = Reading{"value", valueSizeCell, ofKeys(withPrefix("values of ", valueSizeCell))}
 	keysReading        = Reading{"keys", keysCell, ofKeys(keysAbove)}
 	rangesReading      = Reading{"ranges", rangesText, rangesAbove}
-	compactionReading  = Reading{"compacted", compactionText, after("compacted ", compactionText)}
+	compactionReading  = Reading{"compacted", compactionText, withPrefix("compacted ", compactionText)}
 	transactionReading = Reading{"transaction", transactionCell, transactionAbove}
-	faultsReading      = Reading{"faults", func(l *Load) string { return fault.Text(l.Faults) }, after("faults: ", func(l *Load) string { return fault.Text(l.Faults) })}
-	warmupReading      = Reading{"warm-up", warmupText, after("warm-up ", warmupText)}
-	windowReading      = Reading{"window", windowText, after("window ", windowText)}
-	timeoutReading     = Reading{"timeout", timeoutText, after("timeout ", timeoutText)}
+	faultsReading      = Reading{"faults", func(l *Load) string { return fault.Text(l.Faults) }, withPrefix("faults: ", func(l *Load) string { return fault.Text(l.Faults) })}
+	warmupReading      = Reading{"warm-up", warmupText, withPrefix("warm-up ", warmupText)}
+	windowReading      = Reading{"window", windowText, withPrefix("window ", windowText)}
+	timeoutReading     = Reading{"timeout", timeoutText, withPrefix("timeout ", timeoutText)}
 )
 
-// after returns a function that puts words before the text of a cell, unless the cell is empty.
-func after(words string, cell func(*Load) string) func(*Load) string {
+// withPrefix returns a function that puts words before the text of a cell, unless the cell is
+// empty.
+func withPrefix(words string, cell func(*Load) string) func(*Load) string {
 	return func(l *Load) string {
 		if text := cell(l); text != "" {
 			return words + text
@@ -104,9 +105,9 @@ func keySizeCell(l *Load) string {
 
 func keySizeAbove(l *Load) string {
 	if l.Prefix != "" && l.KeySize == 0 {
-		return after("the key ", keySizeCell)(l)
+		return withPrefix("the key ", keySizeCell)(l)
 	}
-	return after("keys of ", keySizeCell)(l)
+	return withPrefix("keys of ", keySizeCell)(l)
 }
 
 func valueSizeCell(l *Load) string {
@@ -262,10 +263,10 @@ func ifVerified(text string) func(*Load) string {
 	}
 }
 
-// Differ returns the name of the first parameter in which two loads differ, and both values. It
-// returns empty strings if the loads are equal. Rates that are percentages of another trial's
-// throughput are compared by the name of that trial.
-func Differ(a, b *Load) (what, ofA, ofB string) {
+// FirstDifference returns the name of the first parameter in which two loads differ, and both
+// values. It returns empty strings if the loads are equal. Rates that are percentages of another
+// trial's throughput are compared by the name of that trial.
+func FirstDifference(a, b *Load) (what, ofA, ofB string) {
 	if a.Rate.Of != b.Rate.Of {
 		return "the trial whose throughput the rate follows", a.Rate.Of, b.Rate.Of
 	}

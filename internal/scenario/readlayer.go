@@ -9,7 +9,7 @@ import (
 func (p *fileParser) readLayer(n *node, in where) layer {
 	l := layer{}
 	if n.kind != mapping {
-		p.failf(n.at, "%s must be a mapping of keys, not %s", in, n.what())
+		p.failf(n.at, "%s must be a mapping of keys, not %s", in, n.describe())
 		return l
 	}
 	for _, pair := range n.pairs {
@@ -45,7 +45,7 @@ func (p *fileParser) value(k *Parameter, n *node) {
 // matrix reads a mapping from keys to lists of values.
 func (p *fileParser) matrix(n *node) []axis {
 	if n.kind != mapping {
-		p.failf(n.at, "matrix must be a mapping of keys to lists of values, not %s", n.what())
+		p.failf(n.at, "matrix must be a mapping of keys to lists of values, not %s", n.describe())
 		return nil
 	}
 	var axes []axis

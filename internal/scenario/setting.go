@@ -42,12 +42,12 @@ func settings(apps []application.Application) (all []*setting) {
 	return all
 }
 
-var unitWords = map[application.Unit]string{application.Whole: "N", application.Number: "X", application.Seconds: "DURATION", application.Bytes: "SIZE"}
+var unitWords = map[application.Unit]string{application.Integer: "N", application.Number: "X", application.Seconds: "DURATION", application.Bytes: "SIZE"}
 
 func (s *setting) hint() string { return unitWords[s.Unit] }
 
 func (s *setting) bounds() string {
-	if s.Unit == application.Whole || s.Unit == application.Number && s.Least == math.Trunc(s.Least) && s.Most == math.Trunc(s.Most) {
+	if s.Unit == application.Integer || s.Unit == application.Number && s.Least == math.Trunc(s.Least) && s.Most == math.Trunc(s.Most) {
 		return between(int64(s.Least), int64(s.Most))
 	}
 	return settingText(s.Unit, s.Least) + " to " + settingText(s.Unit, s.Most)
@@ -56,8 +56,8 @@ func (s *setting) bounds() string {
 // number parses the form that settingText returns.
 func (s *setting) number(value string) (float64, error) {
 	switch s.Unit {
-	case application.Whole:
-		n, err := text.ParseWhole(value)
+	case application.Integer:
+		n, err := text.ParseInteger(value)
 		return float64(n), err
 	case application.Seconds:
 		d, err := text.ParseDuration(value)

@@ -33,8 +33,8 @@ func untilMetrics() []string { return []string{"ops", "p90"} }
 // maxAtMost is the highest time limit.
 const maxAtMost = 1000 * time.Hour
 
-// over merges the rule from flags over the rule in a file.
-func (u Until) over(file Until) Until {
+// mergedOver merges the rule from flags over the rule in a file.
+func (u Until) mergedOver(file Until) Until {
 	u.Precision, u.AtMost = cmp.Or(u.Precision, file.Precision), cmp.Or(u.AtMost, file.AtMost)
 	if len(u.Metrics) == 0 {
 		u.Metrics = file.Metrics

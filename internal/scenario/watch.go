@@ -31,7 +31,7 @@ func setWatch(d *draft, key string, n *node) error {
 		return nil
 	}
 	if n.kind != mapping {
-		return n.at.errorf("watch must be a mapping, as in {watchers: 100}, or none, not %s", n.what())
+		return n.at.errorf("watch must be a mapping, as in {watchers: 100}, or none, not %s", n.describe())
 	}
 	w := &Watch{Streams: 1}
 	d.load.Watch = w

@@ -195,7 +195,7 @@ func TestWatchModes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told := strings.Contains(fmt.Sprint(s.Warnings), fmt.Sprintf("at most %d are apart at the server", apart)); told != (apart > 0) || !told && len(s.Warnings) > 0 {
+		if reported := strings.Contains(fmt.Sprint(s.Warnings), fmt.Sprintf("at most %d are apart at the server", apart)); reported != (apart > 0) || !reported && len(s.Warnings) > 0 {
 			t.Errorf("%s warns %q", watch, s.Warnings)
 		}
 	}

@@ -115,7 +115,7 @@ func body(file *ast.File) (*node, error) {
 		return nil, err
 	}
 	if n.kind != mapping {
-		return nil, n.at.errorf("a scenario is a mapping of keys such as name and trials, not %s", n.what())
+		return nil, n.at.errorf("a scenario is a mapping of keys such as name and trials, not %s", n.describe())
 	}
 	return n, nil
 }
@@ -161,8 +161,8 @@ const (
 	mapping
 )
 
-// what describes the value for error messages.
-func (n *node) what() string {
+// describe describes the value for error messages.
+func (n *node) describe() string {
 	switch n.kind {
 	case null:
 		return "nothing"
@@ -186,7 +186,7 @@ func (n *node) otherThan(want kind) string {
 	if n.kind == want {
 		return "an empty one"
 	}
-	return n.what()
+	return n.describe()
 }
 
 // convert converts the library's syntax tree to nodes.
@@ -240,7 +240,7 @@ func (n *node) addPairs(values []*ast.MappingValueNode) error {
 			return err
 		}
 		if key.kind != scalar {
-			return key.at.errorf("a key is a word here, not %s", key.what())
+			return key.at.errorf("a key is a word here, not %s", key.describe())
 		}
 		if first, twice := seen[key.text]; twice {
 			return key.at.errorf("%s is given twice; first in line %d", key.text, first.line)
@@ -298,7 +298,7 @@ func (n *node) field(key string) *node {
 
 func (n *node) word(key string) (string, error) {
 	if n.kind != scalar {
-		return "", n.at.errorf("%s must be text, not %s", key, n.what())
+		return "", n.at.errorf("%s must be text, not %s", key, n.describe())
 	}
 	return n.text, nil
 }
@@ -315,12 +315,12 @@ func (n *node) filled(key string) (string, error) {
 	return s, err
 }
 
-func (n *node) whole(key string) (int64, error) {
-	return unquoted(n, key, "a whole number", text.ParseWhole)
+func (n *node) integer(key string) (int64, error) {
+	return unquoted(n, key, "a whole number", text.ParseInteger)
 }
 
 func (n *node) int(key string) (int, error) {
-	i, err := n.whole(key)
+	i, err := n.integer(key)
 	return int(i), err
 }
 
@@ -348,7 +348,7 @@ func unquoted[T any](n *node, key, what string, parse func(string) (T, error)) (
 			return v, n.at.errorf("%s is %s, which is far too large", key, n.text)
 		}
 	}
-	return v, n.at.errorf("%s must be %s, not %s", key, what, n.what())
+	return v, n.at.errorf("%s must be %s, not %s", key, what, n.describe())
 }
 
 // parsed reads a word and parses it. If an error does not mention the key, parsed puts the key in
@@ -356,7 +356,7 @@ func unquoted[T any](n *node, key, what string, parse func(string) (T, error)) (
 func parsed[T any](n *node, key string, parse func(string) (T, error)) (T, error) {
 	var zero T
 	if n.kind != scalar {
-		return zero, n.at.errorf("%s must be a single value, not %s", key, n.what())
+		return zero, n.at.errorf("%s must be a single value, not %s", key, n.describe())
 	}
 	v, err := parse(n.text)
 	switch {
@@ -378,7 +378,7 @@ func (n *node) words(key string) ([]string, error) {
 		return out, nil
 	}
 	if n.kind != list {
-		return nil, n.at.errorf("%s must be a list, not %s", key, n.what())
+		return nil, n.at.errorf("%s must be a list, not %s", key, n.describe())
 	}
 	var out []string
 	for _, item := range n.items {
@@ -394,7 +394,7 @@ func (n *node) words(key string) ([]string, error) {
 // fields reads a mapping whose keys are known, in the order of the file.
 func (n *node) fields(key string, readers map[string]func(*node) error) error {
 	if n.kind != mapping {
-		return n.at.errorf("%s must be a mapping, not %s", key, n.what())
+		return n.at.errorf("%s must be a mapping, not %s", key, n.describe())
 	}
 	for _, p := range n.pairs {
 		read, ok := readers[p.key]

@@ -13,7 +13,7 @@ import (
 // Parameter is an application's parameter; the search finds its largest value.
 type Parameter struct {
 	Key         string
-	Whole       bool // only whole numbers are values
+	Integer     bool // only whole numbers are values
 	From        float64
 	Least, Most float64 // the bounds that the scenario allows
 
@@ -34,9 +34,9 @@ const (
 // NewParameter returns a parameter of which the scenario has its own value, with the bounds
 // that read allows.
 func NewParameter(of *application.Parameter, own float64, read func(value string) (*scenario.Scenario, error)) *Parameter {
-	p := &Parameter{Key: of.Key, Whole: of.Unit == application.Whole, read: read}
+	p := &Parameter{Key: of.Key, Integer: of.Unit == application.Integer, read: read}
 	least := of.Least
-	if !p.Whole {
+	if !p.Integer {
 		least = math.Max(least, leastNumber)
 	}
 	allowed := math.Max(own, least)
@@ -53,7 +53,7 @@ func (p *Parameter) bound(allowed, limit float64) float64 {
 	}
 	for range 40 {
 		middle := (allowed + limit) / 2
-		if p.Whole {
+		if p.Integer {
 			middle = math.Round(middle)
 		}
 		if middle == allowed || middle == limit {
@@ -79,7 +79,7 @@ func (p *Parameter) trial(value float64) (*scenario.Trial, error) {
 
 // Text returns a value in the form of scenario files.
 func (p *Parameter) Text(value float64) string {
-	if p.Whole {
+	if p.Integer {
 		return strconv.FormatFloat(value, 'f', 0, 64)
 	}
 	return nameRate(value)
@@ -97,7 +97,7 @@ func (p *Parameter) offered(value float64) float64 {
 // options returns the planner's options for a search of the parameter.
 func (p *Parameter) options(o capacity.Options, fresh bool) capacity.Options {
 	o.From, o.Least, o.Most, o.Overhead = p.From, p.Least, p.Most, clusterStart
-	o.Parameter = &capacity.Parameter{Whole: p.Whole, Offered: p.offered, Window: leastWindow, Fresh: fresh}
+	o.Parameter = &capacity.Parameter{Integer: p.Integer, Offered: p.offered, Window: leastWindow, Fresh: fresh}
 	return o
 }
 
@@ -109,7 +109,7 @@ func (p *Parameter) name(plan *capacity.Plan) string {
 // floor returns the value that an end of an interval stands for: the largest whole number
 // that is not above it.
 func (p *Parameter) floor(end float64) float64 {
-	if p.Whole {
+	if p.Integer {
 		return math.Floor(end)
 	}
 	return end

@@ -79,7 +79,7 @@ func newSearches(o *Options, loads []scenario.Trial) *searches {
 }
 
 // next implements runner.Next.
-func (s *searches) next(before *record.Trial) (runner.Named, error) {
+func (s *searches) next(before *record.Trial) (runner.PlannedTrial, error) {
 	if before != nil && s.began.IsZero() {
 		s.began = before.Started
 	}
@@ -87,11 +87,11 @@ func (s *searches) next(before *record.Trial) (runner.Named, error) {
 		if s.current != nil {
 			t, err := s.current.next(before, s.trials+1)
 			if s.keep(); err != nil {
-				return runner.Named{}, err
+				return runner.PlannedTrial{}, err
 			}
 			if t != nil {
 				s.trials++
-				named := runner.Named{Trial: t, Fresh: s.current.planned == 1, Found: s.recorded()}
+				named := runner.PlannedTrial{Trial: t, Fresh: s.current.planned == 1, Found: s.recorded()}
 				if s.Parameter != nil {
 					named.Fresh, named.Unprepared = true, s.unprepared
 				}
@@ -99,7 +99,7 @@ func (s *searches) next(before *record.Trial) (runner.Named, error) {
 			}
 		}
 		if s.at++; s.at == len(s.loads) {
-			return runner.Named{Found: s.recorded()}, nil
+			return runner.PlannedTrial{Found: s.recorded()}, nil
 		}
 		s.begin()
 		before = nil

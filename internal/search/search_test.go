@@ -29,10 +29,10 @@ func TestFailedPreparation(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
 	begun := func() *seeker {
-		o := &Options{Parameter: &Parameter{Key: "nodes", Whole: true, Least: 1, Most: 1000, read: valueless}, Display: noDisplay{}, Now: func() time.Time { return now.Add(time.Minute) }}
+		o := &Options{Parameter: &Parameter{Key: "nodes", Integer: true, Least: 1, Most: 1000, read: valueless}, Display: noDisplay{}, Now: func() time.Time { return now.Add(time.Minute) }}
 		s := &seeker{Options: o, began: now}
 		s.search = capacity.New(capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 1, Most: 1000,
-			Parameter: &capacity.Parameter{Whole: true, Window: 10, Fresh: true, Offered: func(v float64) float64 { return v }}})
+			Parameter: &capacity.Parameter{Integer: true, Window: 10, Fresh: true, Offered: func(v float64) float64 { return v }}})
 		s.found.Status = record.CapacitySearching
 		if s.unprepared(errors.New("connection refused")) {
 			t.Error("the search goes on though nothing is known")
@@ -106,7 +106,7 @@ func TestWarming(t *testing.T) {
 // There is no best estimate, not even 0, unless a tried rate held.
 func TestNoEstimateWithoutRateThatHeld(t *testing.T) {
 	t.Parallel()
-	for _, p := range []*Parameter{nil, {Key: "nodes", Whole: true, Least: 1, Most: 100, read: valueless}} {
+	for _, p := range []*Parameter{nil, {Key: "nodes", Integer: true, Least: 1, Most: 100, read: valueless}} {
 		o := capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 1, Most: 100}
 		if p != nil {
 			o = p.options(o, true)

@@ -150,14 +150,14 @@ func (s *seeker) unprepared(why error) bool {
 	if len(s.found.Trials) == 0 {
 		return false
 	}
-	words := fmt.Sprintf("the store could not be prepared for %s: %s", s.shown(), text.Line(why.Error(), text.OfOutput))
+	words := fmt.Sprintf("the store could not be prepared for %s: %s", s.shown(), text.Line(why.Error(), text.MaxOutput))
 	var full *load.NoSpaceError
 	if !errors.As(why, &full) {
 		s.search.Add(capacity.Trial{Plan: s.plan, Began: s.Now().Sub(s.began).Seconds(), Void: words}, 0)
 		s.Display.Line(words)
 		return true
 	}
-	s.search.NoRoom(words)
+	s.search.EndWithoutSpace(words)
 	s.note(false)
 	return true
 }
@@ -184,7 +184,7 @@ func (s *seeker) take(t *record.Trial) error {
 	if t.Opened != nil {
 		opened = *t.Opened
 	}
-	tried, err := s.Objective.Tried(t, s.plan, opened.Sub(s.began).Seconds())
+	tried, err := s.Objective.TrialResult(t, s.plan, opened.Sub(s.began).Seconds())
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *seeker) take(t *record.Trial) error {
 	}
 	s.search.Add(tried, s.Now().Sub(began).Seconds())
 	if why := size.OutOfSpace(t); why != "" {
-		s.search.NoRoom(fmt.Sprintf("the store ran out of space at %s: %s", s.shown(), why))
+		s.search.EndWithoutSpace(fmt.Sprintf("the store ran out of space at %s: %s", s.shown(), why))
 	}
 	one := record.CapacityTrial{Rate: s.plan.Rate, Purpose: string(s.plan.Purpose), Void: tried.Void, Bad: []*float64{}}
 	if p := s.Parameter; p != nil {
@@ -227,7 +227,7 @@ func (s *seeker) warmed(t *record.Trial) {
 
 // triedText describes the result of a trial in a line.
 func triedText(c *record.CapacityTrial, t *record.Trial) string {
-	words := fmt.Sprintf("%s done, p50 %s, p99 %s", text.PerSecond(t.PerSecond), t.ResponseTime.At(50).Text(), t.ResponseTime.At(99).Text())
+	words := fmt.Sprintf("%s done, p50 %s, p99 %s", text.PerSecond(t.PerSecond), t.ResponseTime.Percentile(50).Text(), t.ResponseTime.Percentile(99).Text())
 	switch {
 	case c.Void != "":
 		return words + "; void: " + c.Void
@@ -246,9 +246,9 @@ func (s *seeker) note(more bool) {
 	f.Lower, f.Upper, f.Estimate = is.Lower, is.Upper, is.Estimate
 	f.LowerPerSecond, f.UpperPerSecond, f.EstimatePerSecond = is.LowerPerSecond, is.UpperPerSecond, is.EstimatePerSecond
 	if p := s.Parameter; p != nil && f.Upper != nil {
-		s.soFar = fmt.Sprintf("; so far it is %s of %s", text.Between(text.Number(*f.Lower), text.Number(*f.Upper)), p.Key)
+		s.soFar = fmt.Sprintf("; so far it is %s of %s", text.JoinRange(text.Number(*f.Lower), text.Number(*f.Upper)), p.Key)
 	} else if f.UpperPerSecond != nil {
-		s.soFar = fmt.Sprintf("; so far it is %s", text.Between(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond)))
+		s.soFar = fmt.Sprintf("; so far it is %s", text.JoinRange(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond)))
 	}
 	f.Periods = nil
 	for _, p := range r.Periods {

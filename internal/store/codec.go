@@ -130,9 +130,9 @@ type Event struct {
 	BeforeRevision int64
 }
 
-// Made returns the revision of the write that created the version which a read
+// VersionRevision returns the revision of the write that created the version which a read
 // returned; 0 if unknown.
-func (e *Event) Made() int64 {
+func (e *Event) VersionRevision() int64 {
 	if e.Mod > 0 {
 		return e.Mod
 	}

@@ -166,9 +166,9 @@ type Setting struct {
 	Value any    // dereferenced if it is a pointer
 }
 
-// Set returns the settings that are not zero, in the order of the fields of the
+// NonZeroSettings returns the settings that are not zero, in the order of the fields of the
 // struct that v points to.
-func Set(v any) (set []Setting) {
+func NonZeroSettings(v any) (set []Setting) {
 	of := reflect.ValueOf(v).Elem()
 	for _, f := range reflect.VisibleFields(of.Type()) {
 		value := of.FieldByIndex(f.Index)
@@ -184,7 +184,7 @@ func Set(v any) (set []Setting) {
 // CheckSigns returns an error about the first negative setting. product is the
 // server's name.
 func CheckSigns(product string, v any) error {
-	for _, s := range Set(v) {
+	for _, s := range NonZeroSettings(v) {
 		if n := reflect.ValueOf(s.Value); n.CanInt() && n.Int() < 0 {
 			return fmt.Errorf("%s's %s must not be negative", product, s.Name)
 		}
@@ -192,9 +192,9 @@ func CheckSigns(product string, v any) error {
 	return nil
 }
 
-// OneOf returns an error if value is neither empty, which means the default, nor
+// CheckChoice returns an error if value is neither empty, which means the default, nor
 // one of the choices. product is the server's name.
-func OneOf(product, name, value string, choices ...string) error {
+func CheckChoice(product, name, value string, choices ...string) error {
 	if value == "" || slices.Contains(choices, value) {
 		return nil
 	}

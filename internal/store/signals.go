@@ -49,7 +49,7 @@ const (
 	FullStateReceived SignalKind = "full_state_received" // received by a member too far behind for the log
 )
 
-// sentences hold the result of Says for each kind, the most disruptive kinds
+// sentences hold the result of Predicate for each kind, the most disruptive kinds
 // first.
 var sentences = [...]struct {
 	kind SignalKind
@@ -87,9 +87,9 @@ func SignalKinds() (kinds []SignalKind) {
 	return kinds
 }
 
-// Says returns the predicate of a sentence about the member, such as "was elected
+// Predicate returns the predicate of a sentence about the member, such as "was elected
 // leader". For an unknown kind it contains the kind's name.
-func (k SignalKind) Says() string {
+func (k SignalKind) Predicate() string {
 	for _, s := range sentences {
 		if s.kind == k {
 			return s.says
@@ -209,14 +209,14 @@ func (r Reading) Since(before Reading) Reading {
 		return d
 	}
 	for _, b := range r.Buckets {
-		d.Buckets = append(d.Buckets, Bucket{b.Upper, b.Count - below(before.Buckets, b.Upper)})
+		d.Buckets = append(d.Buckets, Bucket{b.Upper, b.Count - countUpTo(before.Buckets, b.Upper)})
 	}
 	return d
 }
 
-// below returns the number of times up to the largest bucket bound that is at
+// countUpTo returns the number of times up to the largest bucket bound that is at
 // most upper.
-func below(buckets []Bucket, upper float64) float64 {
+func countUpTo(buckets []Bucket, upper float64) float64 {
 	i := sort.Search(len(buckets), func(i int) bool { return buckets[i].Upper > upper })
 	if i == 0 {
 		return 0
@@ -272,7 +272,7 @@ func (r Reading) Plus(o Reading) Reading {
 		sum.Buckets = r.Buckets
 	default:
 		for _, b := range r.Buckets {
-			sum.Buckets = append(sum.Buckets, Bucket{b.Upper, b.Count + below(o.Buckets, b.Upper)})
+			sum.Buckets = append(sum.Buckets, Bucket{b.Upper, b.Count + countUpTo(o.Buckets, b.Upper)})
 		}
 	}
 	return sum

@@ -26,9 +26,9 @@ func (a Access) Timeout() time.Duration {
 	return a.DialTimeout
 }
 
-// Refused reports whether an error means that no process listens at an endpoint.
+// IsRefused reports whether an error means that no process listens at an endpoint.
 // It also checks the text, because some clients don't wrap errors.
-func Refused(err error) bool {
+func IsRefused(err error) bool {
 	return err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.HasSuffix(err.Error(), "connection refused"))
 }
 
@@ -140,10 +140,10 @@ func AskAll(n int, ask func(i int) Member) (Status, error) {
 // lookupTime bounds the lookup of a name whose earlier address is known.
 const lookupTime = time.Second
 
-// Remembering returns a Dial that connects directly and remembers the address of each
+// NewRememberingDial returns a Dial that connects directly and remembers the address of each
 // endpoint. If a name no longer resolves, it connects to the remembered address. TLS still
 // verifies the server by its name.
-func Remembering() Dial {
+func NewRememberingDial() Dial {
 	r := &remembering{known: map[string]*place{}}
 	return r.dial
 }

@@ -16,7 +16,7 @@ func fields(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
 		if s := v.String(); v.CanSet() {
-			v.SetString(Line(s, OfField))
+			v.SetString(Line(s, MaxField))
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
@@ -59,7 +59,7 @@ func entries(v reflect.Value) {
 	named := v.Type().Key().Kind() == reflect.String
 	for _, k := range v.MapKeys() {
 		value := copied(v.MapIndex(k))
-		if named && Line(k.String(), OfField) != k.String() {
+		if named && Line(k.String(), MaxField) != k.String() {
 			changed[k.String()] = value
 			v.SetMapIndex(k, reflect.Value{})
 			continue
@@ -67,7 +67,7 @@ func entries(v reflect.Value) {
 		v.SetMapIndex(k, value)
 	}
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
-		k := copied(reflect.ValueOf(Line(name, OfField)).Convert(v.Type().Key()))
+		k := copied(reflect.ValueOf(Line(name, MaxField)).Convert(v.Type().Key()))
 		if !v.MapIndex(k).IsValid() {
 			v.SetMapIndex(k, changed[name])
 		}

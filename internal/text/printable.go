@@ -14,9 +14,9 @@ import (
 
 // Maximum sizes of foreign text in bytes, by its origin or use.
 const (
-	OfServer = 300     // a server's name or error message
-	OfField  = 4096    // a field of a run directory
-	OfOutput = 1 << 16 // a text within a printed line
+	MaxServerText = 300     // a server's name or error message
+	MaxField      = 4096    // a field of a run directory
+	MaxOutput     = 1 << 16 // a text within a printed line
 )
 
 // ellipsis ends a text that was cut.
@@ -153,7 +153,7 @@ const formulas = "=+-@\uff1d\uff0b\uff0d\uff20"
 // that a spreadsheet program would evaluate. It is for names and sentences; numbers do not
 // need it.
 func Cell(s string) string {
-	s = Line(s, OfField)
+	s = Line(s, MaxField)
 	if s != "" && strings.IndexAny(s, formulas) == 0 {
 		return "'" + s
 	}

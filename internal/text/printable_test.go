@@ -31,7 +31,7 @@ func TestLine(t *testing.T) {
 		{"no\u00a0break\u2009thin", "no\u00a0break\u2009thin"},
 		{"\ufffd", "\ufffd"},
 	} {
-		if got := Line(c.in, OfField); got != c.want {
+		if got := Line(c.in, MaxField); got != c.want {
 			t.Errorf("%q became %q, not %q", c.in, got, c.want)
 		}
 	}

@@ -129,9 +129,9 @@ func Raised(n int) string {
 	return b.String()
 }
 
-// Between joins two quantities by a dash. If both have the same unit, it appears only once:
+// JoinRange joins two quantities by a dash. If both have the same unit, it appears only once:
 // 970–1,030/s, 1.35–1.66 s, 870 µs–1.20 ms.
-func Between(low, high string) string {
+func JoinRange(low, high string) string {
 	number := func(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789.,")) }
 	if n := number(low); n > 0 && low[n:] == high[number(high):] {
 		low = low[:n]
@@ -155,8 +155,8 @@ func Either(n uint64, one, several string) string {
 // OrDash returns the text, or a dash if it is empty.
 func OrDash(s string) string { return cmp.Or(s, Dash) }
 
-// Known formats a number for a CSV file; an unknown number is empty.
-func Known(x float64, decimals int) string {
+// CSVNumber formats a number for a CSV file; an unknown number is empty.
+func CSVNumber(x float64, decimals int) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return ""
 	}
@@ -176,7 +176,7 @@ func Mebibytes(n int64) string {
 func Table(w io.Writer, rows [][]string) error {
 	for _, row := range rows {
 		for i := range row {
-			row[i] = Line(row[i], OfField)
+			row[i] = Line(row[i], MaxField)
 		}
 	}
 	_, err := io.WriteString(w, Align("", rows, func(int) bool { return true }))

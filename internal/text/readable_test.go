@@ -84,7 +84,7 @@ func TestBetween(t *testing.T) {
 		{"970/s", "1,030/s", "970–1,030/s"}, {"1.35 s", "1.66 s", "1.35–1.66 s"}, {"870 µs", "1.20 ms", "870 µs–1.20 ms"},
 		{"1.49 s", "failed", "1.49 s–failed"}, {"failed", "failed", "failed–failed"}, {"3", "12", "3–12"}, {"-", "-", "-–-"}, {"0 ns", "64.4 ms", "0–64.4 ms"}, {"0 ns", "0 ns", "0–0 ns"},
 	} {
-		if got := Between(tt[0], tt[1]); got != tt[2] {
+		if got := JoinRange(tt[0], tt[1]); got != tt[2] {
 			t.Errorf("Between(%q, %q) = %q, want %q", tt[0], tt[1], got, tt[2])
 		}
 	}
@@ -100,11 +100,11 @@ func TestRaised(t *testing.T) {
 
 func TestKnown(t *testing.T) {
 	for x, want := range map[float64]string{0: "0.00", 12.345678: "12.35", math.Inf(1): ""} {
-		if got := Known(x, 2); got != want {
+		if got := CSVNumber(x, 2); got != want {
 			t.Errorf("%v is %q", x, got)
 		}
 	}
-	if got := Known(math.NaN(), 0); got != "" {
+	if got := CSVNumber(math.NaN(), 0); got != "" {
 		t.Errorf("%q", got)
 	}
 }

@@ -104,8 +104,8 @@ func FormatDuration(d time.Duration) string {
 // ErrRange is wrapped in the error about a number that is too large.
 var ErrRange = errors.New("out of range")
 
-// ParseWhole parses a whole number; underscores may group its digits.
-func ParseWhole(s string) (int64, error) {
+// ParseInteger parses a whole number; underscores may group its digits.
+func ParseInteger(s string) (int64, error) {
 	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):

@@ -27,10 +27,10 @@ type Effect struct {
 	Times      Times
 }
 
-// Of returns the share by which figures can be off. It knows "ops", the headline's times and
+// ForFigure returns the share by which figures can be off. It knows "ops", the headline's times and
 // other names of these. A percentile between two known ones has the larger of their effects.
 // Any other figure has 0.
-func (e Effect) Of(figure string) float64 {
+func (e Effect) ForFigure(figure string) float64 {
 	most := 0.0
 	for _, name := range effectNames(figure) {
 		if name == Throughput {
@@ -64,13 +64,13 @@ func (e Effect) union(o Effect) Effect {
 func (e Effect) largest() float64 {
 	most := 0.0
 	for _, name := range Printed() {
-		most = max(most, e.Of(name))
+		most = max(most, e.ForFigure(name))
 	}
 	return most
 }
 
-// beyond returns the names of the figures that can be off by more than a share.
-func (e Effect) beyond(limit float64) (names []string) {
+// figuresBeyond returns the names of the figures that can be off by more than a share.
+func (e Effect) figuresBeyond(limit float64) (names []string) {
 	if e.Throughput > limit {
 		names = append(names, Throughput)
 	}
@@ -88,8 +88,8 @@ func (e Effect) String() string {
 	var names, shares []string
 	same := true
 	for _, name := range Printed() {
-		if is := e.Of(name); name != Throughput {
-			same = same && share(is) == share(e.Of("p50"))
+		if is := e.ForFigure(name); name != Throughput {
+			same = same && share(is) == share(e.ForFigure("p50"))
 			if is >= NotedEffect/2 {
 				names, shares = append(names, name), append(shares, share(is))
 			}

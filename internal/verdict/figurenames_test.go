@@ -61,13 +61,13 @@ func TestOnlyPrintedFiguresHaveAnEffect(t *testing.T) {
 	f := good()
 	f.Added = added(0, 0, 0.3)
 	f.Added.Sampled.Percentiles[7] = measure.Figure{}
-	if e := Judge(f).Effect; e.Of("p99.9") < 0.29 || e.Of("p99.9") > 0.31 {
-		t.Errorf("p99.9 that is not in the sample may be off by %v, and max by %v", e.Of("p99.9"), e.Of("max"))
+	if e := Judge(f).Effect; e.ForFigure("p99.9") < 0.29 || e.ForFigure("p99.9") > 0.31 {
+		t.Errorf("p99.9 that is not in the sample may be off by %v, and max by %v", e.ForFigure("p99.9"), e.ForFigure("max"))
 	}
 	f.Headline = times(10e6, 26e6)
 	f.Headline.Percentiles[7], f.Headline.Max = measure.Figure{}, measure.Figure{Failed: true}
-	if e := Judge(f).Effect; e.Of("p99.9") != 0 || e.Of("max") != 0 || e.Of("p99") < 0.29 {
-		t.Errorf("figures that are not printed may be off by %v and %v", e.Of("p99.9"), e.Of("max"))
+	if e := Judge(f).Effect; e.ForFigure("p99.9") != 0 || e.ForFigure("max") != 0 || e.ForFigure("p99") < 0.29 {
+		t.Errorf("figures that are not printed may be off by %v and %v", e.ForFigure("p99.9"), e.ForFigure("max"))
 	}
 }
 
@@ -87,9 +87,9 @@ func TestEffectByName(t *testing.T) {
 		} {
 			want := 0.0
 			for _, known := range of {
-				want = max(want, e.Of(known))
+				want = max(want, e.ForFigure(known))
 			}
-			if got := e.Of(name); got != want {
+			if got := e.ForFigure(name); got != want {
 				t.Fatalf("%q may be off by %v, and %v by %v", name, got, of, want)
 			}
 		}

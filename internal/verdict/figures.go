@@ -199,9 +199,9 @@ func (f *Figures) errors() float64 { return float64(f.Failed-f.ErrorsInFaults) /
 // durable reports whether writes survive a power loss.
 func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }
 
-// within limits an effect to figures that the trial has: not to a percentile that prints as a
+// limitEffect limits an effect to figures that the trial has: not to a percentile that prints as a
 // dash or falls on a failed operation, and not to a throughput of 0.
-func (f *Figures) within(e Effect) Effect {
+func (f *Figures) limitEffect(e Effect) Effect {
 	nothing := f.Succeeded == 0 && f.Seconds > 0
 	if nothing {
 		e.Throughput = 0

@@ -66,7 +66,7 @@ func bothAbout(a, b []string) []string {
 // judged returns the finding for a disturbance with an effect. The format describes the
 // disturbance, and judged appends the effect.
 func (f *Figures) judged(e Effect, format string, args ...any) finding {
-	e = f.within(e)
+	e = f.limitEffect(e)
 	found := finding{state: Valid, effect: e}
 	most := e.largest()
 	if most < NotedEffect {
@@ -74,7 +74,7 @@ func (f *Figures) judged(e Effect, format string, args ...any) finding {
 	}
 	found.text = fmt.Sprintf(format, args...) + "; " + e.String()
 	if most > SuspectEffect {
-		found.state, found.about = Suspect, e.beyond(SuspectEffect)
+		found.state, found.about = Suspect, e.figuresBeyond(SuspectEffect)
 	}
 	return found
 }

@@ -4,7 +4,7 @@ package verdict
 func Judge(f Figures) Verdict {
 	v := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}}
 	found := map[State][]Reason{}
-	v.Effect = f.within(f.added())
+	v.Effect = f.limitEffect(f.added())
 	var noted []string
 	for _, r := range rules() {
 		one := r.judge(&f)
@@ -53,9 +53,9 @@ func DescribeRule(number int) (name, remedy string) {
 	return r.name, r.remedy
 }
 
-// OfAnotherLoad reports whether a rule finds that a window's load was not the requested one:
+// FoundAnotherLoad reports whether a rule finds that a window's load was not the requested one:
 // it was interrupted, or a worker was lost.
-func OfAnotherLoad(rule int) bool { return rule == 19 || rule == 26 }
+func FoundAnotherLoad(rule int) bool { return rule == 19 || rule == 26 }
 
 // ofOneWorker is the rule whose effect concerns one worker's figures only.
 const ofOneWorker = 30

@@ -135,7 +135,7 @@ func R14LeaderChange(f *Figures) finding {
 // ends, so the stall may account for as much of the window as it lasted.
 func R15StallAtStart(f *Figures) finding {
 	age := float64(f.CarriedInAgeNS)
-	excess := age - max(2*f.Response.At(99).NS, float64(MinCarriedInAge))
+	excess := age - max(2*f.Response.Percentile(99).NS, float64(MinCarriedInAge))
 	if excess <= 0 || f.Seconds <= 0 {
 		return fine()
 	}

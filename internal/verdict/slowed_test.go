@@ -33,21 +33,21 @@ func TestStealOnAnIdleMachineHasLittleEffect(t *testing.T) {
 	f.StolenShare, f.BusyShare, f.Processors, f.MembersShare = 0.195, 0.105, 2, true
 	f.MembersBusy, f.OperationCPUNS = 0.05, 50_000
 	v := Judge(f)
-	if e := v.Effect.Of("p50"); e > 1.5/20 || e > v.Effect.Of("p99.9")+0.05 {
+	if e := v.Effect.ForFigure("p50"); e > 1.5/20 || e > v.Effect.ForFigure("p99.9")+0.05 {
 		t.Errorf("p50 of 21.5 ms may be %v too high on an idle machine with a steal of one fifth", e)
 	}
-	if e := v.Effect.Of("ops"); e > 0.08 {
+	if e := v.Effect.ForFigure("ops"); e > 0.08 {
 		t.Errorf("throughput may be %v too low", e)
 	}
 	// A store that uses the CPUs all the time.
 	f.StolenShare, f.BusyShare, f.MembersBusy, f.OperationCPUNS = 0.2, 0.8, 0.75, 20e6
-	if e := Judge(f).Effect.Of("p50"); e < 0.18 {
+	if e := Judge(f).Effect.ForFigure("p50"); e < 0.18 {
 		t.Errorf("p50 may be %v too high for a busy store with a steal of one fifth", e)
 	}
 	// Other programs on a full machine.
 	f.StolenShare, f.BusyShare, f.ForeignKnown, f.ForeignShare, f.MembersBusy, f.OperationCPUNS = 0, 1, true, 0.9, 0.05, 50_000
-	if v := Judge(f); v.Effect.Of("p50") > 0.08 || v.Effect.Of("p50") == 0 {
-		t.Errorf("other programs made p50 of a server that sleeps %v too high", v.Effect.Of("p50"))
+	if v := Judge(f); v.Effect.ForFigure("p50") > 0.08 || v.Effect.ForFigure("p50") == 0 {
+		t.Errorf("other programs made p50 of a server that sleeps %v too high", v.Effect.ForFigure("p50"))
 	}
 }
 
@@ -77,8 +77,8 @@ func TestSlowedIsAnUpperBound(t *testing.T) {
 		slices.Sort(with)
 		for name, p := range map[string]float64{"p50": 50, "p90": 90, "p95": 95, "p99": 99, "p99.9": 99.9} {
 			at := int(p / 100 * float64(len(with)))
-			if off := with[at]/without[at] - 1; off > e.Of(name)*1.2+0.03 { // leaves room for chance
-				t.Errorf("%s is %.3f too high, above the bound %.3f: %.0f ns asleep, %.0f at work, %.3f away for up to %.0f", name, off, e.Of(name), sleep, work, away, span)
+			if off := with[at]/without[at] - 1; off > e.ForFigure(name)*1.2+0.03 { // leaves room for chance
+				t.Errorf("%s is %.3f too high, above the bound %.3f: %.0f ns asleep, %.0f at work, %.3f away for up to %.0f", name, off, e.ForFigure(name), sleep, work, away, span)
 			}
 		}
 		mean := func(all []float64) (sum float64) {
@@ -88,8 +88,8 @@ func TestSlowedIsAnUpperBound(t *testing.T) {
 			return sum
 		}
 		off := mean(with)/mean(without) - 1
-		if off > e.Of("mean")*1.1+0.03 || off/(1+off) > e.Of("ops")+0.03 {
-			t.Errorf("the mean is %.3f too high, above the bound %.3f", off, e.Of("mean"))
+		if off > e.ForFigure("mean")*1.1+0.03 || off/(1+off) > e.ForFigure("ops")+0.03 {
+			t.Errorf("the mean is %.3f too high, above the bound %.3f", off, e.ForFigure("mean"))
 		}
 		// More missing time never lowers the bound.
 		more := f.slowed(missing{away * 1.2, away * 1.2, f.MembersBusy, span})

@@ -93,7 +93,7 @@ func (v *Verdict) StateOf(figure string) State {
 			return Suspect
 		}
 	}
-	if v.Effect.Of(figure) > SuspectEffect {
+	if v.Effect.ForFigure(figure) > SuspectEffect {
 		return Suspect
 	}
 	return Valid
@@ -104,5 +104,5 @@ func (v *Verdict) StateOf(figure string) State {
 func (v *Verdict) Doubts(figure string) bool {
 	names := effectNames(figure)
 	about := func(r Reason) bool { return r.Figures != nil && r.About(figure) }
-	return v.Effect.Of(figure) > SuspectEffect || len(names) > 0 && slices.ContainsFunc(v.Reasons, about)
+	return v.Effect.ForFigure(figure) > SuspectEffect || len(names) > 0 && slices.ContainsFunc(v.Reasons, about)
 }

@@ -50,7 +50,7 @@ func goodOpen() Figures {
 	return f
 }
 
-func TestGoodIsValid(t *testing.T) {
+func TestUndisturbedTrialIsValid(t *testing.T) {
 	for _, f := range []Figures{good(), goodOpen()} {
 		want := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}, Effect: f.Added.Effect(f.OpenLoop)}
 		if diff := cmp.Diff(want, Judge(f)); diff != "" {

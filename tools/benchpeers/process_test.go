@@ -39,7 +39,7 @@ func TestStartServer(t *testing.T) {
 	}
 }
 
-func TestLoopMainRefusesNonsense(t *testing.T) {
+func TestLoopMainRefusesInvalidInput(t *testing.T) {
 	for _, args := range [][]string{nil, {"--rounds", "3"}, {"client"}, {"client", "{}"}, {clientV3Command, "work"}} {
 		if ok, err := LoopMain(t.Context(), args, nil); ok || err != nil {
 			t.Errorf("%v are a loop's: %v", args, err)

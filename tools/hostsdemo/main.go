@@ -31,7 +31,7 @@ func main() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	var err error
-	if hosts.Inside() {
+	if hosts.IsRestarted() {
 		err = demo(*program, *scenarioFile, flag.Args(), signals)
 	} else {
 		err = again(signals)
@@ -48,10 +48,10 @@ func main() {
 
 // again runs this program in a namespace where it can create hosts.
 func again(signals <-chan os.Signal) error {
-	c := hosts.Again(context.Background(), os.Args[1:]...)
+	c := hosts.RestartCommand(context.Background(), os.Args[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := attended(c, signals)
-	if refused := hosts.Refused(err); refused != nil {
+	if refused := hosts.ExplainRefusal(err); refused != nil {
 		return refused
 	}
 	return err

@@ -58,13 +58,13 @@ func indented(lines []string) string {
 
 // one returns the subcommand for a kind.
 func one(a *command.App, common *common, kind kind) *cobra.Command {
-	c := &cobra.Command{Use: strings.TrimSpace(kind.name + " " + kind.args), Short: kind.short, Example: indented(examples[kind.name]), Args: command.Takes(0, kind.most, kind.takes)}
+	c := &cobra.Command{Use: strings.TrimSpace(kind.name + " " + kind.args), Short: kind.short, Example: indented(examples[kind.name]), Args: command.ArgsBetween(0, kind.most, kind.takes)}
 	if kind.alias != "" {
 		c.Aliases = []string{kind.alias}
 	}
 	f := newOptions(common, kind, c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error { return measure(c.Context(), a, f, args) }
-	return a.Gated(c)
+	return a.AddGateFlags(c)
 }
 
 func measure(ctx context.Context, a *command.App, f *options, args []string) error {
@@ -77,7 +77,7 @@ func measure(ctx context.Context, a *command.App, f *options, args []string) err
 	}
 	a.Warn(s.Warnings...)
 	var done *record.Run
-	err = a.Conduct(ctx, runner.Options{Scenario: s, Out: f.out}, command.Rendering{
+	err = a.ExecuteRun(ctx, runner.Options{Scenario: s, Out: f.out}, command.Rendering{
 		Format: f.format, Strict: f.strict, Single: f.repeats == 1, Quiet: f.format == "etcd", Discard: f.out == "", Upload: f.upload,
 		Then: func(run *record.Run, dir string) error {
 			done = run
@@ -88,7 +88,7 @@ func measure(ctx context.Context, a *command.App, f *options, args []string) err
 	case err == nil && f.format == "text":
 		f.next(a, done)
 	case err == nil && f.format == "etcd" && done.Verdict() != verdict.Valid:
-		a.Remark("the verdict is %s; --format text shows the reasons", done.Verdict())
+		a.PrintNote("the verdict is %s; --format text shows the reasons", done.Verdict())
 	}
 	return err
 }
@@ -98,12 +98,12 @@ func (f *options) next(a *command.App, run *record.Run) {
 	once := f.repeats == 1 && !f.summary.Sample && !f.summary.Precise && !f.perfdash
 	switch suspect := run.Verdict() == verdict.Suspect; {
 	case suspect && once:
-		a.Next("%s (repeats show how far the suspect figures vary)", a.Again("--repeats", "5"))
+		a.Next("%s (repeats show how far the suspect figures vary)", a.CommandAgain("--repeats", "5"))
 	case suspect:
 		a.Next("repeat it on a quieter machine, or with the load generator on another machine")
 	case f.out == "":
-		a.Next("%s (keeps the run for report and compare)", a.Again("--out", "DIR"))
+		a.Next("%s (keeps the run for report and compare)", a.CommandAgain("--out", "DIR"))
 	default:
-		a.Next("quorumbench report %s --format html --out PAGE (draws charts)", command.Quoted(f.out))
+		a.Next("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
 	}
 }

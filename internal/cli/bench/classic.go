@@ -81,7 +81,7 @@ func writePerfdash(a *command.App, f *options, summary report.Classic, t *record
 	}
 	path, err := summary.WritePerfdash(dir, f.kind.name, t, files, time.Now())
 	if err == nil {
-		a.Remark("the perfdash report is in %s", path)
+		a.PrintNote("the perfdash report is in %s", path)
 	}
 	return err
 }

@@ -38,8 +38,8 @@ func newCommon(r command.Flags, wide *bool) *common {
 	f.Register(r)
 	r.Toggle("target-leader", &f.targetLeader, "short for --target leader")
 	r.Span("auto-sync-interval", &f.autoSync, "if above 0, connect to all endpoints that the cluster reports, as with --target all")
-	r.Whole("conns", &f.conns, "number of connections")
-	r.Whole("clients", &f.clients, "number of clients, each with one operation outstanding")
+	r.Int("conns", &f.conns, "number of connections")
+	r.Int("clients", &f.clients, "number of clients, each with one operation outstanding")
 	r.Toggle("precise", &f.summary.Precise, "print durations with all digits")
 	r.Toggle("sample", &f.summary.Sample, "also print one line for each second of the measurement")
 	r.Toggle("report-perfdash", &f.perfdash, "write the percentiles as JSON for perfdash into the folder $ARTIFACTS (_artifacts if the variable is not set)")
@@ -136,7 +136,7 @@ func newOptions(common *common, kind kind, set *pflag.FlagSet) *options {
 	if kind.flags != nil {
 		kind.flags(f, r)
 	}
-	r.Whole("repeats", &f.repeats, "number of repeats; if above 1, print a table with medians")
+	r.Int("repeats", &f.repeats, "number of repeats; if above 1, print a table with medians")
 	r.Seed("seed", &f.seed, "seed for all random choices")
 	return f
 }
@@ -184,7 +184,7 @@ func (f *options) fill(args []string) error {
 		}
 	}
 	if c.Given("rate") && !f.set.Changed("clients") && f.conns > 0 {
-		c.Let("clients", strconv.Itoa(f.conns)) // an open loop has no clients: all connections send
+		c.SetDerived("clients", strconv.Itoa(f.conns)) // an open loop has no clients: all connections send
 	}
 	if f.sequential {
 		if d, err := scenario.ParseDistribution(f.text("distribution")); c.Given("distribution") && err == nil && d.Name != scenario.Sequential {
@@ -251,7 +251,7 @@ func (f *options) fillTarget() error {
 	case f.autoSync > 0 && !f.set.Changed("target"):
 		target = kv.Target{Mode: kv.All}
 	}
-	f.preset.Let("target", target.String())
+	f.preset.SetDerived("target", target.String())
 	return nil
 }
 

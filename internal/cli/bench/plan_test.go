@@ -293,7 +293,7 @@ func TestPlanAttaches(t *testing.T) {
 	}
 }
 
-func TestPlanHasTheSeedGiven(t *testing.T) {
+func TestPlanHasTheGivenSeed(t *testing.T) {
 	for _, test := range []struct {
 		words []string
 		want  uint64

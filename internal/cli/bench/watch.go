@@ -9,9 +9,9 @@ import (
 
 func (f *options) registerWatch(r command.Flags) {
 	f.watch = watchFlags{streams: 10, perStream: 100, keys: 1}
-	r.Whole("streams", &f.watch.streams, "number of watch streams")
-	r.Whole("watch-per-stream", &f.watch.perStream, "number of watchers on each stream")
-	r.Whole("watched-key-total", &f.watch.keys, "number of keys to watch and to write in turn; at most --key-space-size")
+	r.Int("streams", &f.watch.streams, "number of watch streams")
+	r.Int("watch-per-stream", &f.watch.perStream, "number of watchers on each stream")
+	r.Int("watched-key-total", &f.watch.keys, "number of keys to watch and to write in turn; at most --key-space-size")
 	r.Toggle("sequential-keys", &f.sequential, "has no effect: the watched keys are always the first of the key space")
 }
 
@@ -22,7 +22,7 @@ func (f *options) fillWatch([]string) error {
 	if w.keys < 1 {
 		return command.Usage("--watched-key-total must be at least 1, not %d", w.keys)
 	}
-	if n, err := command.ParseWhole(f.text("key-space")); !f.preset.Given("key-space") || err == nil && n > w.keys {
+	if n, err := command.ParseInt(f.text("key-space")); !f.preset.Given("key-space") || err == nil && n > w.keys {
 		f.put("key-space", strconv.Itoa(w.keys))
 	}
 	return f.onStreams("--watch-per-stream")
@@ -48,12 +48,12 @@ const catchUpKey = "watchkey"
 
 // fillWatchGet sets the watched key, and adds one client that reads on a separate connection.
 func (f *options) fillWatchGet([]string) error {
-	f.preset.Let("watch.key", f.text("prefix")+catchUpKey)
-	streams, err := command.ParseWhole(f.text("watch.streams"))
+	f.preset.SetDerived("watch.key", f.text("prefix")+catchUpKey)
+	streams, err := command.ParseInt(f.text("watch.streams"))
 	if err != nil {
 		return command.Usage("--streams: %w", err)
 	}
-	f.preset.Let("clients", "1")
+	f.preset.SetDerived("clients", "1")
 	return f.ownConnections(streams)
 }
 
@@ -62,15 +62,15 @@ func (f *options) ownConnections(streams int) error {
 	if f.conns < 1 || f.conns > scenario.MaxConnections {
 		return command.Usage("--conns is %d, but must be from 1 to %d", f.conns, scenario.MaxConnections)
 	}
-	f.preset.Let("watch.connections", strconv.Itoa(min(f.conns, streams)))
-	f.preset.Let("connections", "1")
+	f.preset.SetDerived("watch.connections", strconv.Itoa(min(f.conns, streams)))
+	f.preset.SetDerived("connections", "1")
 	return nil
 }
 
 func (f *options) registerWatchLatency(r command.Flags) {
 	f.watch = watchFlags{streams: 10, perStream: 10}
-	r.Whole("streams", &f.watch.streams, "number of watch streams")
-	r.Whole("watchers-per-stream", &f.watch.perStream, "number of watchers on each stream")
+	r.Int("streams", &f.watch.streams, "number of watch streams")
+	r.Int("watchers-per-stream", &f.watch.perStream, "number of watchers on each stream")
 }
 
 func (f *options) fillWatchLatency([]string) error {
@@ -78,7 +78,7 @@ func (f *options) fillWatchLatency([]string) error {
 		return err
 	}
 	if !f.isZero("rate") {
-		f.preset.Let("clients", "1")
+		f.preset.SetDerived("clients", "1")
 	}
 	return f.ownConnections(f.watch.streams)
 }

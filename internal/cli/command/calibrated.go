@@ -20,5 +20,5 @@ func (a *App) Calibrated() *record.Calibration {
 		a.Warn(err.Error())
 		return nil
 	}
-	return c.On(&machine, Tool())
+	return c.CurrentFor(&machine, Tool())
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Rendering holds how Conduct prints, keeps and uploads the result of a run.
+// Rendering holds how ExecuteRun prints, keeps and uploads the result of a run.
 type Rendering struct {
 	Format  string // text or json
 	Strict  bool
@@ -31,10 +31,10 @@ type Rendering struct {
 	Then func(run *record.Run, dir string) error
 }
 
-// Conduct executes a run, reads its record, prints the result, checks the gate's thresholds and
+// ExecuteRun executes a run, reads its record, prints the result, checks the gate's thresholds and
 // uploads the run directory.
-func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (failed error) {
-	defer Lean()()
+func (a *App) ExecuteRun(ctx context.Context, o runner.Options, as Rendering) (failed error) {
+	defer ReduceMemory()()
 	path, err := Self()
 	if err != nil {
 		return err
@@ -66,8 +66,8 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 	o.Lookup, o.Self, o.Tool, o.Progress, o.Say, o.VerifyResponses = a.Lookup, path, Tool(), d.show, d.Note, verify.Answers
 	o.Calibration = a.Calibrated()
 	o.Enough = func(trials []*record.Trial) record.Ending {
-		r := compare.Repeat(record.UntilOf(o.Scenario.Until), trials)
-		d.Line(report.Standing(r))
+		r := compare.NewRepeating(record.NewUntil(o.Scenario.Until), trials)
+		d.Line(report.RepeatingProgress(r))
 		return r.Ending()
 	}
 	var unrecorded []record.Trial
@@ -94,7 +94,7 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 		then = as.Then(run, dir)
 	}
 	err = ended(run, runErr, as.Strict)
-	missed, checking := a.Missed(a.Gate, run)
+	missed, checking := a.CheckMissed(a.Gate, run)
 	lines.end(run, missed, err)
 	switch {
 	case unprinted != nil:
@@ -106,7 +106,7 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 	case checking != nil:
 		return dir, checking
 	}
-	return dir, ExitOf(missed)
+	return dir, ExitForMissed(missed)
 }
 
 // withUnrecorded adds trials to a run that were measured but could not be recorded, so that their
@@ -136,7 +136,7 @@ func (a *App) render(run *record.Run, dir string, as Rendering) error {
 	case as.Single:
 		return a.Report(as.Format, report.Trial(&run.Trials[0], dir))
 	}
-	return a.Report(as.Format, report.Run(run, compare.WithinEach(run), dir))
+	return a.Report(as.Format, report.Run(run, compare.CompareEachPart(run), dir))
 }
 
 // Report writes a finding to standard output in the format that --format selected.

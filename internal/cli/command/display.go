@@ -185,9 +185,9 @@ func (d *Display) change(lines []string) {
 	}
 }
 
-// between returns a writer that erases the progress line before each write. The underlying writer
-// may be the same terminal as the display's.
-func (d *Display) between(to io.Writer) io.Writer { return between{d, to} }
+// eraseBeforeWrite returns a writer that erases the progress line before each write. The underlying
+// writer may be the same terminal as the display's.
+func (d *Display) eraseBeforeWrite(to io.Writer) io.Writer { return between{d, to} }
 
 type between struct {
 	d  *Display
@@ -231,7 +231,7 @@ func (d *Display) line(text string) {
 }
 
 // shown returns words as one printable line. words may contain text from servers or files.
-func shown(words string) string { return text.Line(words, text.OfOutput) }
+func shown(words string) string { return text.Line(words, text.MaxOutput) }
 
 // cut shortens a line to width columns. A wrapped line could not be erased.
 func cut(line string, width int) string {
@@ -302,7 +302,7 @@ func doneLine(p runner.Progress) string {
 	}
 	time := t.Headline()
 	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", head(p), text.PerSecond(t.PerSecond),
-		t.HeadlineTime().Words(), time.At(50).Text(), time.At(99).Text(), text.Plural(t.Errors, "error"), t.Verdict.State)
+		t.HeadlineTime().Phrase(), time.Percentile(50).Text(), time.Percentile(99).Text(), text.Plural(t.Errors, "error"), t.Verdict.State)
 }
 
 // rounded returns a duration rounded to whole seconds, at least 1s.

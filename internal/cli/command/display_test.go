@@ -97,7 +97,7 @@ func TestLinesBetweenStay(t *testing.T) {
 	d := onTerminal(&b, 40)
 	for range 2 {
 		d.show(runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put"})
-		if _, err := io.WriteString(d.between(&b), "{}\n"); err != nil {
+		if _, err := io.WriteString(d.eraseBeforeWrite(&b), "{}\n"); err != nil {
 			t.Fatal(err)
 		}
 	}

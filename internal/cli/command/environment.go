@@ -144,7 +144,7 @@ func (a *App) tellVariables(used []string) {
 		a.printed = map[string]bool{}
 	}
 	a.printed[line] = true
-	a.Remark("using %s from the environment", line)
+	a.PrintNote("using %s from the environment", line)
 }
 
 // UseEnvironment completes a command's AttachFlags from environment variables. It does nothing if

@@ -105,9 +105,9 @@ func (f Flags) Format(format *string, wide *bool, formats ...string) {
 	f.Toggle("wide", wide, "with format text: print all columns and details, and do not wrap lines")
 }
 
-// Whole registers a flag whose value is a whole number.
-func (f Flags) Whole(name string, into *int, help string) {
-	Value(f, name, into, "N", ParseWhole, strconv.Itoa, help)
+// Int registers a flag whose value is a whole number.
+func (f Flags) Int(name string, into *int, help string) {
+	Value(f, name, into, "N", ParseInt, strconv.Itoa, help)
 }
 
 // Seed registers a flag whose value is a seed, from 0 to the largest int64.
@@ -179,10 +179,10 @@ func showSpan(d time.Duration) string {
 	return text.FormatDuration(d)
 }
 
-// ParseWhole parses a whole number that fits into an int. The limits of the flag are checked later,
+// ParseInt parses a whole number that fits into an int. The limits of the flag are checked later,
 // when the scenario is validated.
-func ParseWhole(s string) (int, error) {
-	n, err := text.ParseWhole(s)
+func ParseInt(s string) (int, error) {
+	n, err := text.ParseInteger(s)
 	if err == nil && int64(int(n)) != n {
 		err = fmt.Errorf("%s is out of range", s)
 	}
@@ -190,7 +190,7 @@ func ParseWhole(s string) (int, error) {
 }
 
 func parseSeed(s string) (uint64, error) {
-	n, err := text.ParseWhole(s)
+	n, err := text.ParseInteger(s)
 	if err != nil || n < 0 {
 		return 0, fmt.Errorf("%q is not a seed; write a whole number from 0 to %d", s, int64(math.MaxInt64))
 	}

@@ -27,8 +27,8 @@ func (g *Gate) Judge(r Flags) {
 		"exit with status 1 if a trial's metric misses the limit, or with 6 if the metric is not known, for example p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
 }
 
-// Gated adds the flags of a Gate to a command that executes a run, and returns the command.
-func (a *App) Gated(c *cobra.Command) *cobra.Command {
+// AddGateFlags adds the flags of a Gate to a command that executes a run, and returns the command.
+func (a *App) AddGateFlags(c *cobra.Command) *cobra.Command {
 	g := &Gate{}
 	r := NewFlags(c.Flags())
 	g.Judge(r)
@@ -67,7 +67,7 @@ func (g *Gate) checkInterval(c *cobra.Command) error {
 func (g *Gate) Begin(s *scenario.Scenario) error {
 	trials := make([]record.Conditions, 0, len(s.Trials))
 	for i := range s.Trials {
-		trials = append(trials, record.FromScenario(&s.Trials[i]))
+		trials = append(trials, record.NewConditions(&s.Trials[i]))
 	}
 	return g.CheckThresholds(trials)
 }
@@ -87,7 +87,7 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	if g.interval == 0 {
 		return nil
 	}
-	v := newIntervals(g.interval, d.between(g.lines), time.Now)
+	v := newIntervals(g.interval, d.eraseBeforeWrite(g.lines), time.Now)
 	show := o.Progress
 	o.Second = v.second
 	o.Progress = func(p runner.Progress) {
@@ -97,19 +97,20 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	return v
 }
 
-// Missed returns the thresholds that a run misses, and those whose metric is not known. It prints
-// one line for each.
-func (a *App) Missed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
+// CheckMissed returns the thresholds that a run misses, and those whose metric is not known. It
+// prints one line for each.
+func (a *App) CheckMissed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 	all, err := analyze.CheckRun(g.Thresholds, run)
 	for _, m := range all {
-		a.Remark("the threshold %s", m)
+		a.PrintNote("the threshold %s", m)
 	}
 	return all, err
 }
 
-// ExitOf returns the error for the result of Missed: ExitFailed if a threshold is missed,
-// ExitNotKnown if a metric is not known and no threshold is missed, or nil if the list is empty.
-func ExitOf(missed []analyze.Missed) error {
+// ExitForMissed returns the error for the result of CheckMissed: ExitFailed if a threshold is
+// missed, ExitNotKnown if a metric is not known and no threshold is missed, or nil if the list is
+// empty.
+func ExitForMissed(missed []analyze.Missed) error {
 	switch {
 	case len(missed) == 0:
 		return nil

@@ -66,7 +66,7 @@ func TestIntervalsHoldEveryWatchEvent(t *testing.T) {
 			if w.FromDue.Count != w.Events || w.PerSecond == nil || *w.PerSecond != float64(w.Events)/l.Seconds {
 				t.Errorf("every %d: %s", every, line)
 			}
-			if all := (record.Times{Summary: measure.Summarize(whole, 0)}); every == 60 && (w.FromDue.At(99).NS != all.At(99).NS || w.FromDue.Max.NS != all.Max.NS) {
+			if all := (record.Times{Summary: measure.Summarize(whole, 0)}); every == 60 && (w.FromDue.Percentile(99).NS != all.Percentile(99).NS || w.FromDue.Max.NS != all.Max.NS) {
 				t.Errorf("all in one line: %v, want %v", w.FromDue, all)
 			}
 		}

@@ -12,9 +12,9 @@ import (
 // (docs/decisions/0015-release-start-up-memory-before-a-load.md).
 const heapGrowth = 50
 
-// Lean reduces the memory of the load generator until the returned function is called. It does
-// nothing if the environment variable GOGC is set.
-func Lean() (end func()) {
+// ReduceMemory reduces the memory of the load generator until the returned function is called. It
+// does nothing if the environment variable GOGC is set.
+func ReduceMemory() (end func()) {
 	probe.GiveBackPages()
 	if os.Getenv("GOGC") != "" {
 		return func() {}

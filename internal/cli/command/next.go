@@ -12,13 +12,13 @@ import (
 // prints to standard error, and callers use it only with --format text, so that programs can parse
 // standard output.
 func (a *App) Next(format string, args ...any) {
-	within(args)
+	makePrintable(args)
 	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // there is no place to report an error
 }
 
-// Again returns the current command line with a flag added or replaced, quoted for a shell. Passwords
-// are left out. The run directory is replaced by DIR, because it is no longer empty.
-func (a *App) Again(flagAndValue ...string) string {
+// CommandAgain returns the current command line with a flag added or replaced, quoted for a shell.
+// Passwords are left out. The run directory is replaced by DIR, because it is no longer empty.
+func (a *App) CommandAgain(flagAndValue ...string) string {
 	words := []string{"quorumbench"}
 	last := ""
 	for _, arg := range append(without(a.Args, flagAndValue), flagAndValue...) {
@@ -42,7 +42,7 @@ func (a *App) Again(flagAndValue ...string) string {
 			arg = "--set=" + shownAssignment(value)
 		}
 		last = arg
-		words = append(words, Quoted(inURL.ReplaceAllString(arg, "://NAME:PASSWORD@")))
+		words = append(words, ShellQuote(inURL.ReplaceAllString(arg, "://NAME:PASSWORD@")))
 	}
 	return strings.Join(words, " ")
 }
@@ -101,7 +101,7 @@ func (f *AttachFlags) Shown() string {
 	var b strings.Builder
 	add := func(flag, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, " --%s %s", flag, Quoted(value))
+			fmt.Fprintf(&b, " --%s %s", flag, ShellQuote(value))
 		}
 	}
 	if f.Store != "etcd" {
@@ -124,8 +124,8 @@ func (f *AttachFlags) Shown() string {
 	return b.String()
 }
 
-// Quoted returns a word as it must be written in a POSIX shell, in quotes if needed.
-func Quoted(word string) string {
+// ShellQuote returns a word as it must be written in a POSIX shell, in quotes if needed.
+func ShellQuote(word string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-:,+=@%^", c)
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Say prints an error on one line. The errors in a scenario file are printed on one line each.
-func Say(to io.Writer, err error) {
+// PrintError prints an error on one line. The errors in a scenario file are printed on one line
+// each.
+func PrintError(to io.Writer, err error) {
 	if err == nil || err.Error() == "" {
 		return
 	}
@@ -27,26 +28,26 @@ func Say(to io.Writer, err error) {
 // Warn prints warnings to standard error. Warnings do not change the exit code.
 func (a *App) Warn(sentences ...string) {
 	for _, s := range sentences {
-		a.Remark("warning: %s", s)
+		a.PrintNote("warning: %s", s)
 	}
 }
 
-// Remark prints a sentence to standard error.
-func (a *App) Remark(format string, args ...any) {
-	within(args)
+// PrintNote prints a sentence to standard error.
+func (a *App) PrintNote(format string, args ...any) {
+	makePrintable(args)
 	_, _ = fmt.Fprintf(a.Stderr, "quorumbench: %s\n", fmt.Sprintf(format, args...)) // there is no place to report an error
 }
 
 // Printf writes to standard output. Main reports the first write error. Arguments cannot add line
 // breaks, because within makes each argument printable on one line.
 func (a *App) Printf(format string, args ...any) {
-	within(args)
+	makePrintable(args)
 	_, _ = fmt.Fprintf(a.Stdout, format, args...)
 }
 
-// within replaces strings and errors in args by text that is printable on one line. It changes args
-// in place so that vet still recognizes the callers as wrappers of Fprintf.
-func within(args []any) {
+// makePrintable replaces strings and errors in args by text that is printable on one line. It
+// changes args in place so that vet still recognizes the callers as wrappers of Fprintf.
+func makePrintable(args []any) {
 	for i, arg := range args {
 		switch of := arg.(type) {
 		case string:

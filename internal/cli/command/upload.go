@@ -96,27 +96,27 @@ func (a *App) SendDone(ctx context.Context, to *upload.Destination, dir string, 
 		return err
 	}
 	if ctx.Err() != nil {
-		a.Remark("sending the run directory to %s; press Ctrl-C again to stop at once", to.String())
+		a.PrintNote("sending the run directory to %s; press Ctrl-C again to stop at once", to.String())
 		ctx = context.WithoutCancel(ctx)
 	}
 	sent, unsent := a.SendKept(ctx, to, dir, false)
 	if unsent == nil {
-		a.Remark("sent to %s", SentLine(sent))
+		a.PrintNote("sent to %s", SentLine(sent))
 		return err
 	}
 	code := ExitNotSent
 	if errors.Is(unsent, context.Canceled) {
 		code, unsent = ExitInterrupted, errors.New("the upload was interrupted")
 	}
-	a.Remark("%s; the run is recorded, and this command sends what is missing: %s", unsent, SendAgain(dir, to))
+	a.PrintNote("%s; the run is recorded, and this command sends what is missing: %s", unsent, SendAgainCommand(dir, to))
 	if err == nil {
 		return &Exit{Code: code}
 	}
 	return err
 }
 
-// SendAgain returns the command line that sends the files of a run directory that are still
+// SendAgainCommand returns the command line that sends the files of a run directory that are still
 // missing.
-func SendAgain(dir string, to *upload.Destination) string {
-	return "quorumbench upload " + Quoted(filepath.Clean(dir)) + " " + Quoted(to.Given)
+func SendAgainCommand(dir string, to *upload.Destination) string {
+	return "quorumbench upload " + ShellQuote(filepath.Clean(dir)) + " " + ShellQuote(to.Given)
 }

@@ -50,8 +50,8 @@ func (k *EphemeralKey) Set(o *history.Op) {
 	}
 }
 
-// MadeBy reports whether a response has shown that the key was created at revision or before.
-func (k *EphemeralKey) MadeBy(revision int64) bool { return k.At > 0 && k.At <= revision }
+// CreatedBy reports whether a response has shown that the key was created at revision or before.
+func (k *EphemeralKey) CreatedBy(revision int64) bool { return k.At > 0 && k.At <= revision }
 
 // Absent notes a response which shows that the key does not exist. A create without a response
 // may still create it.
@@ -61,15 +61,15 @@ func (k *EphemeralKey) Absent() {
 	}
 }
 
-// Over notes that the key's lease or session is gone, so that no pending call can create the key
-// with it.
-func (k *EphemeralKey) Over() { k.There, k.Unsure = false, 0 }
+// SessionGone notes that the key's lease or session is gone, so that no pending call can create the
+// key with it.
+func (k *EphemeralKey) SessionGone() { k.There, k.Unsure = false, 0 }
 
 // MayEnd records, once, that the key may disappear at any time since from.
 func (k *EphemeralKey) MayEnd(to *history.Recorder, session uint32, from, now int64) {
 	if k.There && !k.Ended {
 		k.Ended = true
-		RecordGone(to, k.Number, session, from, now)
+		RecordPossibleDelete(to, k.Number, session, from, now)
 	}
 }
 
@@ -93,10 +93,10 @@ func (k *EphemeralKey) SessionEnded(to *history.Recorder, o *history.Op) {
 	}
 }
 
-// RecordGone records that a key may disappear at any time since from, as a delete that may have
-// been executed.
-func RecordGone(to *history.Recorder, key uint64, session uint32, from, now int64) {
-	o := history.MayBeGone(key, session, from, now)
+// RecordPossibleDelete records that a key may disappear at any time since from, as a delete that
+// may have been executed.
+func RecordPossibleDelete(to *history.Recorder, key uint64, session uint32, from, now int64) {
+	o := history.PossibleDelete(key, session, from, now)
 	to.Add(&o)
 }
 
@@ -122,7 +122,7 @@ func (l *LeftKeys) Sent(at int64) {
 func (l *LeftKeys) MayEnd(to *history.Recorder, key uint64, now int64) {
 	if key < uint64(len(l.recorded)) && !l.recorded[key] {
 		l.recorded[key] = true
-		RecordGone(to, key, 0, l.began, now)
+		RecordPossibleDelete(to, key, 0, l.began, now)
 	}
 }
 

@@ -38,7 +38,7 @@ func SharesOf(shapes []Shape, due []uint64) (all []engine.Share) {
 	}
 	for i, s := range shapes {
 		if due[i] > 0 {
-			all = append(all, engine.Share{Kind: s.Kind, Consistency: s.Level, Of: float64(due[i]) / float64(sum)})
+			all = append(all, engine.Share{Kind: s.Kind, Consistency: s.Level, Fraction: float64(due[i]) / float64(sum)})
 		}
 	}
 	return all
@@ -56,7 +56,7 @@ func (PreloadBase) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { retur
 
 // Shares implements engine.Source.
 func (PreloadBase) Shares(measure.Phase) []engine.Share {
-	return []engine.Share{{Kind: kv.Put, Of: 1}}
+	return []engine.Share{{Kind: kv.Put, Fraction: 1}}
 }
 
 // Check implements engine.Source.

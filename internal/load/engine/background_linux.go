@@ -10,10 +10,10 @@ import (
 // still gets a tenth of a CPU on a fully loaded machine.
 const backgroundNice = 10
 
-// Background lowers the priority of the calling goroutine below that of the loops, for the
+// LowerPriority lowers the priority of the calling goroutine below that of the loops, for the
 // rest of its life. Merging and recording a second takes some milliseconds, for which a
 // loop would otherwise wait on a machine with few CPUs.
-func Background() {
+func LowerPriority() {
 	runtime.LockOSThread() // never unlocked: the thread exits with the goroutine
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), backgroundNice)
 }
@@ -27,9 +27,9 @@ const urgent = -20
 // processes many replies at once after a wait, and depends only on the store.
 func raisePriority(thread int) { _ = unix.Setpriority(unix.PRIO_PROCESS, thread, urgent) }
 
-// MayPrefer reports whether the process may raise priorities. If it may, other threads need
+// CanRaisePriority reports whether the process may raise priorities. If it may, other threads need
 // not give way to an open loop.
-func MayPrefer() bool {
+func CanRaisePriority() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	thread := unix.Gettid()

@@ -225,7 +225,7 @@ func (l *Loop) keepErrorText(o kv.Outcome, words []byte) {
 	}
 	switch {
 	case len(words) > 0:
-		l.res.ErrorTexts[o] = text.Line(string(words[:min(len(words), text.OfServer+1)]), text.OfServer)
+		l.res.ErrorTexts[o] = text.Line(string(words[:min(len(words), text.MaxServerText+1)]), text.MaxServerText)
 	case o == kv.TimedOut && l.stopped:
 		l.res.ErrorTexts[o] = "no answer until the load was stopped"
 	case o == kv.TimedOut:
@@ -233,7 +233,7 @@ func (l *Loop) keepErrorText(o kv.Outcome, words []byte) {
 	case o == kv.NotSent:
 		l.res.ErrorTexts[o] = "no connection took it before its timeout or the window's end"
 		if err := l.conns.whyDown(); err != nil {
-			l.res.ErrorTexts[o] += ": " + text.Line(err.Error(), text.OfServer)
+			l.res.ErrorTexts[o] += ": " + text.Line(err.Error(), text.MaxServerText)
 		}
 	case o == kv.WrongAnswer:
 		l.res.ErrorTexts[o] = "another key, or a value that was never written to this key"

@@ -18,7 +18,7 @@ type hoarder struct {
 }
 
 func (c *hoarder) Feed(_ []byte, to []store.Event) (_ []store.Event, err error) {
-	c.parts.Turn()
+	c.parts.Recycle()
 	c.kept, err = c.parts.Append(c.kept, make([]byte, 50<<10), 0)
 	*c.most = max(*c.most, c.parts.Kept())
 	return to, err

@@ -86,7 +86,7 @@ func (s *samePut) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64
 }
 
 func (*samePut) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency)  { return kv.Put, kv.None }
-func (*samePut) Shares(measure.Phase) []Share                          { return []Share{{Kind: kv.Put, Of: 1}} }
+func (*samePut) Shares(measure.Phase) []Share                          { return []Share{{Kind: kv.Put, Fraction: 1}} }
 func (*samePut) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
 
 // BenchmarkOpenLoop measures the loop's cost of an operation of an open loop, with one operation

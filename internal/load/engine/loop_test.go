@@ -25,7 +25,7 @@ func (p *puts) Fill(phase measure.Phase, n uint64, _ uint32, op *store.Op) uint6
 
 func (p *puts) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
 
-func (p *puts) Shares(measure.Phase) []Share { return []Share{{Kind: kv.Put, Of: 1}} }
+func (p *puts) Shares(measure.Phase) []Share { return []Share{{Kind: kv.Put, Fraction: 1}} }
 
 func (p *puts) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
 
@@ -143,7 +143,7 @@ func warm(p Phase) Phase { p.Kind = measure.Warmup; return p }
 func TestClosedLoopObeysLittlesLaw(t *testing.T) {
 	settle.Unraced(t)
 	b := newBench(4, 40, warm(closed(secondNS)), closed(5*secondNS)).run(t)
-	mean := b.totals.Whole().Response.Mean() / 1e9
+	mean := b.totals.Merged().Response.Mean() / 1e9
 	near(t, "throughput x mean response time", float64(b.totals.Done)/b.totals.Seconds*mean, 40, 0.01)
 	near(t, "operations in flight", b.res.InFlightArea/(b.totals.Seconds*1e9), 40, 0.01)
 	near(t, "mean response time", mean, 1.02e-3, 0.01)
@@ -185,11 +185,11 @@ func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 		b.room = c.room
 		b.serve = stalls(start+4*secondNS, start+5*secondNS)
 		b.run(t)
-		s := measure.Summarize(b.totals.Whole().Response, b.totals.Failed())
-		near(t, "p90", s.At(90).NS, 2e6, 1) // a few ms, as the stall ends
-		near(t, "p95", s.At(95).NS, 0.5e9, 0.01)
-		near(t, "p99", s.At(99).NS, 0.9e9, 0.01)
-		near(t, "p50", s.At(50).NS, 1.01e6, 0.02)
+		s := measure.Summarize(b.totals.Merged().Response, b.totals.Failed())
+		near(t, "p90", s.Percentile(90).NS, 2e6, 1) // a few ms, as the stall ends
+		near(t, "p95", s.Percentile(95).NS, 0.5e9, 0.01)
+		near(t, "p99", s.Percentile(99).NS, 0.9e9, 0.01)
+		near(t, "p50", s.Percentile(50).NS, 1.01e6, 0.02)
 		near(t, "the mean", s.Mean.NS, 0.1*0.5e9, 0.03)
 		near(t, "the longest", s.Max.NS, 1e9, 0.01)
 		if b.totals.Due != 10_000 {
@@ -216,11 +216,11 @@ func TestStallHidesInClosedLoopPercentiles(t *testing.T) {
 	b := newBench(4, 10, closed(5*secondNS))
 	b.serve = stalls(4*secondNS, 4.8*secondNS)
 	b.run(t)
-	s := measure.Summarize(b.totals.Whole().Service, 0)
-	near(t, "p99", s.At(99).NS, 1.02e6, 0.02)
+	s := measure.Summarize(b.totals.Merged().Service, 0)
+	near(t, "p99", s.Percentile(99).NS, 1.02e6, 0.02)
 	near(t, "the longest", s.Max.NS, 0.8e9, 0.01)
 	near(t, "the longest gap", b.totals.LongestGap, 0.8, 0.01)
-	near(t, "throughput x mean response time", float64(b.totals.Done)/b.totals.Seconds*b.totals.Whole().Response.Mean()/1e9, 10, 0.01)
+	near(t, "throughput x mean response time", float64(b.totals.Done)/b.totals.Seconds*b.totals.Merged().Response.Mean()/1e9, 10, 0.01)
 }
 
 // If the loop pauses across the edges of its window, operations in flight are counted only for
@@ -288,9 +288,9 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 	if got := b.totals.Outcomes[kv.TimedOut]; got != 100 {
 		t.Errorf("%d operations timed out, want 2%% of 5000", got)
 	}
-	s := measure.Summarize(b.totals.Whole().Response, b.totals.Failed())
-	if !s.At(99).Failed || s.At(95).Failed {
-		t.Errorf("p99 failed is %v, p95 failed is %v; want the slowest 2%% to have failed", s.At(99).Failed, s.At(95).Failed)
+	s := measure.Summarize(b.totals.Merged().Response, b.totals.Failed())
+	if !s.Percentile(99).Failed || s.Percentile(95).Failed {
+		t.Errorf("p99 failed is %v, p95 failed is %v; want the slowest 2%% to have failed", s.Percentile(99).Failed, s.Percentile(95).Failed)
 	}
 	for _, c := range b.totals.Cells {
 		if h := c.Failed[measure.ErrorIndex(kv.TimedOut)]; h != nil {
@@ -401,7 +401,7 @@ func TestOpenLoopCountsTheBacklog(t *testing.T) {
 	near(t, "done in the window", float64(b.totals.Done), 2000, 0.01)
 	near(t, "not sent", float64(b.totals.Outcomes[kv.NotSent]), 2000, 0.01)
 	// The last one sent was due at 2 s and sent at 4 s.
-	near(t, "the slowest success", float64(b.totals.Whole().Response.Max()), 2e9, 0.01)
+	near(t, "the slowest success", float64(b.totals.Merged().Response.Max()), 2e9, 0.01)
 	near(t, "the latest", float64(b.totals.Lateness.Max()), 2e9, 0.01)
 	for _, c := range b.totals.Cells {
 		if h := c.Failed[measure.ErrorIndex(kv.NotSent)]; h != nil {

@@ -135,7 +135,7 @@ func (a *abandoning) divide(phase measure.Phase, shares []Share, count uint64) [
 	}
 	owed, parts, left := a.owed[phase], make([]uint64, len(shares)), count
 	for i := range shares {
-		owed[i] += shares[i].Of * float64(count)
+		owed[i] += shares[i].Fraction * float64(count)
 		parts[i] = min(uint64(max(owed[i], 0)), left)
 		owed[i] -= float64(parts[i])
 		left -= parts[i]

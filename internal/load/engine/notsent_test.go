@@ -58,9 +58,9 @@ func (m *mixed) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 
 func (m *mixed) Shares(measure.Phase) []Share {
 	if m.share == 1 {
-		return []Share{{Kind: kv.Put, Of: 1}}
+		return []Share{{Kind: kv.Put, Fraction: 1}}
 	}
-	return []Share{{Kind: kv.Put, Of: m.share}, {Kind: kv.Get, Consistency: kv.Local, Of: 1 - m.share}}
+	return []Share{{Kind: kv.Put, Fraction: m.share}, {Kind: kv.Get, Consistency: kv.Local, Fraction: 1 - m.share}}
 }
 
 // collectingLoop collects the seconds that a loop hands over.

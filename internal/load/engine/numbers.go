@@ -18,9 +18,9 @@ type span struct{ first, end uint64 }
 // Invariant: each number below total is in exactly one place: not yet handed out (next),
 // in returned, in a loop's batch, or started.
 type work struct {
-	// wanted is set when a loop found no number left. Loops with unstarted numbers then give
+	// requested is set when a loop found no number left. Loops with unstarted numbers then give
 	// them back.
-	wanted atomic.Bool
+	requested atomic.Bool
 
 	mu       sync.Mutex
 	next     uint64
@@ -58,7 +58,7 @@ func (w *work) giveBack(s span) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.returned = append(w.returned, s)
-	w.wanted.Store(false)
+	w.requested.Store(false)
 }
 
 // end records that a loop has no numbers and no open operations, and that its last
@@ -92,7 +92,7 @@ func (l *Loop) nextNumber() (n uint64, ok bool) {
 	if c.batch.first == c.batch.end {
 		s := l.cfg.Shared
 		if c.batch = s.work.take(l.index(), len(s.loops)); c.batch.first == c.batch.end {
-			if s.work.wanted.CompareAndSwap(false, true) {
+			if s.work.requested.CompareAndSwap(false, true) {
 				s.wakeOthers(l.index())
 			}
 			return 0, false
@@ -111,7 +111,7 @@ func (l *Loop) shareWork() {
 		return
 	}
 	w := &l.cfg.Shared.work
-	if !w.wanted.Load() {
+	if !w.requested.Load() {
 		if n := len(c.idle); n > 0 {
 			// Numbers may have been given back: each client asks again.
 			clients := append(c.asking[:0], c.idle...)

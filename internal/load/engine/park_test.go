@@ -84,7 +84,7 @@ func TestLoopsPark(t *testing.T) {
 			if c.pause {
 				most += c.late - parkMargin
 			}
-			if got := b.totals.Whole().Response.Max(); got > most+most/100 {
+			if got := b.totals.Merged().Response.Max(); got > most+most/100 {
 				t.Errorf("an operation took %d ns, want at most %d", got, most)
 			}
 		})
@@ -103,7 +103,7 @@ func TestParkedLoopsReconnect(t *testing.T) {
 	if b.totals.Succeeded() != 4 || b.totals.Failed() != 0 {
 		t.Errorf("%v", b.totals.Outcomes)
 	}
-	if got := b.totals.Whole().Response.Max(); got > 2*millisecond {
+	if got := b.totals.Merged().Response.Max(); got > 2*millisecond {
 		t.Errorf("an operation waited for its connection: %d ns", got)
 	}
 }

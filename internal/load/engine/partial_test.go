@@ -14,10 +14,10 @@ func TestPartialWriteSendsWhatItWrote(t *testing.T) {
 	b := newBench(1, 10, closed(secondNS))
 	b.most = 5 * requestLen
 	b.run(t)
-	service := b.totals.Whole().Service
+	service := b.totals.Merged().Service
 	near(t, "the shortest service time", float64(service.Min()), 1.02e6, 0.001)
 	near(t, "the longest service time", float64(service.Max()), 1.02e6, 0.001)
-	if response := b.totals.Whole().Response; response.Max() < 1_900_000 {
+	if response := b.totals.Merged().Response; response.Max() < 1_900_000 {
 		t.Errorf("the longest response time is %d ns: nothing waited", response.Max())
 	}
 }
@@ -34,7 +34,7 @@ func (g *gets) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) 
 func (g *gets) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Get, kv.Local }
 
 func (g *gets) Shares(measure.Phase) []Share {
-	return []Share{{Kind: kv.Get, Consistency: kv.Local, Of: 1}}
+	return []Share{{Kind: kv.Get, Consistency: kv.Local, Fraction: 1}}
 }
 
 // Operations that were never written are counted with the kind that they would have had, in closed

@@ -53,7 +53,7 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	if own := b.totals.Disturbed.Own.Max(); own > 100_000 {
 		t.Errorf("the generator itself was late by %d ns", own)
 	}
-	if p74 := b.totals.Whole().Response.ValueAtQuantile(74); p74 > 2*millisecond {
+	if p74 := b.totals.Merged().Response.ValueAtQuantile(74); p74 > 2*millisecond {
 		t.Errorf("p74 of all response times is %d ns: other operations were delayed", p74)
 	}
 }

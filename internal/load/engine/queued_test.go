@@ -24,7 +24,7 @@ func TestFullConnectionCausesNoErrors(t *testing.T) {
 	if b.totals.Failed() != 0 || b.totals.Succeeded() == 0 {
 		t.Errorf("%d of %d failed: %v", b.totals.Failed(), b.totals.Due, b.totals.Outcomes)
 	}
-	all := b.totals.Whole()
+	all := b.totals.Merged()
 	near(t, "the mean service time", all.Service.Mean(), 6.02e6, 0.02)
 	near(t, "the mean response time", all.Response.Mean(), 60.2e6, 0.05)
 }

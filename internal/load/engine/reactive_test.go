@@ -84,7 +84,7 @@ func TestRepliesPromptOperations(t *testing.T) {
 	if last := b.each[len(b.each)-1]; last.Due < 1000 || len(b.each) != 1 {
 		t.Errorf("the last of %d seconds has %d operations", len(b.each), last.Due)
 	}
-	if whole := b.totals.Whole().Response.Max(); whole > 2*millisecond {
+	if whole := b.totals.Merged().Response.Max(); whole > 2*millisecond {
 		t.Errorf("an operation took %d ns: its delay was counted", whole)
 	}
 }

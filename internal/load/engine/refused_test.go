@@ -36,7 +36,7 @@ func TestRefusedClientsRest(t *testing.T) {
 	if got := b.totals.Outcomes[kv.Refused]; got != b.totals.Failed() {
 		t.Errorf("outcomes %v", b.totals.Outcomes)
 	}
-	mean := b.totals.Whole().Response.Mean()
+	mean := b.totals.Merged().Response.Mean()
 	near(t, "mean response time", mean, 1.02e6, 0.001) // without the rests
 	for _, s := range b.each {
 		rests := s.Index == 4 && s.Phase == measure.Measured
@@ -61,7 +61,7 @@ func TestClientTimeIsCountedOnce(t *testing.T) {
 	b.lag = func(int64) int64 { return 60_000 }
 	b.run(t)
 	window := float64(b.res.Closed - b.res.Opened)
-	whole := b.totals.Whole()
+	whole := b.totals.Merged()
 	busy := whole.Response.Mean() * float64(whole.Response.TotalCount())
 	for _, h := range whole.Failed {
 		if h != nil {

@@ -205,7 +205,7 @@ func TestWatchersMoveWithTheirPlace(t *testing.T) {
 	}
 	w.res = loop.Run(w.now+secondNS, func(error) { loop.Start(2e9) })
 	collector.End(0)
-	got := w.whole(t)
+	got := w.allEvents(t)
 	if got.Resubscribed != 3 || got.Duplicated+got.Reordered+got.Wrong != 0 || got.Acknowledged != 2000 {
 		t.Errorf("%+v", got)
 	}

@@ -54,7 +54,7 @@ func (q *secondQueue) cell(s *second, series *measure.Series) *cell {
 		s.last = c
 		return c
 	}
-	if !s.reported.Take(series.Member, series.Term, measure.MaxReportedInSecond) || !q.reported.Take(series.Member, series.Term, measure.MaxReported) {
+	if !s.reported.Accept(series.Member, series.Term, measure.MaxReportedInSecond) || !q.reported.Accept(series.Member, series.Term, measure.MaxReported) {
 		s.Unreported++
 		unnamed := series.Unnamed()
 		return q.cell(s, &unnamed)

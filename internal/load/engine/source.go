@@ -33,7 +33,7 @@ type Source interface {
 type Share struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
-	Of          float64
+	Fraction    float64
 }
 
 // Reactive is an optional interface of a Source whose operations depend on replies and

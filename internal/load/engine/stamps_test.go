@@ -37,7 +37,7 @@ func TestRepliesAreStampedBeforeTheyAreProcessed(t *testing.T) {
 		answers++
 	}
 	b.run(t)
-	service := b.totals.Whole().Service
+	service := b.totals.Merged().Service
 	near(t, "operations", float64(service.TotalCount()), float64(answers), 0.001)
 	near(t, "the mean service time", service.Mean(), float64(took)/float64(answers), 0.001)
 }

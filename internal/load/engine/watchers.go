@@ -39,9 +39,9 @@ type Watching struct {
 	AskEvery int64
 	// Silent reports whether a watcher's stream never gets progress requests; nil: each does.
 	Silent func(watcher uint32) bool
-	// Caught is called once when the watchers have received everything that Sink expects
+	// CaughtUp is called once when the watchers have received everything that Sink expects
 	// apart from the load's own writes. It may be nil.
-	Caught func()
+	CaughtUp func()
 }
 
 // watchMark is a bit in the tags of operations that create watchers. Tags of slots are
@@ -221,14 +221,14 @@ func (w *watchers) requestProgress(now int64) {
 	}
 }
 
-// checkCaught calls Watching.Caught once the watchers have caught up.
+// checkCaught calls Watching.CaughtUp once the watchers have caught up.
 func (w *watchers) checkCaught() {
-	if w.caught || !w.cfg.Sink.Caught() {
+	if w.caught || !w.cfg.Sink.CaughtUp() {
 		return
 	}
 	w.caught = true
-	if w.cfg.Caught != nil {
-		w.cfg.Caught()
+	if w.cfg.CaughtUp != nil {
+		w.cfg.CaughtUp()
 	}
 }
 
@@ -356,13 +356,13 @@ func (w *watchers) settled(now int64) bool {
 	case w.cfg == nil:
 		return true
 	case w.none:
-		w.cfg.Board.Done()
+		w.cfg.Board.LoopEnded()
 		return true
 	case !w.quiet:
 		w.quiet = true
-		w.cfg.Board.Done()
+		w.cfg.Board.LoopEnded()
 	}
-	if !w.cfg.Board.Quiet() {
+	if !w.cfg.Board.AllLoopsEnded() {
 		return false
 	}
 	if w.deadline == 0 {

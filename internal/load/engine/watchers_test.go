@@ -74,7 +74,7 @@ func (w *watchBench) Fill(phase measure.Phase, n uint64, client uint32, op *stor
 
 func (w *watchBench) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
 
-func (w *watchBench) Shares(measure.Phase) []Share { return []Share{{Kind: kv.Put, Of: 1}} }
+func (w *watchBench) Shares(measure.Phase) []Share { return []Share{{Kind: kv.Put, Fraction: 1}} }
 
 func (w *watchBench) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	if ev.Outcome == kv.OK {
@@ -106,7 +106,7 @@ func (w *watchBench) answer(s *sim, conn int, request []byte) {
 	}
 }
 
-func (w *watchBench) whole(t *testing.T) *measure.WatchTotals {
+func (w *watchBench) allEvents(t *testing.T) *measure.WatchTotals {
 	t.Helper()
 	return w.board.Summarize([]*watch.Sink{w.sink})
 }
@@ -126,7 +126,7 @@ func TestWatchLatencyIsExact(t *testing.T) {
 	near(t, "the mean from sent", sent.Mean(), 20_000, 0.001)
 	near(t, "the longest from sent", float64(sent.Max()), 20_000, 0.002) // the histogram's resolution
 	near(t, "the mean from due", due.Mean(), 320_000, 0.005)             // the loop is rarely awake when an operation is due
-	if got := w.whole(t); got.Expected != 600 || got.Delivered != 600 || got.Lost+got.Impossible+got.Untimed != 0 {
+	if got := w.allEvents(t); got.Expected != 600 || got.Delivered != 600 || got.Lost+got.Impossible+got.Untimed != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -163,7 +163,7 @@ func TestLateEventsBelongToTheWindow(t *testing.T) {
 	if got := w.window(); got.Delivered != 200 || got.FromSent.Min() < 3*secondNS-10*millisecond {
 		t.Errorf("%d delivered", got.Delivered)
 	}
-	if got := w.whole(t); got.Lost != 0 || got.Delivered != 200 {
+	if got := w.allEvents(t); got.Lost != 0 || got.Delivered != 200 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -176,7 +176,7 @@ func TestWarmupEventsAreNotInTheWindow(t *testing.T) {
 	if got := w.window().Delivered; got != 50 {
 		t.Errorf("%d in the window", got)
 	}
-	if got := w.whole(t); got.Delivered != 150 || got.Expected != 150 || got.Lost+got.Untimed != 0 {
+	if got := w.allEvents(t); got.Delivered != 150 || got.Expected != 150 || got.Lost+got.Untimed != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -200,7 +200,7 @@ func TestWatchFaultsAreCounted(t *testing.T) {
 		}
 	}
 	w.run(t)
-	got := w.whole(t)
+	got := w.allEvents(t)
 	if got.Expected != 200 || got.Delivered != 197 || got.Lost != 3 || got.Duplicated != 2 || got.Reordered != 2 {
 		t.Errorf("%+v", got)
 	}
@@ -224,7 +224,7 @@ func TestWatchersAreCreatedAgain(t *testing.T) {
 		}
 	}
 	w.run(t)
-	got := w.whole(t)
+	got := w.allEvents(t)
 	if got.Resubscribed != 3 {
 		t.Fatalf("%+v", got)
 	}
@@ -394,11 +394,11 @@ func TestEventsWithinASecondAreRecorded(t *testing.T) {
 		w.reply(0, d, event(number))
 	}
 	w.run(t)
-	var course measure.WindowTimeline
+	var timeline measure.WindowTimeline
 	for i := range w.each {
-		course.Add(&w.each[i], measure.Figure{})
+		timeline.Add(&w.each[i], measure.Figure{})
 	}
-	got := course.Watched
+	got := timeline.Watched
 	if got == nil {
 		t.Fatal("no events are recorded")
 	}

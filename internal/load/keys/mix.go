@@ -8,8 +8,8 @@ import (
 
 // Mix chooses an operation by weight.
 //
-// Example: weights 3 and 1 give upTo = [0.75, 1], and At returns the first operation in about
-// three of four cases.
+// Example: weights 3 and 1 give upTo = [0.75, 1], and Operation returns the first operation in
+// about three of four cases.
 type Mix struct {
 	operations []scenario.Operation
 	upTo       []float64 // cumulative shares; the last is 1
@@ -39,8 +39,8 @@ func (m *Mix) Shares() []float64 {
 	return shares
 }
 
-// At returns operation n. It is a pure function of the seed and n.
-func (m *Mix) At(n uint64) *scenario.Operation {
+// Operation returns operation n. It is a pure function of the seed and n.
+func (m *Mix) Operation(n uint64) *scenario.Operation {
 	if len(m.operations) == 1 {
 		return &m.operations[0]
 	}

@@ -14,8 +14,8 @@ func TestSharesFollowTheWeights(t *testing.T) {
 	got := map[kv.Kind]float64{}
 	const draws = 300_000
 	for n := range uint64(draws) {
-		got[m.At(n).Kind]++
-		if n%1000 == 0 && again.At(n).Kind != m.At(n).Kind {
+		got[m.Operation(n).Kind]++
+		if n%1000 == 0 && again.Operation(n).Kind != m.Operation(n).Kind {
 			t.Fatalf("operation %d is two things", n)
 		}
 	}
@@ -28,7 +28,7 @@ func TestSharesFollowTheWeights(t *testing.T) {
 
 func TestMixOfOneOperation(t *testing.T) {
 	m := NewMix([]scenario.Operation{{Kind: kv.Get, Weight: 0.1}}, 1)
-	if m.At(17).Kind != kv.Get {
+	if m.Operation(17).Kind != kv.Get {
 		t.Error("the only operation is not chosen")
 	}
 }

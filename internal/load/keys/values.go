@@ -106,19 +106,19 @@ const phaseShift = 40
 // phase's mark is, so that varints are short.
 func Identity(n uint64) uint64 { return (n&(1<<phaseShift-1))<<2 | n>>phaseShift&3 + 1 }
 
-// Read returns the identity of a value whose origin is Own.
-func Read(value []byte) uint64 { return Identity(decodeNumber(value)) }
+// ReadIdentity returns the identity of a value whose origin is Own.
+func ReadIdentity(value []byte) uint64 { return Identity(decodeNumber(value)) }
 
-// Nobodys is an identity that no value of an application has: it would belong to a warm-up, and
+// NoIdentity is an identity that no value of an application has: it would belong to a warm-up, and
 // applications have none.
-const Nobodys = 2 // Identity(1 << phaseShift)
+const NoIdentity = 2 // Identity(1 << phaseShift)
 
-// Of returns the Identity of a key's value if its origin is Own, else Nobodys.
-func (v *Values) Of(key, value []byte) uint64 {
+// Identity returns the Identity of a key's value if its origin is Own, else NoIdentity.
+func (v *Values) Identity(key, value []byte) uint64 {
 	if v.Judge(key, value) != Own {
-		return Nobodys
+		return NoIdentity
 	}
-	return Read(value)
+	return ReadIdentity(value)
 }
 
 // decodeNumber returns the operation number in a value of at least HeadLen bytes.

@@ -16,9 +16,9 @@ type Versions struct{ versions []int64 }
 // NewVersions returns the versions of n keys, all unknown.
 func NewVersions(n uint64) *Versions { return &Versions{versions: make([]int64, n)} }
 
-// VersionsOf continues with a list that List returned, and uses its memory. If the list does not
-// have n keys, all versions are unknown.
-func VersionsOf(n uint64, list []int64) *Versions {
+// RestoreVersions continues with a list that List returned, and uses its memory. If the list does
+// not have n keys, all versions are unknown.
+func RestoreVersions(n uint64, list []int64) *Versions {
 	if uint64(len(list)) != n {
 		return NewVersions(n)
 	}

@@ -88,7 +88,7 @@ func ofReadBack(o *history.Op) bool {
 	if o.Final {
 		return o.Kind == kv.Get || o.Kind == kv.Exists
 	}
-	return *o == history.MayBeGone(o.Key, o.Session, o.Invoked, o.Done)
+	return *o == history.PossibleDelete(o.Key, o.Session, o.Invoked, o.Done)
 }
 
 func (r *recorders) flush() {

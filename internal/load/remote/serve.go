@@ -175,7 +175,7 @@ func progress(out *sender, job load.Job, of *load.Assignment) (until func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		load.Attend(&of.Load)
+		load.LowerPriorityInAgent(&of.Load)
 		ticker := time.NewTicker(progressOf(of.Shard.N))
 		defer ticker.Stop()
 		for {
@@ -305,7 +305,7 @@ func (o *sender) queueMessage(m message) {
 // reply queues a reply, or the reason why it cannot be sent.
 func (o *sender) reply(a *reply) {
 	b, err := encode(message{Answer: a})
-	if err == nil && len(b) > MostBytes {
+	if err == nil && len(b) > MaxMessage {
 		err = tooLong(uint64(len(b)))
 	}
 	if err != nil {

@@ -33,12 +33,12 @@ type Stream interface {
 	Close() error
 }
 
-// MostBytes limits the size of a message. It is enough for the reply to a preload of some million
+// MaxMessage limits the size of a message. It is enough for the reply to a preload of some million
 // keys.
-const MostBytes = 64 << 20
+const MaxMessage = 64 << 20
 
-// Framed returns a Stream over c, on which each message follows its length in 4 bytes.
-func Framed(c io.ReadWriteCloser) Stream { return &framed{c: c} }
+// NewFramed returns a Stream over c, on which each message follows its length in 4 bytes.
+func NewFramed(c io.ReadWriteCloser) Stream { return &framed{c: c} }
 
 type framed struct {
 	c  io.ReadWriteCloser
@@ -46,7 +46,7 @@ type framed struct {
 }
 
 func (f *framed) Send(message []byte) error {
-	if len(message) > MostBytes {
+	if len(message) > MaxMessage {
 		return tooLong(uint64(len(message)))
 	}
 	f.mu.Lock()
@@ -61,7 +61,7 @@ func (f *framed) Receive() ([]byte, error) {
 		return nil, err
 	}
 	n := binary.BigEndian.Uint32(head[:])
-	if n > MostBytes {
+	if n > MaxMessage {
 		return nil, tooLong(uint64(n))
 	}
 	// Memory grows with the bytes that arrive, not with the announced length.
@@ -75,7 +75,7 @@ func (f *framed) Receive() ([]byte, error) {
 func (f *framed) Close() error { return f.c.Close() }
 
 func tooLong(n uint64) error {
-	return fmt.Errorf("a message of %d bytes is longer than the limit of %d between machines", n, MostBytes)
+	return fmt.Errorf("a message of %d bytes is longer than the limit of %d between machines", n, MaxMessage)
 }
 
 // call is what a stream's first message requests.
@@ -152,7 +152,7 @@ func endingOf(e load.Ending) *ending {
 	return out
 }
 
-func (e *ending) whole() (*load.Ending, error) {
+func (e *ending) decode() (*load.Ending, error) {
 	if e.Watching != nil && len(e.Created) > 0 {
 		var err error
 		if e.Watching.Created, err = measure.ReadHistogram(e.Created); err != nil {

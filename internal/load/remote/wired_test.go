@@ -119,7 +119,7 @@ func TestAllFieldsAreEncoded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.Ending.whole()
+	got, err := m.Ending.decode()
 	if err != nil || !reflect.DeepEqual(*got, e) {
 		t.Errorf("%+v became %+v, %v", e, got, err)
 	}
@@ -131,11 +131,11 @@ func scripted(t *testing.T, say func(s Stream)) *Worker {
 		here, there := net.Pipe()
 		t.Cleanup(func() { _ = there.Close() })
 		go func() {
-			s := Framed(there)
+			s := NewFramed(there)
 			_, _ = s.Receive()
 			say(s)
 		}()
-		return Framed(here), nil
+		return NewFramed(here), nil
 	})
 }
 
@@ -242,8 +242,8 @@ func TestCutsOffAWorkerWithImpossibleReads(t *testing.T) {
 		"malformed part":            {{isHistory}},
 		"neither a message":         {{'?'}},
 		"found 6 of 5 keys":         {encodeHistory(0, time.Now(), blockOf(last)), encoded(message{Answer: &reply{Found: 6}})},
-		"found 7 of 5 keys":         {encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9))), encoded(message{Answer: &reply{Found: 7}})},
-		"more reads than":           slices.Repeat([][]byte{encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9)))}, 5*mostRounds+1),
+		"found 7 of 5 keys":         {encodeHistory(0, time.Now(), blockOf(history.PossibleDelete(4, 0, 0, 9))), encoded(message{Answer: &reply{Found: 7}})},
+		"more reads than":           slices.Repeat([][]byte{encodeHistory(0, time.Now(), blockOf(history.PossibleDelete(4, 0, 0, 9)))}, 5*mostRounds+1),
 		"does not respond":          {encodeHistory(0, time.Now(), blockOf(last))},
 	} {
 		w := scripted(t, func(s Stream) {
@@ -326,10 +326,10 @@ func TestServeEndsIfTheOtherSideReceivesNothing(t *testing.T) {
 	defer func() { _ = here.Close() }()
 	ended := make(chan struct{})
 	go func() {
-		_ = Serve(context.Background(), Framed(there), talkative{}) // its error is not tested
+		_ = Serve(context.Background(), NewFramed(there), talkative{}) // its error is not tested
 		close(ended)
 	}()
-	if err := Framed(here).Send(encoded(message{Call: prepare})); err != nil {
+	if err := NewFramed(here).Send(encoded(message{Call: prepare})); err != nil {
 		t.Fatal(err)
 	}
 	<-ended
@@ -348,11 +348,11 @@ func TestServeEndsWithTheStream(t *testing.T) {
 	here, there := net.Pipe()
 	ended := make(chan struct{})
 	serve := func(c net.Conn) {
-		_ = Serve(context.Background(), Framed(c), refusing{})
+		_ = Serve(context.Background(), NewFramed(c), refusing{})
 		ended <- struct{}{}
 	}
 	go serve(there)
-	if err := Framed(here).Send(encoded(message{Call: clock})); err != nil {
+	if err := NewFramed(here).Send(encoded(message{Call: clock})); err != nil {
 		t.Fatal(err)
 	}
 	_ = here.Close()
@@ -360,7 +360,7 @@ func TestServeEndsWithTheStream(t *testing.T) {
 	for _, first := range [][]byte{encoded(message{Call: "run a command"}), encoded(message{Call: writeVersions})} {
 		here, there = net.Pipe()
 		go serve(there)
-		s := Framed(here)
+		s := NewFramed(here)
 		if err := s.Send(first); err != nil {
 			t.Fatal(err)
 		}
@@ -380,7 +380,7 @@ func (claiming) Close() error                { return nil }
 
 func TestMessagesAreBounded(t *testing.T) {
 	for want, b := range map[string]string{"longer than the": "\xff\xff\xff\xff", "unexpected EOF": "\x03\x00\x00\x00abc"} {
-		if _, err := Framed(claiming{strings.NewReader(b)}).Receive(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewFramed(claiming{strings.NewReader(b)}).Receive(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
@@ -389,10 +389,10 @@ func TestMessagesAreBounded(t *testing.T) {
 	if _, err := New(nil).Check(t.Context(), a); err == nil || !strings.Contains(err.Error(), "UTF-8") {
 		t.Errorf("a prefix that JSON would change: %v", err)
 	}
-	if err := Framed(claiming{}).Send(make([]byte, MostBytes+1)); err == nil {
+	if err := NewFramed(claiming{}).Send(make([]byte, MaxMessage+1)); err == nil {
 		t.Error("a message over the limit was sent")
 	}
-	if _, err := Framed(claiming{strings.NewReader("")}).Receive(); !errors.Is(err, io.EOF) {
+	if _, err := NewFramed(claiming{strings.NewReader("")}).Receive(); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v", err)
 	}
 }
@@ -417,7 +417,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		all.End(0)
 		if m != nil && m.Ending != nil {
-			if e, err := m.Ending.whole(); err == nil {
+			if e, err := m.Ending.decode(); err == nil {
 				all.Merge(e)
 				_, _ = all.Result()
 			}

@@ -27,13 +27,13 @@ var _ load.Worker = (*Worker)(nil)
 // New returns a worker that opens a stream for each call.
 func New(open func(context.Context) (Stream, error)) *Worker { return &Worker{open: open} }
 
-// Piped returns a worker that sends its calls to w through pipes in this process. They are encoded
-// as they would be for another machine.
-func Piped(w load.Worker) *Worker {
+// NewPiped returns a worker that sends its calls to w through pipes in this process. They are
+// encoded as they would be for another machine.
+func NewPiped(w load.Worker) *Worker {
 	return New(func(context.Context) (Stream, error) {
 		here, there := net.Pipe()
-		go func() { _ = Serve(context.Background(), Framed(there), w) }() // the caller receives the error
-		return Framed(here), nil
+		go func() { _ = Serve(context.Background(), NewFramed(there), w) }() // the caller receives the error
+		return NewFramed(here), nil
 	})
 }
 
@@ -257,7 +257,7 @@ func (j *job) take(m *message) (over bool, err error) {
 		}
 		return err != nil, nil
 	case m.Ending != nil:
-		e, err := m.Ending.whole()
+		e, err := m.Ending.decode()
 		if err == nil {
 			err = j.a.Plausible(j.due, e)
 		}

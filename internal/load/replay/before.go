@@ -24,7 +24,7 @@ func (p *Plan) findBefore() {
 			s.searchPart(c, &c.Parts[i])
 		}
 		for i := range c.Parts {
-			if part := &c.Parts[i]; part.Scope == call.One && wroteKey(c, part) {
+			if part := &c.Parts[i]; part.Scope == call.SingleKey && wroteKey(c, part) {
 				s.written[string(writtenKey(part))] = true
 			}
 		}
@@ -76,7 +76,7 @@ func (s *search) searchPart(c *call.Call, part *call.Part) {
 	if key := s.plan.store.Requires(part); len(key) > 0 && !s.written[string(key)] && executed(c, part) {
 		s.noteKey(key)
 	}
-	if part.Scope != call.One || s.written[string(part.Key)] {
+	if part.Scope != call.SingleKey || s.written[string(part.Key)] {
 		return
 	}
 	switch part.Action {
@@ -154,7 +154,7 @@ func (s *beforeSource) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
 }
 
 func (s *beforeSource) Shares(measure.Phase) []engine.Share {
-	return []engine.Share{{Kind: kv.Put, Of: 1}}
+	return []engine.Share{{Kind: kv.Put, Fraction: 1}}
 }
 
 // Check implements engine.Source. It keeps the present revision of a key, or the name of a lease.

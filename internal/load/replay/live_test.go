@@ -109,7 +109,7 @@ func resend(t *testing.T, st recorded, path, to string, o replay.Options) (*repl
 // profiled returns the profile of a recording, which must be a valid scenario.
 func profiled(t *testing.T, path string) *profile.Profile {
 	t.Helper()
-	p, err := profile.Of(path)
+	p, err := profile.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}

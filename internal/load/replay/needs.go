@@ -32,7 +32,7 @@ func (p *Plan) orders() map[string][]revision {
 	for _, made := range p.made { // ascending
 		c := p.calls[made.by]
 		for i := range c.Parts {
-			if part := &c.Parts[i]; part.Scope == call.One && wroteKey(c, part) {
+			if part := &c.Parts[i]; part.Scope == call.SingleKey && wroteKey(c, part) {
 				key := string(writtenKey(part))
 				order[key] = append(order[key], made)
 			}
@@ -61,7 +61,7 @@ func (f *finder) needPart(part *call.Part) {
 	default:
 		return
 	}
-	if part.Scope != call.One {
+	if part.Scope != call.SingleKey {
 		// Earlier calls may concern any of those keys.
 		for n := f.now - 1; n >= max(0, f.now-mostSweeps); n-- {
 			f.needEnded(n)
@@ -100,7 +100,7 @@ func (f *finder) note(c *call.Call) {
 		case part.Action == call.Grant && c.OK():
 			f.grants[c.Lease] = f.now
 		case part.Action != call.Write && part.Action != call.Remove, c.Answered() && !executed(c, part):
-		case part.Scope == call.One:
+		case part.Scope == call.SingleKey:
 			key := string(writtenKey(part))
 			f.writes[key] = recent(f.writes[key], f.now, mostRecent)
 		default:

@@ -160,7 +160,7 @@ func (p *Plan) measureKeys() {
 	for _, c := range p.calls {
 		for i := range c.Parts {
 			part := &c.Parts[i]
-			if part.Scope == call.One && len(part.Key) > 0 {
+			if part.Scope == call.SingleKey && len(part.Key) > 0 {
 				if _, ok := seen[string(part.Key)]; !ok {
 					seen[string(part.Key)] = struct{}{}
 					keys += len(part.Key)

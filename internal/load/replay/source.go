@@ -50,7 +50,7 @@ func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 // Shares implements engine.Source.
 func (s *source) Shares(measure.Phase) (all []engine.Share) {
 	for kind, n := range s.Kinds() {
-		all = append(all, engine.Share{Kind: kind.Kind, Consistency: kind.Level, Of: float64(n) / float64(len(s.calls))})
+		all = append(all, engine.Share{Kind: kind.Kind, Consistency: kind.Level, Fraction: float64(n) / float64(len(s.calls))})
 	}
 	return all
 }

@@ -42,8 +42,8 @@ func (a *Answers) Put(revision int64, phase measure.Phase, n uint64) {
 // Count returns the number of calls of Put.
 func (a *Answers) Count() uint64 { return a.count.Load() }
 
-// Of returns the operation that wrote a revision; ok is false if it is unknown or forgotten.
-func (a *Answers) Of(revision int64) (phase measure.Phase, n uint64, ok bool) {
+// Lookup returns the operation that wrote a revision; ok is false if it is unknown or forgotten.
+func (a *Answers) Lookup(revision int64) (phase measure.Phase, n uint64, ok bool) {
 	e := &a.of[uint64(revision)&a.mask]
 	if e.revision.Load() != revision {
 		return 0, 0, false

@@ -28,9 +28,9 @@ func NewBoard(keys uint64, loops int, writes uint64) *Board {
 	return b
 }
 
-// TellStates prepares the board for watchers that receive states (Config.States). It is called
+// ExpectStates prepares the board for watchers that receive states (Config.States). It is called
 // before the load.
-func (b *Board) TellStates() {
+func (b *Board) ExpectStates() {
 	b.latest, b.newest = make([]atomic.Int64, len(b.acked)), make([]atomic.Int64, len(b.acked))
 	b.deleted = make([]atomic.Bool, len(b.acked))
 }
@@ -84,16 +84,16 @@ func (b *Board) Acknowledged(key uint64) uint32 {
 	return 0
 }
 
-// Done notes that all operations of one loop have ended.
-func (b *Board) Done() { b.busy.Add(-1) }
+// LoopEnded notes that all operations of one loop have ended.
+func (b *Board) LoopEnded() { b.busy.Add(-1) }
 
-// Quiet reports whether the operations of all loops have ended, so that no more writes can be
-// acknowledged.
-func (b *Board) Quiet() bool { return b.busy.Load() <= 0 }
+// AllLoopsEnded reports whether the operations of all loops have ended, so that no more writes can
+// be acknowledged.
+func (b *Board) AllLoopsEnded() bool { return b.busy.Load() <= 0 }
 
-// Everybody notes, before the watchers start, that each of the given number of watchers watches
+// WatchEveryKey notes, before the watchers start, that each of the given number of watchers watches
 // every key that is written.
-func (b *Board) Everybody(watchers int) {
+func (b *Board) WatchEveryKey(watchers int) {
 	if watchers < 1<<countBits {
 		b.fan = &fanOut{watchers: uint32(watchers), counts: make([]atomic.Uint64, fewestTimes)}
 	}

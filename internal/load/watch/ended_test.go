@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The events of watchers that the store ended are not awaited: Caught is true when all other
+// The events of watchers that the store ended are not awaited: CaughtUp is true when all other
 // watchers have theirs.
 func TestEndedWatchersAreNotAwaited(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
@@ -25,10 +25,10 @@ func TestEndedWatchersAreNotAwaited(t *testing.T) {
 		take(0, v+1)
 	}
 	take(1, 1)
-	if s.Ended(1, []byte("compacted")); s.Caught() {
+	if s.Ended(1, []byte("compacted")); s.CaughtUp() {
 		t.Error("Caught is true before the last watcher has its events")
 	}
-	if s.Ended(2, nil); !s.Caught() {
+	if s.Ended(2, nil); !s.CaughtUp() {
 		t.Error("Caught awaits watchers that have ended")
 	}
 }

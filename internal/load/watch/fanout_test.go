@@ -14,7 +14,7 @@ import (
 func TestEachWriteHasOneLastEvent(t *testing.T) {
 	const loops, each, writes = 4, 250, 300
 	b := NewBoard(1, loops, writes)
-	b.Everybody(loops * each)
+	b.WatchEveryKey(loops * each)
 	var last [writes]atomic.Uint32
 	var wg sync.WaitGroup
 	for range loops {
@@ -34,7 +34,7 @@ func TestEachWriteHasOneLastEvent(t *testing.T) {
 			t.Fatalf("write %[2]d has %[1]d last events", last[n].Load(), n)
 		}
 	}
-	if b.Everybody(1); !b.fan.countLast(fewestTimes+7) || b.fan.countLast(7) {
+	if b.WatchEveryKey(1); !b.fan.countLast(fewestTimes+7) || b.fan.countLast(7) {
 		t.Error("a write whose place was taken has a last event")
 	}
 }
@@ -47,7 +47,7 @@ func TestTimesTheLastEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := NewBoard(1, 1, 1)
-	b.Everybody(3)
+	b.WatchEveryKey(3)
 	values := keys.NewValues(32, 1)
 	s := NewSink(Config{Board: b, Watchers: []Watcher{{Keys: 1}, {Keys: 1}, {Keys: 1}}, Space: space, Values: values, WarmupMark: 1 << 40})
 	b.Times.Due(1, 5, 100)

@@ -21,7 +21,7 @@ func (s *Sink) timeOrKeep(p pending) (seen Seen) {
 }
 
 func (s *Sink) identify(p *pending) (seen Seen, ok bool) {
-	phase, number, ok := s.cfg.Board.Answers.Of(p.revision)
+	phase, number, ok := s.cfg.Board.Answers.Lookup(p.revision)
 	if !ok {
 		return seen, false
 	}

@@ -1,7 +1,8 @@
 package watch
 
-// Caught reports whether every watcher has received the events of Config.Expect; false if it is 0.
-func (s *Sink) Caught() bool { return s.cfg.Expect > 0 && s.awaited == 0 }
+// CaughtUp reports whether every watcher has received the events of Config.Expect; false if it is
+// 0.
+func (s *Sink) CaughtUp() bool { return s.cfg.Expect > 0 && s.awaited == 0 }
 
 // Settled reports whether all expected events have arrived. Its cost is proportional to watchers
 // times keys, unless no event has arrived since the last call.

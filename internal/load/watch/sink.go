@@ -105,7 +105,7 @@ type Seen struct {
 
 // time sets when the write of an event was due and sent, if that is known.
 func (s *Sink) time(seen *Seen, number uint64, at int64) {
-	seen.Due, seen.Sent, seen.Timed = s.cfg.Board.Times.Of(seen.Phase, number)
+	seen.Due, seen.Sent, seen.Timed = s.cfg.Board.Times.Lookup(seen.Phase, number)
 	switch {
 	case !seen.Timed:
 		s.total.Untimed++
@@ -151,7 +151,7 @@ func (s *Sink) Resubscribed() { s.total.Resubscribed++ }
 // that the watcher lacks are no longer awaited.
 func (s *Sink) Ended(watcher uint32, why []byte) {
 	if s.total.Ended++; s.total.EndedText == "" {
-		s.total.EndedText = text.Line(string(why), text.OfServer)
+		s.total.EndedText = text.Line(string(why), text.MaxServerText)
 	}
 	for k := range s.cfg.Watchers[watcher].Keys {
 		s.awaited -= uint64(s.cfg.Expect - min(s.cfg.Expect, s.got(s.place[watcher]+int(k))))

@@ -18,7 +18,7 @@ func statesOf(t *testing.T, watchers int) (*Sink, *Board, *keys.Values) {
 		t.Fatal(err)
 	}
 	b := NewBoard(1, 1, 100)
-	b.TellStates()
+	b.ExpectStates()
 	for n := range uint64(20) {
 		b.Times.Due(measure.Measured, n, int64(n)*10)
 		b.Times.Sent(measure.Measured, n, int64(n)*10+1)

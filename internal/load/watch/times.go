@@ -83,8 +83,9 @@ func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 	}
 }
 
-// Of returns when an operation was due and sent; ok is false if it is forgotten or was never sent.
-func (t *Times) Of(phase measure.Phase, n uint64) (due, sent int64, ok bool) {
+// Lookup returns when an operation was due and sent; ok is false if it is forgotten or was never
+// sent.
+func (t *Times) Lookup(phase measure.Phase, n uint64) (due, sent int64, ok bool) {
 	want := key(phase, n)
 	e := t.entry(want)
 	if e.key.Load() != want {

@@ -22,7 +22,7 @@ func TestTimesAreConsistentAcrossLoops(t *testing.T) {
 		})
 		wg.Go(func() {
 			for i := range uint64(n) {
-				if due, sent, ok := times.Of(measure.Measured, i); ok && (due != int64(2*i+1) || sent != int64(2*i+2)) {
+				if due, sent, ok := times.Lookup(measure.Measured, i); ok && (due != int64(2*i+1) || sent != int64(2*i+2)) {
 					t.Errorf("operation %d was due at %d and sent at %d", i, due, sent)
 					return
 				}
@@ -30,17 +30,17 @@ func TestTimesAreConsistentAcrossLoops(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if _, _, ok := times.Of(measure.Measured, n-1); !ok {
+	if _, _, ok := times.Lookup(measure.Measured, n-1); !ok {
 		t.Error("the last operation is forgotten")
 	}
-	if _, _, ok := times.Of(measure.Measured, 0); ok {
+	if _, _, ok := times.Lookup(measure.Measured, 0); ok {
 		t.Error("the first operation is not forgotten")
 	}
 	times.Due(measure.Warmup, n-1, 5)
-	if _, _, ok := times.Of(measure.Warmup, n-1); ok {
+	if _, _, ok := times.Lookup(measure.Warmup, n-1); ok {
 		t.Error("an operation that was not sent has a time")
 	}
-	if _, _, ok := times.Of(measure.Measured, n-1); !ok {
+	if _, _, ok := times.Lookup(measure.Measured, n-1); !ok {
 		t.Error("a warm-up operation took the place of a measured one")
 	}
 }

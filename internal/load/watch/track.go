@@ -94,8 +94,8 @@ func (t *track) skipped() uint32 { return t.missing + t.earlier }
 // last one that arrived, which are lost, and the number of skipped versions.
 func (t *track) lostAndSkipped(due uint32) (lost, passed uint32) {
 	passed = t.skipped()
-	if came := t.got + passed; due > came {
-		lost = due - came
+	if arrived := t.got + passed; due > arrived {
+		lost = due - arrived
 	}
 	return lost, passed
 }

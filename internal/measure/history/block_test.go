@@ -184,8 +184,8 @@ func FuzzDecode(f *testing.F) {
 	b.Append(&history.Op{Kind: kv.CAS, Outcome: kv.Conflict, Expected: history.AnyMod, Mod: 1<<62 - 1, At: 1<<62 - 1, Read: history.Unseen, Final: true, Joined: true})
 	f.Add(b.Bytes())
 	b.Reset()
-	for told := history.Began; told <= history.Ended; told++ {
-		b.Append(&history.Op{Kind: kv.Watch, Watch: told, Session: 7, Key: 3, Written: 4, At: 12, Mod: 12, Expected: 11, Read: history.Unseen})
+	for watchKind := history.Began; watchKind <= history.Ended; watchKind++ {
+		b.Append(&history.Op{Kind: kv.Watch, Watch: watchKind, Session: 7, Key: 3, Written: 4, At: 12, Mod: 12, Expected: 11, Read: history.Unseen})
 	}
 	f.Add(b.Bytes())
 	b.Reset()

@@ -112,9 +112,9 @@ func (o *Op) Answered() bool {
 	return o.Acknowledged() || o.Outcome == kv.Miss || o.Outcome == kv.Conflict
 }
 
-// MayBeGone returns a delete that may have been executed at or after from: the end of the
+// PossibleDelete returns a delete that may have been executed at or after from: the end of the
 // session or lease to which a key is bound. now is the time at which this became known.
-func MayBeGone(key uint64, session uint32, from, now int64) Op {
+func PossibleDelete(key uint64, session uint32, from, now int64) Op {
 	return Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Key: key, Invoked: min(from, now), Done: now}
 }
 

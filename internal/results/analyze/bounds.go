@@ -24,7 +24,7 @@ func (l *Limits) Bounds() (causes []Cause, more []int) {
 	// A leader change, or a single pause of the load generator, does not limit a trial whose
 	// response times were short.
 	once := func(c *Cause) bool { return c.What == CauseElection || c.What == CauseTester && c.Unit == "s" }
-	if causes, more = worstOfKinds(l.Causes, func(c *Cause) bool { return once(c) && !Slow(t) }); len(causes) > 0 {
+	if causes, more = worstOfKinds(l.Causes, func(c *Cause) bool { return once(c) && !IsSlow(t) }); len(causes) > 0 {
 		return causes, more
 	}
 	if c, ok := clientsBound(t); ok {
@@ -37,7 +37,7 @@ func (l *Limits) Bounds() (causes []Cause, more []int) {
 // most N/W operations a second.
 func clientsBound(t *record.Trial) (Cause, bool) {
 	mean := t.Headline().Mean
-	if !Measured(t) || t.Open() || t.Clients <= 0 || !mean.Known || mean.NS <= 0 {
+	if !HasFigures(t) || t.Open() || t.Clients <= 0 || !mean.Known || mean.NS <= 0 {
 		return Cause{}, false
 	}
 	each := "with a mean time of %s complete"

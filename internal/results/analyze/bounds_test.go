@@ -8,7 +8,7 @@ import (
 // Without other causes a closed loop is limited by its clients, and an open loop by nothing.
 func TestBounds(t *testing.T) {
 	m := shape{seed: 8, seconds: 5, perSecond: 100, idle: -1}.record(t)
-	l := WhatLimited(&m.run.Trials[0])
+	l := FindLimits(&m.run.Trials[0])
 	b, _ := l.Bounds()
 	if len(b) != 1 || b[0].What != CauseClients || !strings.HasPrefix(b[0].Text, "10 clients with a mean time of ") {
 		t.Errorf("a closed loop: %+v", b)
@@ -16,8 +16,8 @@ func TestBounds(t *testing.T) {
 	m = shape{seed: 8, seconds: 5, perSecond: 100, idle: -1, open: true}.record(t)
 	rate := 1.0
 	m.run.Trials[0].Rate = &rate
-	l = WhatLimited(&m.run.Trials[0])
-	if b, _ := l.Bounds(); len(b) != 0 && !Slow(&m.run.Trials[0]) {
+	l = FindLimits(&m.run.Trials[0])
+	if b, _ := l.Bounds(); len(b) != 0 && !IsSlow(&m.run.Trials[0]) {
 		t.Errorf("an open loop: %+v", b)
 	}
 }

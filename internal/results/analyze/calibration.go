@@ -18,18 +18,18 @@ func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 	if err != nil {
 		return g, err
 	}
-	of := func(name string, figure func(*record.Trial) (float64, bool)) *record.OfRounds {
+	of := func(name string, figure func(*record.Trial) (float64, bool)) *record.RoundsSummary {
 		return ofRounds(all[name], figure)
 	}
 	response := func(p float64) func(*record.Trial) (float64, bool) {
-		return func(t *record.Trial) (float64, bool) { return ns(t.ResponseTime.At(p)) }
+		return func(t *record.Trial) (float64, bool) { return ns(t.ResponseTime.Percentile(p)) }
 	}
 	late := func(p float64) func(*record.Trial) (float64, bool) {
 		return func(t *record.Trial) (float64, bool) {
 			if t.Lateness == nil {
 				return 0, false
 			}
-			return ns(t.Lateness.At(p))
+			return ns(t.Lateness.Percentile(p))
 		}
 	}
 	perSecond := func(t *record.Trial) (float64, bool) { return t.PerSecond, true }
@@ -52,8 +52,8 @@ func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 	return g, nil
 }
 
-// OneClient returns p50 and p99 of the service times of the load with a single client.
-func OneClient(run *record.Run) (p50, p99 *record.OfRounds, err error) {
+// OneClientTimes returns p50 and p99 of the service times of the load with a single client.
+func OneClientTimes(run *record.Run) (p50, p99 *record.RoundsSummary, err error) {
 	name := scenario.Calibrated.OneClient
 	all, err := loadsOf(run, name)
 	if err != nil {
@@ -85,7 +85,7 @@ func loadsOf(run *record.Run, names ...string) (map[string][]*record.Trial, erro
 }
 
 // ofRounds summarizes a figure over all rounds; nil if any round lacks it.
-func ofRounds(trials []*record.Trial, figure func(*record.Trial) (float64, bool)) *record.OfRounds {
+func ofRounds(trials []*record.Trial, figure func(*record.Trial) (float64, bool)) *record.RoundsSummary {
 	var rounds []float64
 	for _, t := range trials {
 		x, ok := figure(t)
@@ -94,11 +94,11 @@ func ofRounds(trials []*record.Trial, figure func(*record.Trial) (float64, bool)
 		}
 		rounds = append(rounds, x)
 	}
-	return record.NewOfRounds(rounds...)
+	return record.SummarizeRounds(rounds...)
 }
 
 func serviceAt(p float64) func(*record.Trial) (float64, bool) {
-	return func(t *record.Trial) (float64, bool) { return ns(t.ServiceTime.At(p)) }
+	return func(t *record.Trial) (float64, bool) { return ns(t.ServiceTime.Percentile(p)) }
 }
 
 // ns returns a figure in nanoseconds; ok is false if it is unknown or landed on a failure.
@@ -114,8 +114,8 @@ func firstError(t *record.Trial) string {
 	return ""
 }
 
-// Calibrated returns a line about what the machine can resolve; empty without a calibration.
-func Calibrated(c *record.Calibration) string {
+// CalibrationLine returns a line about what the machine can resolve; empty without a calibration.
+func CalibrationLine(c *record.Calibration) string {
 	if c == nil {
 		return ""
 	}
@@ -124,7 +124,7 @@ func Calibrated(c *record.Calibration) string {
 		return fmt.Sprintf("outdated: %s (measured %s); measure again with \"quorumbench check machine\"", c.Outdated, day)
 	}
 	var parts []string
-	add := func(format string, of *record.OfRounds, shown func(float64) string) {
+	add := func(format string, of *record.RoundsSummary, shown func(float64) string) {
 		if of != nil {
 			parts = append(parts, fmt.Sprintf(format, Rounds(of, shown)))
 		}
@@ -144,7 +144,7 @@ func Calibrated(c *record.Calibration) string {
 }
 
 // Rounds formats the median of the rounds, with the lowest and the highest.
-func Rounds(s *record.OfRounds, shown func(float64) string) string {
+func Rounds(s *record.RoundsSummary, shown func(float64) string) string {
 	if s == nil {
 		return text.Dash
 	}
@@ -152,26 +152,26 @@ func Rounds(s *record.OfRounds, shown func(float64) string) string {
 	if low == high {
 		return shown(s.Median)
 	}
-	return fmt.Sprintf("%s (%s)", shown(s.Median), text.Between(low, high))
+	return fmt.Sprintf("%s (%s)", shown(s.Median), text.JoinRange(low, high))
 }
 
 // atFloor returns notes about a trial whose figures are no better than those of the null server
 // on the same machine.
 func atFloor(t *record.Trial) (notes []string) {
 	c := t.Calibration
-	if c == nil || c.Outdated != "" || !Measured(t) {
+	if c == nil || c.Outdated != "" || !HasFigures(t) {
 		return nil
 	}
 	g := &c.Generator
-	time, what := t.ServiceTime.At(50), "one client"
-	lowest, highest, known := record.Reach(g.ServiceP50NS, g.OneProcessorP50NS, g.TwoProcessorsP50NS)
+	time, what := t.ServiceTime.Percentile(50), "one client"
+	lowest, highest, known := record.RangeOfRounds(g.ServiceP50NS, g.OneProcessorP50NS, g.TwoProcessorsP50NS)
 	if t.Open() {
-		time, what = t.ResponseTime.At(50), "an open loop"
-		lowest, highest, known = record.Reach(g.ResponseP50NS)
+		time, what = t.ResponseTime.Percentile(50), "an open loop"
+		lowest, highest, known = record.RangeOfRounds(g.ResponseP50NS)
 	}
 	if x, ok := ns(time); ok && known && x <= highest {
 		notes = append(notes, fmt.Sprintf("The p50 of %s is not above that of %s against the null server on this machine (%s, calibration): the store's share of it is unknown.",
-			text.Duration(x), what, text.Between(text.Duration(lowest), text.Duration(highest))))
+			text.Duration(x), what, text.JoinRange(text.Duration(lowest), text.Duration(highest))))
 	}
 	most := g.ClosedPerSecond
 	if t.Open() {
@@ -179,7 +179,7 @@ func atFloor(t *record.Trial) (notes []string) {
 	}
 	if most != nil && t.PerSecond >= most.Lowest && most.Lowest > 0 {
 		notes = append(notes, fmt.Sprintf("The throughput of %s is as high as that of the null server on this machine (%s, calibration): the load generator may limit it.",
-			text.PerSecond(t.PerSecond), text.Between(text.PerSecond(most.Lowest), text.PerSecond(most.Highest))))
+			text.PerSecond(t.PerSecond), text.JoinRange(text.PerSecond(most.Lowest), text.PerSecond(most.Highest))))
 	}
 	return notes
 }

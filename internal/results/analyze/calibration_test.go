@@ -45,7 +45,7 @@ func TestLimitsOfGenerator(t *testing.T) {
 	must(t, err)
 	// A histogram knows times to three digits.
 	for name, of := range map[string]struct {
-		got  *record.OfRounds
+		got  *record.RoundsSummary
 		unit float64
 	}{
 		"service p50": {g.ServiceP50NS, 100_000}, "service p99": {g.ServiceP99NS, 100_000}, "closed": {g.ClosedPerSecond, 1000}, "cpu": {g.CPUPerOpNS, 100},
@@ -72,7 +72,7 @@ func TestOneClient(t *testing.T) {
 		}
 	}
 	var err error
-	c.Generator.OneProcessorP50NS, c.Generator.OneProcessorP99NS, err = OneClient(run)
+	c.Generator.OneProcessorP50NS, c.Generator.OneProcessorP99NS, err = OneClientTimes(run)
 	must(t, err)
 	if s := c.Generator.OneProcessorP50NS; s == nil || s.Highest > 200_000 || s.Lowest >= s.Median {
 		t.Errorf("%+v", s)
@@ -81,10 +81,10 @@ func TestOneClient(t *testing.T) {
 	if got := atFloor(fast); len(got) != 1 || !strings.Contains(got[0], "(20.0–300 µs,") {
 		t.Errorf("%q", got)
 	}
-	if !strings.Contains(Calibrated(c), ", on the null server's CPU ") {
-		t.Error(Calibrated(c))
+	if !strings.Contains(CalibrationLine(c), ", on the null server's CPU ") {
+		t.Error(CalibrationLine(c))
 	}
-	if _, _, err := OneClient(&record.Run{}); err == nil {
+	if _, _, err := OneClientTimes(&record.Run{}); err == nil {
 		t.Error("a run without a result is taken")
 	}
 }
@@ -101,7 +101,7 @@ func TestLimitsOfGeneratorOfFewOperations(t *testing.T) {
 	}
 }
 
-func TestLimitsOfGeneratorSaysWhatIsWrong(t *testing.T) {
+func TestLimitsOfGeneratorExplainsErrors(t *testing.T) {
 	for want, spoil := range map[string]func(*record.Run){
 		"load one-client against the null server has no result; calibrate again": func(r *record.Run) { *r = record.Run{} },
 		"load paced against the null server did not end; calibrate again":        func(r *record.Run) { r.Trials[2].State = record.Interrupted },
@@ -131,15 +131,15 @@ func TestCalibrated(t *testing.T) {
 	c := calibrated(t)
 	const want = "2026-03-01 12:00 UTC, median (range) of 3 rounds against a null s: one client p50 200 µs (100–300 µs), " +
 		"at most 2,000/s (1,000–3,000/s), open loop p50 4.00 ms (2.00–6.00 ms), lateness p99 6.00 ms (3.00–9.00 ms); fdatasync p50 100 µs on ext4"
-	if got := Calibrated(c); got != want {
+	if got := CalibrationLine(c); got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}
 	c = &record.Calibration{Measured: noon, Outdated: "the machine has the kernel 2, and had 1"}
 	const old = `outdated: the machine has the kernel 2, and had 1 (measured 2026-03-01 12:00 UTC); measure again with "quorumbench check machine"`
-	if got := Calibrated(c); got != old {
+	if got := CalibrationLine(c); got != old {
 		t.Errorf("%s\nnot\n%s", got, old)
 	}
-	if Calibrated(nil) != "" || Rounds(nil, nil) != "-" {
+	if CalibrationLine(nil) != "" || Rounds(nil, nil) != "-" {
 		t.Error("no calibration has a line")
 	}
 }

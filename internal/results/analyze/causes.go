@@ -52,8 +52,8 @@ func (c *Cause) excess() float64 {
 	return c.Figure / c.Limit
 }
 
-// over returns a cause with its figure; nil if the figure is within its limit.
-func over(what, member string, figure, limit float64, text string) *Cause {
+// causeOver returns a cause with its figure; nil if the figure is within its limit.
+func causeOver(what, member string, figure, limit float64, text string) *Cause {
 	if figure <= limit {
 		return nil
 	}
@@ -62,7 +62,7 @@ func over(what, member string, figure, limit float64, text string) *Cause {
 
 // overLimit is over for a figure that is a time.
 func overLimit(what, member string, took, limit time.Duration, text string) *Cause {
-	c := over(what, member, took.Seconds(), limit.Seconds(), text)
+	c := causeOver(what, member, took.Seconds(), limit.Seconds(), text)
 	if c != nil {
 		c.Unit = "s"
 	}

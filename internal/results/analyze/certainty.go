@@ -45,7 +45,7 @@ type Certainty struct {
 func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	switch {
 	case len(r.Done) > 1:
-		return overRepeats(RepeatedOf(f, r.Counting()), f.Better, r.First().UntilPrecise())
+		return overRepeats(RepeatedOf(f, r.ComparableTrials()), f.Better, r.First().UntilPrecise())
 	case len(r.Done) == 1 && f.Name == "ops":
 		return withinRun(r.Done[0], f)
 	}
@@ -94,7 +94,7 @@ func withinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool) {
 	c = Certainty{Basis: WithinRun, Seconds: len(seconds), Short: within.Short || within.Low <= 0 && within.Value > 0}
 	c.Effective = min(stats.EffectiveSize(seconds), float64(len(seconds)))
 	if !c.Short { // otherwise the bounds are not known
-		c.bound(within.Interval, f.Of(t))
+		c.bound(within.Interval, f.Value(t))
 	}
 	return c, true
 }

@@ -111,7 +111,7 @@ func TestChangeNeedsKnownPositiveFigures(t *testing.T) {
 
 // A median is the figure of one repeat, never a mean of two: of an even number the slower of the
 // middle two.
-func TestMedianIsOneRepeats(t *testing.T) {
+func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for n := 1; n < 12; n++ {
 		all := sample(rng, n, 1000, 0.3)
@@ -136,7 +136,7 @@ func TestMedianIsOneRepeats(t *testing.T) {
 	var p99s, rates []record.Value
 	p99, ops := record.Registered("service-p99"), record.Registered("ops")
 	for i := range 2 {
-		p99s, rates = append(p99s, p99.Of(&run.Trials[i])), append(rates, ops.Of(&run.Trials[i]))
+		p99s, rates = append(p99s, p99.Value(&run.Trials[i])), append(rates, ops.Value(&run.Trials[i]))
 	}
 	slower := func(a, b record.Value) int { return cmp.Compare(a.Number, b.Number) }
 	if m, r := Median(p99s, record.Less), Median(rates, record.More); m != slices.MaxFunc(p99s, slower) || r != slices.MinFunc(rates, slower) {
@@ -146,7 +146,7 @@ func TestMedianIsOneRepeats(t *testing.T) {
 
 // Repeats of the same rounds are compared in pairs if there are enough, so that drift between
 // rounds cancels.
-func TestWhatDriftsFromRoundToRoundCancels(t *testing.T) {
+func TestDriftBetweenRoundsCancels(t *testing.T) {
 	drifting := func(by float64) (all []record.Value) {
 		for round := range stats.FewestRounds {
 			all = append(all, fig(by*math.Exp(float64(round))))

@@ -67,12 +67,12 @@ func failures(t *record.Trial) []Failure {
 // store's errors: they reduce the throughput, and their waiting time counts for the slowest
 // write.
 func CheckPerf(t *record.Trial) PerfCheck {
-	c := PerfCheck{Trial: t, ByError: failures(t), NotSent: t.ErrorsByKind[kv.NotSent.String()], Limits: WhatLimited(t)}
+	c := PerfCheck{Trial: t, ByError: failures(t), NotSent: t.ErrorsByKind[kv.NotSent.String()], Limits: FindLimits(t)}
 	if t.DataDir != nil {
 		c.Disk = diskEvidence(t)
 	}
 	slowest, spread := record.Registered("slowest"), record.Registered("spread")
-	c.Slowest, c.Spread = slowest.Of(t).Number/1e9, spread.Of(t).Number/1e9
+	c.Slowest, c.Spread = slowest.Value(t).Number/1e9, spread.Value(t).Number/1e9
 	say := func(failed bool, bad, good string, figure float64) bool {
 		if failed {
 			good = bad
@@ -89,11 +89,11 @@ func CheckPerf(t *record.Trial) PerfCheck {
 		"Slowest request took too long: %fs", "PASS: Slowest request took %fs", c.Slowest)
 	uneven := say(c.Spread > mostSpread.Seconds(),
 		"Stddev too high: %fs", "PASS: Stddev is %fs", c.Spread)
-	c.Pass = Measured(t) && len(c.ByError) == 0 && !low && !slow && !uneven
+	c.Pass = HasFigures(t) && len(c.ByError) == 0 && !low && !slow && !uneven
 	within := func(seconds float64, name string, limit time.Duration) bool {
-		return seconds <= limit.Seconds()*(1+t.Verdict.Effect.Of(name))
+		return seconds <= limit.Seconds()*(1+t.Verdict.Effect.ForFigure(name))
 	}
-	if !c.Pass && Measured(t) && len(c.ByError) == 0 && !low && within(c.Slowest, "slowest", mostSlow) && within(c.Spread, "spread", mostSpread) {
+	if !c.Pass && HasFigures(t) && len(c.ByError) == 0 && !low && within(c.Slowest, "slowest", mostSlow) && within(c.Spread, "spread", mostSpread) {
 		c.NotKnown = "the measurement was disturbed, which may explain the figures above their limits: " + t.Verdict.Effect.String()
 	}
 	return c
@@ -178,14 +178,14 @@ func growth(t *record.Trial, endpoint string, metric store.Metric) (c Growth) {
 // DiskCheck is the time that a disk needs for records that are synced one after the other, and
 // each store's judgement of it.
 type DiskCheck struct {
-	Dir         string
-	Record      int // bytes per record
-	Records     int
-	Seconds     float64
-	FileSystem  string
-	Durable     bool
-	Sync, Whole measure.Summary // of fdatasync, and of the write with it
-	Opinions    []DiskOpinion
+	Dir                string
+	Record             int // bytes per record
+	Records            int
+	Seconds            float64
+	FileSystem         string
+	Durable            bool
+	Sync, WriteAndSync measure.Summary // of fdatasync, and of the write with it
+	Opinions           []DiskOpinion
 }
 
 // PerSecond returns the records per second, rounded to a tenth.
@@ -207,7 +207,7 @@ type DiskTimes struct {
 
 // Times returns the times of fdatasync, and of the write including fdatasync.
 func (c *DiskCheck) Times() []DiskTimes {
-	return []DiskTimes{{"fdatasync", c.Sync}, {"write + fdatasync", c.Whole}}
+	return []DiskTimes{{"fdatasync", c.Sync}, {"write + fdatasync", c.WriteAndSync}}
 }
 
 // SecondsOf returns the known percentiles, in seconds, by name.
@@ -270,7 +270,7 @@ func (c *DiskCheck) opinion(store string, rule kv.DiskRule) DiskOpinion {
 	}
 	what, figure := "max", c.Sync.Max
 	if rule.Percentile < 100 {
-		what, figure = fmt.Sprintf("p%g", rule.Percentile), c.Sync.At(rule.Percentile)
+		what, figure = fmt.Sprintf("p%g", rule.Percentile), c.Sync.Percentile(rule.Percentile)
 	}
 	o.Known = figure.Known
 	if !o.Known {

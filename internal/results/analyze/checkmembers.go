@@ -118,11 +118,11 @@ func memberFigures(members []CheckedMember) []memberFigure {
 		of   func(*CheckedMember) record.Times
 	}{{"writes", func(m *CheckedMember) record.Times { return m.Writes }}, {"reads", func(m *CheckedMember) record.Times { return m.Reads }}} {
 		p := 99.0
-		if slices.ContainsFunc(members, func(m CheckedMember) bool { f := kind.of(&m).At(p); return !f.Known && !f.Failed }) {
+		if slices.ContainsFunc(members, func(m CheckedMember) bool { f := kind.of(&m).Percentile(p); return !f.Known && !f.Failed }) {
 			p = 90
 		}
 		for _, p := range []float64{p, 50} {
-			all = slices.Insert(all, 0, memberFigure{fmt.Sprintf("%s p%g", kind.name, p), func(m *CheckedMember) measure.Figure { return kind.of(m).At(p) }, slowApart})
+			all = slices.Insert(all, 0, memberFigure{fmt.Sprintf("%s p%g", kind.name, p), func(m *CheckedMember) measure.Figure { return kind.of(m).Percentile(p) }, slowApart})
 		}
 	}
 	return all

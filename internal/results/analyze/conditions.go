@@ -48,7 +48,7 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 		load = append(load, words)
 	}
 	machine := func(r *record.Run) string {
-		i := slices.IndexFunc(all, func(row *Row) bool { return run.Of(row.First()) == r })
+		i := slices.IndexFunc(all, func(row *Row) bool { return run.PartOf(row.First()) == r })
 		if i < 0 {
 			return ""
 		}
@@ -57,14 +57,14 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 	seed := func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) }
 	tool := func(r *record.Run) string { return strings.TrimSpace("quorumbench " + r.Tool.Version) }
 	return facts(append(list, Fact{What: "machine", Text: ofParts(run, machine)}, Fact{"calibrated", calibratedBy(all), true}, Fact{"clocks", Clocks(done), true},
-		Fact{What: "load", Text: strings.Join(load, ", ")}, Fact{"seed", ofParts(run, seed), true}, Fact{"tool", ofParts(run, tool), true}, Fact{What: "resumed", Text: ofParts(run, Resumed)})...)
+		Fact{What: "load", Text: strings.Join(load, ", ")}, Fact{"seed", ofParts(run, seed), true}, Fact{"tool", ofParts(run, tool), true}, Fact{What: "resumed", Text: ofParts(run, ResumptionText)})...)
 }
 
 // calibratedBy lists the calibrations of all trials, each once.
 func calibratedBy(all []*Row) string {
 	var texts []string
 	for _, r := range all {
-		if text := Calibrated(r.First().Calibration); text != "" {
+		if text := CalibrationLine(r.First().Calibration); text != "" {
 			texts = AppendNew(texts, text)
 		}
 	}
@@ -74,7 +74,7 @@ func calibratedBy(all []*Row) string {
 // ofParts returns a text about a run's parts: once if it is the same for all.
 func ofParts(run *record.Run, of func(*record.Run) string) string {
 	var different, each []string
-	for _, p := range run.Each() {
+	for _, p := range run.PartsOrSelf() {
 		if text := of(p); text != "" {
 			different, each = AppendNew(different, text), append(each, p.Name+": "+text)
 		}
@@ -88,7 +88,7 @@ func ofParts(run *record.Run, of func(*record.Run) string) string {
 // Conditions returns the conditions of one trial.
 func Conditions(t *record.Trial) []Fact {
 	return facts(Fact{What: "load", Text: load(t)}, Fact{What: "consistency", Text: strings.Join(shortOf(t), " ")}, Fact{"durability", Durability(t), t.Durability == nil}, // a note says that it is unknown
-		Fact{What: "machine", Text: Machine(t)}, Fact{"calibrated", Calibrated(t.Calibration), true}, Fact{"clocks", Clocks([]*record.Trial{t}), true},
+		Fact{What: "machine", Text: Machine(t)}, Fact{"calibrated", CalibrationLine(t.Calibration), true}, Fact{"clocks", Clocks([]*record.Trial{t}), true},
 		Fact{"seed", strconv.FormatUint(t.Seed, 10), true})
 }
 

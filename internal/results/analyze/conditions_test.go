@@ -9,7 +9,7 @@ import (
 )
 
 // The times of an application's calls do not come from a recording.
-func TestTheLoadOfAnApplicationIsNotCalledRecorded(t *testing.T) {
+func TestApplicationLoadIsNotLabeledRecorded(t *testing.T) {
 	trial := &record.Trial{}
 	trial.Arrival, trial.Rate = scenario.Recorded, new(548.0766)
 	for name, want := range map[string]string{"": "open loop, recorded, 548/s", "patroni": "open loop, scheduled, 548/s"} {

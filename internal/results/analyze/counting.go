@@ -17,13 +17,13 @@ func WhyNotCounted(t *record.Trial) string {
 	switch {
 	case t.State == record.Interrupted:
 		return "interrupted"
-	case !Measured(t):
+	case !HasFigures(t):
 		return string(t.State)
 	}
 	invalid := t.Verdict.State == verdict.Invalid
 	var rules []string
 	for _, r := range t.Verdict.Reasons {
-		if invalid || verdict.OfAnotherLoad(r.Rule) {
+		if invalid || verdict.FoundAnotherLoad(r.Rule) {
 			rules = AppendNew(rules, fmt.Sprintf("R%d", r.Rule))
 		}
 	}
@@ -33,9 +33,9 @@ func WhyNotCounted(t *record.Trial) string {
 	return strings.TrimSpace(string(t.Verdict.State) + " " + strings.Join(rules, " "))
 }
 
-// Counting returns the trials of a run whose figures another program may compare, including
+// ComparableTrials returns the trials of a run whose figures another program may compare, including
 // suspect ones, and the reasons for those left out.
-func Counting(run *record.Run) (count []*record.Trial, leftOut []string) {
+func ComparableTrials(run *record.Run) (count []*record.Trial, leftOut []string) {
 	for _, t := range InOrder(run) {
 		if why := WhyNotCounted(t); why != "" {
 			leftOut = append(leftOut, fmt.Sprintf("%s (%s)", Label(t), why))
@@ -67,9 +67,9 @@ func GroupByName(trials []*record.Trial) NamedTrials {
 	return n
 }
 
-// Counting returns the repeats that figures, intervals and comparisons use: those that
+// ComparableTrials returns the repeats that figures, intervals and comparisons use: those that
 // WhyNotCounted accepts, or all if it accepts none.
-func (r *Row) Counting() []*record.Trial {
+func (r *Row) ComparableTrials() []*record.Trial {
 	count := slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return WhyNotCounted(t) != "" })
 	if len(count) == 0 {
 		return r.Done

@@ -93,7 +93,7 @@ type Throughputs struct {
 // Add adds the next second.
 func (t *Throughputs) Add(s *Second) {
 	rate, ok := s.PerSecond()
-	if !ok || !s.Whole {
+	if !ok || !s.Complete {
 		return
 	}
 	if t.seconds == 0 || rate > t.Max.Number {

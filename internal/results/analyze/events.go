@@ -20,7 +20,7 @@ type WindowEvents struct {
 	// had moved away from it, HeldLongest the longest time.
 	HeldClients int
 	HeldLongest time.Duration
-	HeldIn      string        // the repeats, formatted as by Row.Places
+	HeldIn      string        // the repeats, formatted as by Row.RepeatsText
 	Within      time.Duration // uncertainty of the clocks of other hosts with members
 	Gap         *Stretch      // the longest gap, if it has events
 	Slowest     *Stretch      // the slowest second, if it has events and is not in the gap
@@ -34,7 +34,7 @@ type Stretch struct {
 	Errors uint64         // of a second
 	Events []Events       // in the order of time
 	More   int            // number of events that are not in Events
-	In     string         // the repeat, formatted as by Row.Places
+	In     string         // the repeat, formatted as by Row.RepeatsText
 }
 
 // Events holds several events of one kind that are listed as one. Except for counted kinds they
@@ -47,14 +47,14 @@ type Events struct {
 	Total   time.Duration
 	Longest *record.Event
 	// In names the repeats with the events and LongestIn the repeat of the longest, formatted as by
-	// Row.Places; empty for a single trial.
+	// Row.RepeatsText; empty for a single trial.
 	In, LongestIn string
 }
 
 func (g *Events) add(e *record.Event) {
 	g.All = append(g.All, e)
-	g.Times += e.Times()
-	g.Total += e.Took()
+	g.Times += e.Occurrences()
+	g.Total += e.TotalDuration()
 	if g.Longest == nil || e.Duration > g.Longest.Duration {
 		g.Longest = e
 	}
@@ -110,7 +110,7 @@ const spike = 2
 // (record.Run.ReadEvents).
 func EventsOf(t *record.Trial) WindowEvents {
 	h := WindowEvents{}
-	if !Measured(t) || t.Opened == nil {
+	if !HasFigures(t) || t.Opened == nil {
 		return h
 	}
 	h.HeldClients, h.HeldLongest = t.HeldClients, time.Duration(t.HeldLongestNS)
@@ -151,7 +151,7 @@ func EventsOfRow(r *Row) (all WindowEvents) {
 	var held []*record.Trial
 	for _, t := range r.Done {
 		h := EventsOf(t)
-		here := r.Places([]*record.Trial{t})
+		here := r.RepeatsText([]*record.Trial{t})
 		for i := range h.Counted {
 			g := &h.Counted[i]
 			in[g.Kind] = append(in[g.Kind], t)
@@ -176,12 +176,12 @@ func EventsOfRow(r *Row) (all WindowEvents) {
 	slices.SortStableFunc(all.Counted, func(a, b Events) int { return cmp.Compare(order(a), order(b)) })
 	for i := range all.Counted {
 		g := &all.Counted[i]
-		if g.In = r.Places(in[g.Kind]); g.LongestIn == g.In {
+		if g.In = r.RepeatsText(in[g.Kind]); g.LongestIn == g.In {
 			g.LongestIn = ""
 		}
 		g.inWords()
 	}
-	all.HeldIn = r.Places(held)
+	all.HeldIn = r.RepeatsText(held)
 	return all
 }
 

@@ -56,7 +56,7 @@ const (
 // as it has taken.
 func UnfairnessOf(t *record.Trial) (u Unfair, ok bool) {
 	b := t.ByClient
-	if !Measured(t) || b == nil || b.Count < 2 || b.TenthShare == nil || t.Due == 0 || t.Spread == nil || t.Seconds <= 0 {
+	if !HasFigures(t) || b == nil || b.Count < 2 || b.TenthShare == nil || t.Due == 0 || t.Spread == nil || t.Seconds <= 0 {
 		return u, false
 	}
 	each, window := float64(t.Due)/float64(b.Count), t.Seconds*1e9
@@ -65,7 +65,7 @@ func UnfairnessOf(t *record.Trial) (u Unfair, ok bool) {
 	}
 	chance := math.Hypot(math.Hypot(*t.Spread/(window/each)/math.Sqrt(each), 1/each), float64(t.CarriedInAgeNS)/window)
 	figure := record.Registered("fairness")
-	u = Unfair{Fairness: figure.Of(t), Clients: b.Count, Tenth: b.Tenth,
+	u = Unfair{Fairness: figure.Value(t), Clients: b.Count, Tenth: b.Tenth,
 		TenthShare: shareValue(*b.TenthShare), FairShare: shareValue(float64(b.Tenth) / float64(b.Count))}
 	less := func(ratio, errors float64) bool { return ratio <= unfairRatio && 1-ratio > errors }
 	u.Lagging = less(u.TenthShare.Number/u.FairShare.Number, unfairErrors*chance)

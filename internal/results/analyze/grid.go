@@ -20,8 +20,8 @@ type Grid struct {
 	Window float64
 }
 
-// To returns the second at which the last column ends.
-func (g *Grid) To() int { return g.From + g.N*g.Width }
+// End returns the second at which the last column ends.
+func (g *Grid) End() int { return g.From + g.N*g.Width }
 
 // Column returns the column of a time; ok is false for a time outside the grid.
 func (g *Grid) Column(at time.Time) (i int, ok bool) {

@@ -42,7 +42,7 @@ func HostsTable(t *record.Trial) Table {
 // HostsTables returns the tables of all measured trials that have one.
 func HostsTables(run *record.Run) (all []Table) {
 	for i := range run.Trials {
-		if table := HostsTable(&run.Trials[i]); len(table.Rows) > 0 && Measured(&run.Trials[i]) {
+		if table := HostsTable(&run.Trials[i]); len(table.Rows) > 0 && HasFigures(&run.Trials[i]) {
 			all = append(all, table)
 		}
 	}

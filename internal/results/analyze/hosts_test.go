@@ -53,7 +53,7 @@ func TestHostsHaveALineEach(t *testing.T) {
 
 // The conditions contain the largest uncertainty of the clocks, and the events of members that of
 // the members' clocks.
-func TestHowWellClocksAreKnown(t *testing.T) {
+func TestClocksReportTheirUncertainty(t *testing.T) {
 	trial := hostsTrial()
 	trial.ByHost[2].Clock.Before.AheadNS = 0
 	if got, want := Clocks([]*record.Trial{trial, {}}), "of 2 hosts, up to 2.00 s from the controller's clock, uncertainty up to 300 µs (db); times are corrected for the difference"; got != want {

@@ -46,14 +46,14 @@ func TestFaultsAreNoLimits(t *testing.T) {
 	}
 	trial := broken()
 	inside(trial)
-	if l := WhatLimited(trial); len(l.Causes) > 0 {
+	if l := FindLimits(trial); len(l.Causes) > 0 {
 		t.Errorf("of a fault it says %+v", l.Causes)
 	}
 	outside := broken()
 	inside(outside)
 	outside.Stores[len(outside.Stores)-1].Metrics[stores.LeaderChanges] = stores.Reading{Value: 7}
 	outside.Events = append(outside.Events, at(45*time.Second, "m1", stores.SlowFsync, 5*time.Second))
-	l := WhatLimited(outside)
+	l := FindLimits(outside)
 	if len(l.Causes) != 2 || l.Causes[0].Text != "the leader changed: member m1 counted 1 change in the window" || l.Causes[1].What != CausePauses {
 		t.Errorf("of what came by itself it says %+v", l.Causes)
 	}
@@ -76,7 +76,7 @@ func TestPeersAreJudgedBeforeFaults(t *testing.T) {
 		}
 		trial.Faults = []record.Fault{fault(21, 26, 27)}
 		var got string
-		if l := WhatLimited(trial); len(l.Causes) > 0 {
+		if l := FindLimits(trial); len(l.Causes) > 0 {
 			got = l.Causes[0].What
 		}
 		if got != want {
@@ -118,7 +118,7 @@ func TestSlowOutsideFaults(t *testing.T) {
 		"long times always":    {made(func(int) float64 { return 2e8 }, kept), true},
 		"less than due always": {made(quick, func(int) uint64 { return 500 }), true},
 	} {
-		if Slow(c.trial) != c.slow {
+		if IsSlow(c.trial) != c.slow {
 			t.Errorf("%s: slow is %v", name, !c.slow)
 		}
 	}

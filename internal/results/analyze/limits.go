@@ -16,11 +16,11 @@ type Limits struct {
 	Looked []string // one line per source of figures
 }
 
-// WhatLimited returns the causes that limited a trial whose files have been read
+// FindLimits returns the causes that limited a trial whose files have been read
 // (record.Run.ReadEvents).
-func WhatLimited(t *record.Trial) Limits {
+func FindLimits(t *record.Trial) Limits {
 	l := Limits{Trial: t}
-	if !Measured(t) {
+	if !HasFigures(t) {
 		return l
 	}
 	// Members that wait for a CPU appear slow in other figures, so this cause comes first.
@@ -65,7 +65,7 @@ func WhatLimited(t *record.Trial) Limits {
 // suspect, and the number of further causes of that kind. The verdict explains why a quick trial
 // is suspect.
 func (l *Limits) Worst() (worst []Cause, more []int) {
-	slow := Slow(l.Trial)
+	slow := IsSlow(l.Trial)
 	if !slow && l.Trial.Verdict.State != verdict.Suspect {
 		return nil, nil
 	}

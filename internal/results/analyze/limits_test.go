@@ -86,7 +86,7 @@ func TestCPUUseOfAMomentIsNotJudged(t *testing.T) {
 }
 
 // Each row is a trial with one cause, and only that one is found.
-func TestWhatLimited(t *testing.T) {
+func TestFindLimits(t *testing.T) {
 	end := func(metric store.Metric, r store.Reading) func(*record.Trial) {
 		return func(t *record.Trial) { t.Stores[3].Metrics[metric] = r }
 	}
@@ -182,8 +182,8 @@ func TestWhatLimited(t *testing.T) {
 	} {
 		trial := slowTrial()
 		test.change(trial)
-		l := WhatLimited(trial)
-		if !Slow(trial) {
+		l := FindLimits(trial)
+		if !IsSlow(trial) {
 			t.Errorf("%s: the trial is not slow", test.name)
 		}
 		switch {
@@ -208,7 +208,7 @@ func TestDiskTimersOnFullCPUs(t *testing.T) {
 		trial.Stores[3].Metrics[store.FsyncSeconds] = timer(0.004, 0.032)
 		trial.BusyShare, trial.Shared = new(0.95), new(true)
 		change(trial)
-		l := WhatLimited(trial)
+		l := FindLimits(trial)
 		return l.Causes
 	}
 	c := slow(func(*record.Trial) {})
@@ -233,7 +233,7 @@ func TestDiskTimersOnFullCPUs(t *testing.T) {
 func TestAlarmsAreInOrder(t *testing.T) {
 	trial := &record.Trial{State: record.Complete, Seconds: 1, Parts: record.Parts{ByMember: []record.ByMember{{Name: "m2", Alarms: []string{"NOSPACE", "CORRUPT"}}, {Name: "m1", Alarms: []string{"NOSPACE"}}}}}
 	var got []string
-	for _, c := range WhatLimited(trial).Causes {
+	for _, c := range FindLimits(trial).Causes {
 		got = append(got, c.Text)
 	}
 	if want := []string{"member m2 raised the alarm CORRUPT", "member m2 raised the alarm NOSPACE", "member m1 raised the alarm NOSPACE"}; !slices.Equal(got, want) {
@@ -245,22 +245,22 @@ func TestAlarmsAreInOrder(t *testing.T) {
 func TestUnknownFiguresCauseNoFinding(t *testing.T) {
 	opened := noon
 	trial := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 60, Attached: record.Attached{Stores: []record.StoreRow{{Time: noon, Name: "m1", Endpoint: "h:1", Answer: time.Millisecond, Failure: "it reports none"}}}}
-	l := WhatLimited(trial)
+	l := FindLimits(trial)
 	if len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics (it reports none)") {
 		t.Errorf("%+v", l)
 	}
 	// A row of a member whose store has no metrics describes only its connection.
 	trial.Stores[0].Answer, trial.Stores[0].Failure, trial.Stores[0].Connect = 0, "", time.Millisecond
-	if l = WhatLimited(trial); len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics (the store has none)") {
+	if l = FindLimits(trial); len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics (the store has none)") {
 		t.Errorf("without metrics: %+v", l)
 	}
-	if l = WhatLimited(&record.Trial{State: record.Failed}); len(l.Causes) > 0 || len(l.Looked) > 0 {
+	if l = FindLimits(&record.Trial{State: record.Failed}); len(l.Causes) > 0 || len(l.Looked) > 0 {
 		t.Errorf("of no window: %+v", l)
 	}
 }
 
 // A trial that kept its rate with short times has no causes.
-func TestWhatIsSlow(t *testing.T) {
+func TestIsSlow(t *testing.T) {
 	known := func(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
 	kept := func(change func(*record.Trial)) *record.Trial {
 		t := slowTrial()
@@ -270,7 +270,7 @@ func TestWhatIsSlow(t *testing.T) {
 		change(t)
 		return t
 	}
-	if got := kept(func(*record.Trial) {}).ResponseTime.At(99); got != known(9e7) {
+	if got := kept(func(*record.Trial) {}).ResponseTime.Percentile(99); got != known(9e7) {
 		t.Fatalf("p99 is %+v", got)
 	}
 	for name, test := range map[string]struct {
@@ -290,7 +290,7 @@ func TestWhatIsSlow(t *testing.T) {
 		"nothing was measured": {&record.Trial{State: record.Failed}, false},
 		"interrupted":          {&record.Trial{State: record.Interrupted, Seconds: 1}, false},
 	} {
-		if Slow(test.t) != test.slow {
+		if IsSlow(test.t) != test.slow {
 			t.Errorf("%s: slow is %v", name, !test.slow)
 		}
 	}
@@ -310,7 +310,7 @@ func TestWorstOfAKind(t *testing.T) {
 		}
 	}
 	trial.LongestPauseNS = 7e8
-	l := WhatLimited(trial)
+	l := FindLimits(trial)
 	worst, more := l.Worst()
 	if len(worst) != 2 || worst[0].Member != "m3" || more[0] != 1 || worst[1].What != CauseTester || more[1] != 0 {
 		t.Errorf("%+v, %v", worst, more)
@@ -322,7 +322,7 @@ func TestWorstOfAKind(t *testing.T) {
 }
 
 // Rows are in the order of the members' responses, which differs between runs.
-func TestMembersAreInTheirOrder(t *testing.T) {
+func TestMembersAreOrdered(t *testing.T) {
 	trial := slowTrial()
 	trial.ByMember = []record.ByMember{{Name: "m1", Endpoint: "h:1"}, {Name: "m2", Endpoint: "h:2"}}
 	trial.Stores = nil

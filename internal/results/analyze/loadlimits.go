@@ -45,12 +45,12 @@ func heldBack(t *record.Trial) (out []*Cause) {
 	} {
 		// Waits during a fault cannot be separated.
 		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !faulty(t) {
-			out = append(out, over(CauseLoad, "", share, limitHeldBack,
+			out = append(out, causeOver(CauseLoad, "", share, limitHeldBack,
 				fmt.Sprintf("%s of %s due (%s) %s", text.Count(limit.n), text.Plural(t.Due, "operation"), text.Share(share), limit.text)))
 		}
 	}
 	if share := t.ConnectionWaitShare(); share > record.MostConnectionWait {
-		out = append(out, over(CauseLoad, "", share, record.MostConnectionWait,
+		out = append(out, causeOver(CauseLoad, "", share, record.MostConnectionWait,
 			fmt.Sprintf("operations waited for their connection for %s of their response time: %s shared %s; use more connections",
 				text.Share(share), text.Plural(uint64(max(t.Clients, 0)), "client"), text.Plural(uint64(max(t.Connections, 0)), "connection"))))
 	}
@@ -64,7 +64,7 @@ func contention(t *record.Trial) *Cause {
 		return nil
 	}
 	again := float64(*t.Retries) / float64(t.Operations)
-	return over(CauseContention, "", again, limitRetries, fmt.Sprintf("transactions were retried %.2g times on average because others wrote the keys that they had read: %s keys, %s",
+	return causeOver(CauseContention, "", again, limitRetries, fmt.Sprintf("transactions were retried %.2g times on average because others wrote the keys that they had read: %s keys, %s",
 		again, text.Count(t.KeySpace), t.Distribution))
 }
 
@@ -95,8 +95,8 @@ func machineSeconds(t *record.Trial) (out []*Cause) {
 	return out
 }
 
-// among returns the number and share of the figures between least and most.
-func among(figures []float64, least, most float64) (n int, share float64) {
+// shareWithin returns the number and share of the figures between least and most.
+func shareWithin(figures []float64, least, most float64) (n int, share float64) {
 	for _, x := range figures {
 		if x >= least && x <= most {
 			n++
@@ -107,16 +107,16 @@ func among(figures []float64, least, most float64) (n int, share float64) {
 
 func fullSeconds(t *record.Trial, seconds []float64) *Cause {
 	all := float64(t.Machine.CPUs)
-	n, share := among(seconds, limitFull*all, 2*all) // counters are a moment apart from the clock
+	n, share := shareWithin(seconds, limitFull*all, 2*all) // counters are a moment apart from the clock
 	if t.BusyShare != nil && *t.BusyShare > limitBusy {
 		return nil
 	}
-	return over(CauseCPU, "", share, limitFullTime,
+	return causeOver(CauseCPU, "", share, limitFullTime,
 		fmt.Sprintf("in %d of %d seconds of the window all %d CPUs of this machine were busy (over %s)", n, len(seconds), t.Machine.CPUs, text.Share(limitFull)))
 }
 
 func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
-	n, share := among(seconds, leastThread, mostThread)
+	n, share := shareWithin(seconds, leastThread, mostThread)
 	if share < mostSeconds {
 		return nil
 	}
@@ -142,7 +142,7 @@ func pauses(t *record.Trial) (out []*Cause) {
 		share := all.Total.Seconds() / (max(t.Seconds, 1e-9) * float64(max(t.Members, 1)))
 		what, ok := map[store.SignalKind]string{store.GCPause: "stopped for garbage collection", store.SlowFsync: "waited for slow log syncs"}[all.Kind]
 		if ok {
-			out = append(out, over(CausePauses, all.Longest.Member, share, limitStill,
+			out = append(out, causeOver(CausePauses, all.Longest.Member, share, limitStill,
 				fmt.Sprintf("members %s for %s in total in a window of %s (by their logs); longest %s, at %s",
 					what, spent(all.Total), text.Seconds(t.Seconds), spent(all.Longest.Duration), all.Longest.Member)))
 		}

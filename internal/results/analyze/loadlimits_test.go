@@ -25,7 +25,7 @@ func using(t *record.Trial, used map[string][]float64) {
 
 // Each row is a trial with one cause outside the members' own figures, and only that one is
 // found.
-func TestWhatLimitedTheLoad(t *testing.T) {
+func TestFindLimitsOfTheLoad(t *testing.T) {
 	event := func(kind store.SignalKind, took time.Duration) record.Event {
 		return record.Event{Time: noon.Add(5 * time.Second), Kind: string(kind), Member: "m1", Duration: took, Line: "x"}
 	}
@@ -60,7 +60,7 @@ func TestWhatLimitedTheLoad(t *testing.T) {
 		trial := slowTrial()
 		trial.Stores, trial.Seconds, trial.Members, trial.Machine = nil, 10, 3, &measure.Machine{CPUs: 4}
 		test.change(trial)
-		l := WhatLimited(trial)
+		l := FindLimits(trial)
 		switch {
 		case test.what == "" && len(l.Causes) > 0:
 			t.Errorf("%s: %+v", test.name, l.Causes)
@@ -71,10 +71,10 @@ func TestWhatLimitedTheLoad(t *testing.T) {
 }
 
 // A suspect and quick trial reports its causes, except those in its verdict.
-func TestSuspectTrialsSayWhatLimitedThem(t *testing.T) {
+func TestSuspectTrialsNameTheirLimits(t *testing.T) {
 	trial := slowTrial()
 	trial.PerSecond, trial.TermChanges, trial.Due, trial.Capped = *trial.Rate, 1, 1000, 500
-	l := WhatLimited(trial)
+	l := FindLimits(trial)
 	if worst, _ := l.Worst(); worst != nil || len(l.Causes) != 2 {
 		t.Errorf("valid and quick: %+v of %+v", worst, l.Causes)
 	}

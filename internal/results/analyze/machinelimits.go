@@ -80,7 +80,7 @@ func machineTotals(t *record.Trial) (out []*Cause) {
 			continue
 		}
 		switch kind := record.KindOf(one.name); {
-		case kind == record.WholeRow && hasMembers(t, one.name):
+		case kind == record.WholeMachineRow && hasMembers(t, one.name):
 			out = append(out, wholeMachine(t, one, all)...)
 		case kind == record.DiskRow && writes(t) && hasMembers(t, cmp.Or(one.last.Machine, record.MachineName)):
 			out = append(out, slowFlushes(one))
@@ -95,7 +95,7 @@ func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
 	words := machineWords(m.name)
 	stood := func(what, figure, of string, limit float64) *Cause {
 		share := m.sums[figure] / m.seconds
-		return over(what, "", share, limit, fmt.Sprintf("all tasks on %s waited for %s %s of the time (limit %s)", words, of, part(share), text.Share(limit)))
+		return causeOver(what, "", share, limit, fmt.Sprintf("all tasks on %s waited for %s %s of the time (limit %s)", words, of, part(share), text.Share(limit)))
 	}
 	out := []*Cause{
 		stood(CauseDisk, "io", "disks", limitIOFull),
@@ -106,7 +106,7 @@ func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
 	}
 	if sent := m.sums["segments"]; sent >= fewSegments {
 		share := m.sums["again"] / sent
-		out = append(out, over(CauseNetwork, "", share, limitAgain,
+		out = append(out, causeOver(CauseNetwork, "", share, limitAgain,
 			fmt.Sprintf("%s of the %s TCP segments that %s sent were retransmitted (limit %s)", text.Share(share), text.Count(uint64(sent)), words, text.Share(limitAgain))))
 	}
 	return out
@@ -146,7 +146,7 @@ func busiestCore(m *total) *Cause {
 	if all > limitBusy {
 		return nil
 	}
-	return over(CauseCPU, "", share, limitCore, fmt.Sprintf("CPU %d of %s was busy %s of the time, and all %d CPUs %s: the work of one thread, or interrupts of a device",
+	return causeOver(CauseCPU, "", share, limitCore, fmt.Sprintf("CPU %d of %s was busy %s of the time, and all %d CPUs %s: the work of one thread, or interrupts of a device",
 		i, machineWords(m.name), part(share), len(m.cores), part(all)))
 }
 
@@ -175,10 +175,10 @@ func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 // that the quota did not allow.
 func heldMember(m *total, processors float64) []*Cause {
 	held := m.sums["throttled"]
-	out := []*Cause{over(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,
+	out := []*Cause{causeOver(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,
 		fmt.Sprintf("the CPU quota of member %s paused it for %s of CPU time in %s; raise the quota", m.name, spent(DurationOf(held)), text.Seconds(m.seconds)))}
 	if open, limit := m.last.FDs, m.last.FDLimit; limit > 0 {
-		out = append(out, over(CauseMember, m.name, open/limit, limitFiles,
+		out = append(out, causeOver(CauseMember, m.name, open/limit, limitFiles,
 			fmt.Sprintf("member %s had %s of %s allowed files open (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), text.Share(limitFiles))))
 	}
 	return out

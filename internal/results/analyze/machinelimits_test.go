@@ -25,7 +25,7 @@ func sampledEach(t *record.Trial, name string, seconds int, change func(r *recor
 }
 
 // Each row is a trial that is slow for one reason that machines.csv shows.
-func TestWhatMachinesWaitedFor(t *testing.T) {
+func TestMachineWaitsAreReported(t *testing.T) {
 	const whole, m1, vda = record.MachineName, "m1", "disk vda"
 	each := func(name string, change func(*record.MachineRow, float64)) func(*record.Trial) {
 		return func(t *record.Trial) { sampledEach(t, name, 10, change) }
@@ -66,7 +66,7 @@ func TestWhatMachinesWaitedFor(t *testing.T) {
 		trial := slowTrial()
 		trial.Stores, trial.Seconds, trial.Members, trial.Machine, trial.Shared = nil, 10, 3, &measure.Machine{CPUs: 4}, new(true)
 		test.change(trial)
-		l := WhatLimited(trial)
+		l := FindLimits(trial)
 		switch {
 		case test.what == "" && len(l.Causes) > 0:
 			t.Errorf("%s: %+v", test.name, l.Causes)
@@ -87,14 +87,14 @@ func TestOtherProgramsAreNamed(t *testing.T) {
 	}{{"program cc1", 1.2}, {"program ld", 0.4}, {"program sshd", 0.02}, {"program cc1 of b", 4}} {
 		sampledEach(trial, p.name, 10, func(r *record.MachineRow, _ float64) { r.Processors = p.used })
 	}
-	l := WhatLimited(trial)
+	l := FindLimits(trial)
 	if len(l.Causes) != 1 || l.Causes[0].What != CauseOthers || !strings.HasSuffix(l.Causes[0].Text, "other programs used 45 % (cc1 30 %, ld 10 %); stop them") {
 		t.Errorf("%+v", l.Causes)
 	}
 }
 
 // The reported use of other programs does not depend on the sampling interval.
-func TestOtherProgramsThatAreSeldomLookedAt(t *testing.T) {
+func TestRarelySampledProgramsAreNamed(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for range 300 {
 		trial := slowTrial()

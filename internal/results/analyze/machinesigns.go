@@ -21,10 +21,10 @@ type sign struct {
 }
 
 var signs = []sign{
-	{record.WholeRow, perSecondOf(ioFull), 0.25, func(name string, v, usual float64) string {
+	{record.WholeMachineRow, perSecondOf(ioFull), 0.25, func(name string, v, usual float64) string {
 		return fmt.Sprintf("all tasks on %s waited for disks %s of the time (usually %s)", machineWords(name), part(v), part(usual))
 	}},
-	{record.WholeRow, perSecondOf(memoryFull), 0.1, func(name string, v, usual float64) string {
+	{record.WholeMachineRow, perSecondOf(memoryFull), 0.1, func(name string, v, usual float64) string {
 		return fmt.Sprintf("all tasks on %s waited for memory %s of the time (usually %s)", machineWords(name), part(v), part(usual))
 	}},
 	{record.DiskRow, perSecondOf(queue), 2, func(name string, v, usual float64) string {

@@ -88,8 +88,8 @@ func percent(counter func(*record.MachineRow) float64) func(pair) float64 {
 	return func(s pair) float64 { return 100 * s.rate(counter) }
 }
 
-// held returns a row's figure at its time.
-func held(figure func(*record.MachineRow) float64) func(pair) float64 {
+// figureAtTime returns a row's figure at its time.
+func figureAtTime(figure func(*record.MachineRow) float64) func(pair) float64 {
 	return func(s pair) float64 { return figure(s.now) }
 }
 
@@ -101,7 +101,7 @@ func perSecondOf(counter func(*record.MachineRow) float64) func(pair) float64 {
 // hasNetwork reports whether a row has network counters.
 func hasNetwork(r *record.MachineRow) bool {
 	kind := r.Kind()
-	return kind == record.WholeRow || kind == record.NetworkRow
+	return kind == record.WholeMachineRow || kind == record.NetworkRow
 }
 
 // network adds the lines of a machine's network, or of its hosts with a separate one.
@@ -116,7 +116,7 @@ func network(s pair, line func(suffix string, v float64)) {
 
 // pressure adds the lines of the reasons for which a machine's tasks stalled.
 func pressure(s pair, line func(suffix string, v float64)) {
-	if s.now.Kind() != record.WholeRow {
+	if s.now.Kind() != record.WholeMachineRow {
 		return
 	}
 	line(", some for a CPU", percent(func(r *record.MachineRow) float64 { return r.CPUStalled })(s))
@@ -134,21 +134,21 @@ func coreLines(s pair, line func(suffix string, v float64)) {
 }
 
 var machinePanels = []machinePanel{
-	{"processors", "CPUs in use", measure.Number, single(pair.processors, record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
+	{"processors", "CPUs in use", measure.Number, single(pair.processors, record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
 	{"cores", "Single CPUs of the machine, busy percent of the time", measure.Number, coreLines, 0},
 	{"programs", "Other programs: CPUs in use", measure.Number, nil, 0.05},
 	{"pressure", "Stalled tasks of the machine, percent of the time", measure.Number, pressure, 1},
 	{"throttled", "CPUs withheld by quotas", measure.Number, single(perSecondOf(throttled), record.MemberRow, record.GeneratorRow), 0.001},
-	{"memory", "Resident memory", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.RSS }), record.MemberRow, record.GeneratorRow), 0},
+	{"memory", "Resident memory", measure.Bytes, single(figureAtTime(func(r *record.MachineRow) float64 { return r.RSS }), record.MemberRow, record.GeneratorRow), 0},
 	{"major-faults", "Major page faults per second", measure.Number, single(perSecondOf(majorFaults), record.MemberRow), 1},
-	{"data-folder", "Data folder on disk", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.FolderBytes }), record.MemberRow), 0},
-	{"disk-written", "Written to disk per second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskWritten), record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
-	{"disk-read", "Read from disk per second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskRead), record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
+	{"data-folder", "Data folder on disk", measure.Bytes, single(figureAtTime(func(r *record.MachineRow) float64 { return r.FolderBytes }), record.MemberRow), 0},
+	{"disk-written", "Written to disk per second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskWritten), record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
+	{"disk-read", "Read from disk per second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskRead), record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
 	{"disk-queue", "Mean disk queue length", measure.Number, single(perSecondOf(queue), record.DiskRow), 0.05},
 	{"disk-flush", "Mean flush time of a disk", measure.Nanoseconds, single(func(s pair) float64 { return 1e9 * s.mean(flushTime, flushes) }, record.DiskRow), 1e5},
 	{"network", "Network of the machine per second", measure.Bytes, network, 0},
-	{"retransmitted", "Retransmitted TCP segments per second", measure.Number, single(perSecondOf(retransmitted), record.MemberRow, record.WholeRow, record.NetworkRow), 1},
-	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
+	{"retransmitted", "Retransmitted TCP segments per second", measure.Number, single(perSecondOf(retransmitted), record.MemberRow, record.WholeMachineRow, record.NetworkRow), 1},
+	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, single(figureAtTime(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
 }
 
 // addMachines adds the resource use of processes and machines, from machines.csv.
@@ -226,8 +226,8 @@ func (l *Line) zero() bool {
 	return true
 }
 
-// since returns the increase of a counter or timer between two rows, without its buckets.
-func since(metric store.Metric, now, before *record.StoreRow) store.Reading {
+// increaseSince returns the increase of a counter or timer between two rows, without its buckets.
+func increaseSince(metric store.Metric, now, before *record.StoreRow) store.Reading {
 	to, from := now.Metrics[metric], before.Metrics[metric]
 	to.Buckets, from.Buckets = nil, nil
 	return to.Since(from)
@@ -261,12 +261,12 @@ func (o *OverTime) addMembers() {
 			database.add(r.Name, last.Time, r.Time, size.Value)
 		}
 		for j := range timers {
-			if mean, ok := since(timers[j].metric, r, last).Mean(); ok {
+			if mean, ok := increaseSince(timers[j].metric, r, last).Mean(); ok {
 				timers[j].lines.add(r.Name, last.Time, r.Time, 1e9*mean)
 			}
 		}
 		if _, ok := r.Metrics[store.LeaderChanges]; ok {
-			changes.add(r.Name, last.Time, r.Time, since(store.LeaderChanges, r, last).Value)
+			changes.add(r.Name, last.Time, r.Time, increaseSince(store.LeaderChanges, r, last).Value)
 		}
 	}
 	o.bands["database"] = database.band(func(string) bool { return true })

@@ -21,10 +21,10 @@ func (o *OverTime) addMarks() {
 		e := &events[i]
 		from, to := e.Began().Sub(g.Opened).Seconds(), e.Time.Sub(g.Opened).Seconds()
 		column, ok := g.column(to)
-		if !ok && !(from < float64(g.To()) && to >= float64(g.From)) {
+		if !ok && !(from < float64(g.End()) && to >= float64(g.From)) {
 			continue
 		}
-		from, to = max(from, float64(g.From)), min(to, float64(g.To()))
+		from, to = max(from, float64(g.From)), min(to, float64(g.End()))
 		k := key{e.Kind, e.Member, column}
 		j, seen := at[k]
 		if !seen {

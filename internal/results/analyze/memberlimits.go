@@ -15,7 +15,7 @@ import (
 
 func leaders(m *MemberMetrics) *Cause {
 	n := m.Metrics[store.LeaderChanges].Value
-	return over(CauseElection, m.Name, n, 0, fmt.Sprintf("the leader changed: member %s counted %s in the window", m.Name, text.Plural(uint64(max(n, 0)), "change")))
+	return causeOver(CauseElection, m.Name, n, 0, fmt.Sprintf("the leader changed: member %s counted %s in the window", m.Name, text.Plural(uint64(max(n, 0)), "change")))
 }
 
 // diskTimers lists the timers that depend on a member's disk.
@@ -91,7 +91,7 @@ func processors(m *MemberMetrics) *Cause {
 		return nil
 	}
 	share := used / (m.Seconds * cores)
-	return over(CauseCPU, m.Name, share, limitBusy, fmt.Sprintf("member %s used %s of its %.0f CPUs (%.1f s in %.1f s; limit %s)",
+	return causeOver(CauseCPU, m.Name, share, limitBusy, fmt.Sprintf("member %s used %s of its %.0f CPUs (%.1f s in %.1f s; limit %s)",
 		m.Name, text.Share(min(share, 1)), cores, used, m.Seconds, text.Share(limitBusy)))
 }
 

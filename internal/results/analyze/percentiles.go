@@ -28,13 +28,13 @@ func byCells[K comparable](all map[measure.Series]*measure.Histogram, of func(me
 // several.
 func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []PercentileCurve {
 	merged := byCells(all, func(measure.Series) bool { return true })[true]
-	if !some(merged) {
+	if !hasSamples(merged) {
 		return nil
 	}
 	kinds := byCells(all, func(s measure.Series) kv.Kind { return s.Kind })
 	out := []PercentileCurve{curve(Label(o.Trial), merged, o.Trial.Errors)}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		if len(kinds) > 1 && some(kinds[kind]) { // by kind, only successes are timed here
+		if len(kinds) > 1 && hasSamples(kinds[kind]) { // by kind, only successes are timed here
 			out = append(out, curve(kind.String()+", successes", kinds[kind], 0))
 		}
 	}
@@ -52,7 +52,7 @@ func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (o
 				done, failed = done+t.ByRole[i].Operations, failed+t.ByRole[i].Errors
 			}
 		}
-		if h := roles[role]; some(h) || done == 0 && failed > 0 {
+		if h := roles[role]; hasSamples(h) || done == 0 && failed > 0 {
 			name := "by the " + role.String()
 			switch role {
 			case kv.Follower:
@@ -77,7 +77,7 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 		if m.ID == 0 && m.Name != "" { // an endpoint that never identified itself
 			h = nil
 		}
-		if !some(h) && (m.Operations > 0 || m.Errors == 0) {
+		if !hasSamples(h) && (m.Operations > 0 || m.Errors == 0) {
 			continue
 		}
 		led, followed := false, false
@@ -99,8 +99,8 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 	return severalCurves(out)
 }
 
-// some reports whether a histogram has samples.
-func some(h *measure.Histogram) bool { return h != nil && h.TotalCount() > 0 }
+// hasSamples reports whether a histogram has samples.
+func hasSamples(h *measure.Histogram) bool { return h != nil && h.TotalCount() > 0 }
 
 // severalCurves returns all if there are at least two curves.
 func severalCurves(all []PercentileCurve) []PercentileCurve {
@@ -113,7 +113,7 @@ func severalCurves(all []PercentileCurve) []PercentileCurve {
 // curve returns the percentiles that each halve the remaining share, some between them, and that of
 // the last operation.
 func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
-	if !some(h) {
+	if !hasSamples(h) {
 		return PercentileCurve{Name: name + ": failed", Count: failed, Failed: failed}
 	}
 	succeeded := uint64(h.TotalCount())

@@ -62,7 +62,7 @@ func (s *sentences) said() []Said {
 func worseThan(one, other *record.Trial) bool {
 	most := func(t *record.Trial) (most float64) {
 		for _, name := range verdict.Printed() {
-			most = max(most, t.Verdict.Effect.Of(name))
+			most = max(most, t.Verdict.Effect.ForFigure(name))
 		}
 		return most
 	}
@@ -99,7 +99,7 @@ func Reasons(run *record.Run) (why, notes []Said) {
 		if t.Failure != "" {
 			reasons.add(t.Failure, t.Failure, t)
 		}
-		if Measured(t) {
+		if HasFigures(t) {
 			for _, r := range t.Verdict.Reasons {
 				reasons.add(fmt.Sprintf("R%d", r.Rule), r.String(), t)
 			}

@@ -30,7 +30,7 @@ func TestFiguresOfARecordedRun(t *testing.T) {
 			return nil
 		}))
 		for _, p := range measure.Percentiles {
-			if got, want := measure.Percentile(whole, trial.Errors, p), trial.ServiceTime.At(p); got != want {
+			if got, want := measure.Percentile(whole, trial.Errors, p), trial.ServiceTime.Percentile(p); got != want {
 				t.Errorf("repeat %d: p%v is %+v by the seconds and %+v by the result", trial.Repeat, p, got, want)
 			}
 		}

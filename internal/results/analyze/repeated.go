@@ -22,7 +22,7 @@ type Repeated struct {
 func RepeatedOf(f *record.Figure, trials []*record.Trial) Repeated {
 	r := Repeated{Values: ValuesOf(f, trials), Effects: make([]float64, len(trials))}
 	for i, t := range trials {
-		effect := t.Verdict.Effect.Of(f.Name)
+		effect := t.Verdict.Effect.ForFigure(f.Name)
 		if f.Better == record.More { // throughput, which a disturbance lowers
 			effect = -effect
 		}
@@ -43,8 +43,8 @@ func (r Repeated) Numbers() (stats.Repeats, bool) {
 	return numbers, len(numbers.Values) > 0
 }
 
-// InFile returns a figure's number as written to files: times in whole nanoseconds.
-func InFile(v record.Value) float64 {
+// FileNumber returns a figure's number as written to files: times in whole nanoseconds.
+func FileNumber(v record.Value) float64 {
 	if v.Unit == measure.Nanoseconds {
 		return math.Round(v.Number)
 	}
@@ -85,7 +85,7 @@ func rank(f record.Value) float64 {
 func ValuesOf(f *record.Figure, trials []*record.Trial) []record.Value {
 	all := make([]record.Value, 0, len(trials))
 	for _, t := range trials {
-		v := f.Of(t)
+		v := f.Value(t)
 		if v.Number < f.Below {
 			v = record.Value{}
 		}
@@ -98,13 +98,13 @@ func ValuesOf(f *record.Figure, trials []*record.Trial) []record.Value {
 // parts, otherwise the median of the repeats that count.
 func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
 	if !f.Summed() {
-		return MedianOf(f, r.Counting()), record.Value{}
+		return MedianOf(f, r.ComparableTrials()), record.Value{}
 	}
 	whole := 0.0
 	for _, t := range r.Done {
-		if one := f.Of(t); one.Known {
+		if one := f.Value(t); one.Known {
 			v = record.Value{Number: v.Number + one.Number, Unit: f.Unit, Known: true}
-			whole += float64(f.Whole.Of(t))
+			whole += float64(f.Total.Of(t))
 		}
 	}
 	if v.Number > 0 && whole > 0 {

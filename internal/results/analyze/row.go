@@ -48,7 +48,7 @@ func Rows(run *record.Run) []*Row {
 			all = append(all, r)
 		}
 		r.Trials = append(r.Trials, t)
-		if Measured(t) {
+		if HasFigures(t) {
 			r.Done = append(r.Done, t)
 		}
 	}
@@ -87,9 +87,9 @@ func (r *Row) Doubts(figure string) bool {
 	return slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.Verdict.Doubts(figure) })
 }
 
-// Places describes the repeats that in contains, such as " in repeats 1, 2 and 5"; empty for a
+// RepeatsText describes the repeats that in contains, such as " in repeats 1, 2 and 5"; empty for a
 // trial without repeats.
-func (r *Row) Places(in []*record.Trial) string {
+func (r *Row) RepeatsText(in []*record.Trial) string {
 	switch n := len(in); {
 	case len(r.Trials) == 1 || n == 0:
 		return ""
@@ -117,8 +117,8 @@ type Judged struct {
 	Rules []int
 }
 
-// Worst returns the worst verdict of trials.
-func Worst(trials []*record.Trial) verdict.State {
+// WorstVerdict returns the worst verdict of trials.
+func WorstVerdict(trials []*record.Trial) verdict.State {
 	worst := verdict.Valid
 	for _, t := range trials {
 		if t.Verdict.State.Worse(worst) {
@@ -128,11 +128,11 @@ func Worst(trials []*record.Trial) verdict.State {
 	return worst
 }
 
-// JudgedOf returns the verdict of trials.
-func JudgedOf(trials []*record.Trial) Judged {
+// JudgeTrials returns the verdict of trials.
+func JudgeTrials(trials []*record.Trial) Judged {
 	var rules []int
 	for _, t := range trials {
-		if !Measured(t) {
+		if !HasFigures(t) {
 			return Judged{State: string(t.State)}
 		}
 		for _, r := range t.Verdict.Reasons {
@@ -140,16 +140,16 @@ func JudgedOf(trials []*record.Trial) Judged {
 		}
 	}
 	slices.Sort(rules)
-	return Judged{State: string(Worst(trials)), Rules: slices.Compact(rules)}
+	return Judged{State: string(WorstVerdict(trials)), Rules: slices.Compact(rules)}
 }
 
-// JudgedFor returns the verdict of trials for one of their figures: only rules about this figure or
-// the whole trial count.
-func JudgedFor(figure string, trials []*record.Trial) Judged {
+// JudgeFigure returns the verdict of trials for one of their figures: only rules about this figure
+// or the whole trial count.
+func JudgeFigure(figure string, trials []*record.Trial) Judged {
 	var rules []int
 	worst := verdict.Valid
 	for _, t := range trials {
-		if !Measured(t) {
+		if !HasFigures(t) {
 			return Judged{State: string(t.State)}
 		}
 		state := t.Verdict.StateOf(figure)
@@ -175,8 +175,8 @@ func (j Judged) String() string {
 	return text
 }
 
-// Measured reports whether a trial has figures.
-func Measured(t *record.Trial) bool {
+// HasFigures reports whether a trial has figures.
+func HasFigures(t *record.Trial) bool {
 	return t.State == record.Complete || t.State == record.Interrupted && t.Seconds > 0
 }
 

@@ -36,11 +36,11 @@ func TestTheWorstRepeatDecides(t *testing.T) {
 	trials[0].Verdict.State = verdict.Valid
 	trials[1].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 13, Text: "member m1 was lost"}}}
 	all := Rows(&record.Run{Trials: trials})
-	if len(all) != 1 || JudgedOf(all[0].Trials).String() != "suspect R13" {
+	if len(all) != 1 || JudgeTrials(all[0].Trials).String() != "suspect R13" {
 		t.Errorf("got %+v", all)
 	}
 	trials[0].Verdict.State = verdict.Invalid
-	if got := JudgedOf(all[0].Trials).String(); got != "invalid R13" {
+	if got := JudgeTrials(all[0].Trials).String(); got != "invalid R13" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -58,7 +58,7 @@ func TestNoGapIsNotZero(t *testing.T) {
 
 // A p99 of fdatasync needs ten syncs above it, otherwise it is a dash: also in records of
 // versions that wrote the p99 of 100 syncs.
-func TestDurabilityTellsWhatItsWritesSupport(t *testing.T) {
+func TestDurabilityHasOnlySupportedPercentiles(t *testing.T) {
 	p99 := int64(3e6)
 	for _, tt := range []struct {
 		writes int
@@ -92,7 +92,7 @@ func TestWatchedKeysAreNamed(t *testing.T) {
 	}
 	// A watch of all keys in a file is called that in the table.
 	spec := scenario.Trial{Load: scenario.Load{KeySpace: 1000, Watch: &scenario.Watch{Watchers: 1, Streams: 1, WatchedKeys: 1, Span: 1000}}}
-	trial := record.Trial{Conditions: record.FromScenario(&spec)}
+	trial := record.Trial{Conditions: record.NewConditions(&spec)}
 	if got := watchedWhat(&trial); got != "all 1,000 keys each" {
 		t.Errorf("all keys are %q", got)
 	}
@@ -100,7 +100,7 @@ func TestWatchedKeysAreNamed(t *testing.T) {
 
 // A figure with a title but no fixed column gets a column if some trial has it, with its share
 // of the whole, and a threshold may limit it.
-func TestColumnsOfWhatSomeTrialsHave(t *testing.T) {
+func TestColumnsThatOnlySomeTrialsFill(t *testing.T) {
 	trials := []record.Trial{{State: record.Complete, Counts: record.Counts{Due: 1000}}, {State: record.Complete, Counts: record.Counts{Due: 1000}}}
 	trials[1].Number = 1
 	run := &record.Run{Trials: trials}

@@ -14,8 +14,8 @@ import (
 type Second struct {
 	record.Row
 	// Length is in seconds. Whole is false for a last second that the end of the window cut.
-	Length float64
-	Whole  bool
+	Length   float64
+	Complete bool
 	// Missing reports whether the record lacks the second: Row has only its time.
 	Missing bool
 	// Times are those of the successes due in the second: service times in a closed loop, response
@@ -54,7 +54,7 @@ func EachSecond(t *record.Trial, each func(*Second) error) error {
 	}
 	w.opened = w.rows[0].Time.Add(-time.Duration(w.rows[0].Second) * time.Second)
 	keep := func(tag record.Tag) bool { return tag.Phase == measure.Measured && tag.Time == t.HeadlineTime() }
-	err = record.EachInterval(t.Dir, t.Folder, keep, w.interval)
+	err = record.ReadIntervals(t.Dir, t.Folder, keep, w.interval)
 	if err == nil {
 		err = w.until(math.MaxInt)
 	}
@@ -110,7 +110,7 @@ func (w *walk) until(index int) error {
 		if w.trial.Seconds > 0 {
 			s.Length = min(1, w.trial.Seconds-float64(w.next))
 		}
-		s.Whole = !s.Missing && s.Length >= wholeFrom
+		s.Complete = !s.Missing && s.Length >= wholeFrom
 		if err := w.each(&s); err != nil {
 			return err
 		}

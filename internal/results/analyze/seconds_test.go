@@ -11,7 +11,7 @@ import (
 
 // Seconds contain every recorded operation, and merged seconds equal the whole: in closed and open
 // loops, with failures, an idle second, and a last second that is cut.
-func TestSecondsAreTheWhole(t *testing.T) {
+func TestSecondsAddUpToTheWindow(t *testing.T) {
 	for seed, s := range []shape{
 		{seconds: 4, perSecond: 3000, idle: -1},
 		{seconds: 3.4, perSecond: 3000, failures: 0.02, idle: 1},
@@ -82,7 +82,7 @@ func TestMissingSeconds(t *testing.T) {
 	must(t, EachSecond(&m.run.Trials[0], func(s *Second) error {
 		if s.Missing {
 			missing = append(missing, s.Second)
-			if _, ok := s.PerSecond(); ok || s.Whole || s.Times.Total() != 0 {
+			if _, ok := s.PerSecond(); ok || s.Complete || s.Times.Total() != 0 {
 				t.Errorf("second %d has figures", s.Second)
 			}
 		}

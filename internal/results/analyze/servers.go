@@ -111,7 +111,7 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 	for i := range rows {
 		r := &rows[i]
 		member := r.Kind() == record.MemberRow
-		if member || r.Kind() == record.WholeRow && hasMembers(t, r.Name) {
+		if member || r.Kind() == record.WholeMachineRow && hasMembers(t, r.Name) {
 			byName[r.Name] = append(byName[r.Name], r)
 		}
 		if member && !math.IsNaN(r.FolderBytes) && !r.Time.After(in.To.Add(AtEdge)) {
@@ -121,7 +121,7 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 	sum := func(kind record.RowKind, counter func(*record.MachineRow) float64, mean bool) record.Value {
 		total, names := 0.0, 0.0
 		for _, of := range byName {
-			if grown, sampled := GrownIn(of, in, counter); of[0].Kind() == kind && sampled {
+			if grown, sampled := CounterIncrease(of, in, counter); of[0].Kind() == kind && sampled {
 				total, names = total+grown, names+1
 			}
 		}
@@ -132,20 +132,20 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 	}
 	s.Received = sum(record.MemberRow, func(r *record.MachineRow) float64 { return r.Received }, false)
 	s.Sent = sum(record.MemberRow, func(r *record.MachineRow) float64 { return r.Sent }, false)
-	s.Reads = sum(record.WholeRow, func(r *record.MachineRow) float64 { return r.DiskReads }, true)
-	s.Writes = sum(record.WholeRow, func(r *record.MachineRow) float64 { return r.DiskWrites }, true)
-	s.ReadSectors = sum(record.WholeRow, func(r *record.MachineRow) float64 { return r.ReadSectors }, true)
-	s.WrittenSectors = sum(record.WholeRow, func(r *record.MachineRow) float64 { return r.WrittenSectors }, true)
+	s.Reads = sum(record.WholeMachineRow, func(r *record.MachineRow) float64 { return r.DiskReads }, true)
+	s.Writes = sum(record.WholeMachineRow, func(r *record.MachineRow) float64 { return r.DiskWrites }, true)
+	s.ReadSectors = sum(record.WholeMachineRow, func(r *record.MachineRow) float64 { return r.ReadSectors }, true)
+	s.WrittenSectors = sum(record.WholeMachineRow, func(r *record.MachineRow) float64 { return r.WrittenSectors }, true)
 	for _, bytes := range folders {
 		s.DiskSpace = record.Value{Number: s.DiskSpace.Number + bytes/float64(len(folders)), Unit: measure.Bytes, Known: true}
 	}
 }
 
-// GrownIn returns the increase of a counter in a span for the rows of one name, and whether the
-// span has rows. To save time, the counter is not read for every row, and the Span begins and ends
-// between two rows, where the counter is interpolated linearly. The increase is NaN if the rows at
-// the span's start or end lack the counter and no row beyond has it.
-func GrownIn(rows []*record.MachineRow, in Span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
+// CounterIncrease returns the increase of a counter in a span for the rows of one name, and whether
+// the span has rows. To save time, the counter is not read for every row, and the Span begins and
+// ends between two rows, where the counter is interpolated linearly. The increase is NaN if the
+// rows at the span's start or end lack the counter and no row beyond has it.
+func CounterIncrease(rows []*record.MachineRow, in Span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
 	var last *record.MachineRow // the last row that has the counter
 	missing, reaches := false, false
 	for _, r := range rows {

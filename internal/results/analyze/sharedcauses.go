@@ -34,17 +34,17 @@ type TrialCauses struct {
 func LimitsOfTrials(trials []*record.Trial) []SharedCause {
 	all := make([]TrialCauses, 0, len(trials))
 	for _, t := range trials {
-		l := WhatLimited(t)
+		l := FindLimits(t)
 		causes, more := l.Bounds()
 		all = append(all, TrialCauses{Trial: t, Causes: causes, More: more})
 	}
-	return Shared(all)
+	return GroupCauses(all)
 }
 
-// Shared groups trials by the kind of cause that limited them, in the order of first appearance, so
-// that a cause of ten trials is reported once.
-func Shared(all []TrialCauses) (out []SharedCause) {
-	var whose [][]*record.Trial
+// GroupCauses groups trials by the kind of cause that limited them, in the order of first
+// appearance, so that a cause of ten trials is reported once.
+func GroupCauses(all []TrialCauses) (out []SharedCause) {
+	var trialsByCause [][]*record.Trial
 	for _, of := range all {
 		for k, c := range of.Causes {
 			more := 0
@@ -54,18 +54,18 @@ func Shared(all []TrialCauses) (out []SharedCause) {
 			i := slices.IndexFunc(out, func(s SharedCause) bool { return s.What == c.What })
 			if i < 0 {
 				out = append(out, SharedCause{Cause: c, Furthest: Label(of.Trial), Same: true, More: more})
-				whose = append(whose, []*record.Trial{of.Trial})
+				trialsByCause = append(trialsByCause, []*record.Trial{of.Trial})
 				continue
 			}
 			s := &out[i]
-			whose[i], s.Same = AppendNew(whose[i], of.Trial), s.Same && s.Text == c.Text
+			trialsByCause[i], s.Same = AppendNew(trialsByCause[i], of.Trial), s.Same && s.Text == c.Text
 			if c.Limit > 0 && s.Limit > 0 && c.excess() > s.excess() {
 				s.Cause, s.Furthest, s.More = c, Label(of.Trial), more
 			}
 		}
 	}
 	for i := range out {
-		out[i].Trials, out[i].Count = labelsOf(whose[i]), len(whose[i])
+		out[i].Trials, out[i].Count = labelsOf(trialsByCause[i]), len(trialsByCause[i])
 	}
 	return out
 }

@@ -21,7 +21,7 @@ func TestSharedCauses(t *testing.T) {
 		trial("c", cpu(0.99, "99 %")), trial("d", cpu(0.87, "87 %"), Cause{What: CauseDisk, Text: "slow"}), trial("e", clients(8, "8 clients")), trial("f"),
 	}
 	all[2].More = []int{3}
-	got := Shared(all)
+	got := GroupCauses(all)
 	want := []SharedCause{
 		{Cause: cpu(0.99, "99 %"), Furthest: "c", Trials: []string{"a", "c", "d"}, More: 3},
 		{Cause: Cause{What: CauseDisk, Text: "slow"}, Furthest: "a", Trials: []string{"a", "d"}, Same: true},
@@ -32,7 +32,7 @@ func TestSharedCauses(t *testing.T) {
 	}) {
 		t.Errorf("found %+v", got)
 	}
-	if Shared(nil) != nil {
+	if GroupCauses(nil) != nil {
 		t.Error("nothing is shared by nobody")
 	}
 }

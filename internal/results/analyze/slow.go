@@ -16,7 +16,7 @@ const (
 	mostSlow   = 500 * time.Millisecond // of one operation
 )
 
-// slowOutsideFaults is like Slow, for a trial with faults. It judges the seconds outside of them:
+// slowOutsideFaults is like IsSlow, for a trial with faults. It judges the seconds outside of them:
 // half of these have a long p99, or together they did not keep the rate.
 func slowOutsideFaults(t *record.Trial) bool {
 	if t.Opened == nil {
@@ -47,16 +47,16 @@ func slowOutsideFaults(t *record.Trial) bool {
 	return len(tails) > 0 && tails[len(tails)/2] > float64(mostP99)
 }
 
-// Slow reports whether a trial's bottleneck needs an explanation: it did not keep its rate, if it
+// IsSlow reports whether a trial's bottleneck needs an explanation: it did not keep its rate, if it
 // had one, or its times were long.
-func Slow(t *record.Trial) bool {
-	if !Measured(t) || t.State == record.Interrupted {
+func IsSlow(t *record.Trial) bool {
+	if !HasFigures(t) || t.State == record.Interrupted {
 		return false
 	}
 	if faulty(t) {
 		return slowOutsideFaults(t)
 	}
-	p99 := t.ResponseTime.At(99)
+	p99 := t.ResponseTime.Percentile(99)
 	switch {
 	case t.Open() && t.Rate != nil && t.Seconds >= 1 && // in less, a rate is chance
 		t.PerSecond <= leastShare**t.Rate:

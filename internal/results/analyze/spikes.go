@@ -52,7 +52,7 @@ const stalled = 0.25
 // Spikes returns the worst seconds of a trial's window in order of time; adjacent seconds are one
 // spike. The trial's files have been read (record.Run.ReadEvents).
 func Spikes(t *record.Trial) []Spike {
-	if !SpikesSought(t) {
+	if !CanFindSpikes(t) {
 		return nil
 	}
 	rows := measuredRows(t)
@@ -86,8 +86,8 @@ func Spikes(t *record.Trial) []Spike {
 	return found
 }
 
-// SpikesSought reports whether a trial has enough seconds to identify a worst one.
-func SpikesSought(t *record.Trial) bool { return len(measuredRows(t)) >= 3 && t.Opened != nil }
+// CanFindSpikes reports whether a trial has enough seconds to identify a worst one.
+func CanFindSpikes(t *record.Trial) bool { return len(measuredRows(t)) >= 3 && t.Opened != nil }
 
 // spikeJudge holds the usual figures of a trial.
 type spikeJudge struct {
@@ -186,9 +186,9 @@ func (s *Spike) explain(t *record.Trial, events []record.Event, members []report
 	machinesIn(t, in, add)
 }
 
-// Briefly describes an event that no log reports, without its reason, which is in the file; a
+// BriefText describes an event that no log reports, without its reason, which is in the file; a
 // fault includes its text.
-func Briefly(e *record.Event) string {
+func BriefText(e *record.Event) string {
 	if e.Kind == record.FaultBegan {
 		return e.Text
 	}
@@ -198,9 +198,9 @@ func Briefly(e *record.Event) string {
 
 // eventAt describes an event with its time in the window.
 func eventAt(e *Events, opened time.Time) string {
-	words := Briefly(e.Longest)
+	words := BriefText(e.Longest)
 	if e.Longest.Line != "" {
-		words = e.Kind.Says()
+		words = e.Kind.Predicate()
 		if e.Times > 1 {
 			words += " " + text.Plural(e.Times, "time")
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Resumed describes when a run was resumed and how it had ended before; empty for a run without
-// interruption.
-func Resumed(run *record.Run) string {
+// ResumptionText describes when a run was resumed and how it had ended before; empty for a run
+// without interruption.
+func ResumptionText(run *record.Run) string {
 	moment := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 	var all []string
 	for i, s := range run.Starts {

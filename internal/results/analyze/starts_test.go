@@ -9,10 +9,10 @@ import (
 
 // The text of a resumed run includes the dates, so that a run of two days does not look like one
 // evening.
-func TestResumedSaysWhen(t *testing.T) {
+func TestResumptionTextHasTheTimes(t *testing.T) {
 	evening := time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
 	run := &record.Run{Starts: []record.Start{{At: evening}}}
-	if got := Resumed(run); got != "" {
+	if got := ResumptionText(run); got != "" {
 		t.Errorf("of a run that was not: %q", got)
 	}
 	run.Starts = []record.Start{
@@ -22,7 +22,7 @@ func TestResumedSaysWhen(t *testing.T) {
 	}
 	want := "2026-03-02 08:00:00 UTC after 1 trial (started 2026-03-01 20:00:00 UTC, killed; its unfinished trial is in cut-off/1-trial-02-put); " +
 		"2026-03-02 20:00:00 UTC after 3 trials (started 2026-03-02 08:00:00 UTC, interrupted 2026-03-02 09:00:00 UTC)"
-	if got := Resumed(run); got != want {
+	if got := ResumptionText(run); got != want {
 		t.Errorf("%q\nnot\n%q", got, want)
 	}
 }

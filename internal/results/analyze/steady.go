@@ -15,9 +15,9 @@ import (
 type LateSteady struct {
 	// From is the second of the window since which throughput was steady, to five seconds.
 	From int
-	// Steady is the throughput since From, and Whole that of all whole seconds: the mean over
+	// Steady is the throughput since From, and AllSeconds that of all whole seconds: the mean over
 	// the repeats.
-	Steady, Whole record.Value
+	Steady, AllSeconds record.Value
 	// Before and After are the median of the seconds' p99, before From and since; unknown if fewer
 	// than three seconds have one.
 	Before, After measure.Figure
@@ -70,7 +70,7 @@ func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 		}
 		return record.Value{Number: sum / float64(n), Unit: measure.Rate, Known: true}
 	}
-	l.Steady, l.Whole = rate(s.From), rate(0)
+	l.Steady, l.AllSeconds = rate(s.From), rate(0)
 	return l, true
 }
 
@@ -89,7 +89,7 @@ func (l *LateSteady) String() string {
 		words = "The warm-up of " + tenths(l.Warmup) + " was too short"
 	}
 	words += fmt.Sprintf(": throughput was steady only after about %d s of the window, at %s (whole window: %s).",
-		l.From, text.PerSecond(l.Steady.Number), text.PerSecond(l.Whole.Number))
+		l.From, text.PerSecond(l.Steady.Number), text.PerSecond(l.AllSeconds.Number))
 	if l.Before.Known && l.After.Known {
 		words += fmt.Sprintf(" The median p99 of a second was %s before and %s after.", l.Before.Text(), l.After.Text())
 	}

@@ -46,7 +46,7 @@ func Tables(all []*Row) []Table {
 	}
 	if len(open) > 0 {
 		var notes FootnoteList
-		columns := append(labels(all, &notes), label(facet{title: "due", cell: becameDue}))
+		columns := append(labels(all, &notes), label(facet{title: "due", cell: dueText}))
 		tables = append(tables, table(OpenLoop, open, columns, &notes))
 	}
 	below := false // the note about members follows the last table that has costs
@@ -77,10 +77,10 @@ func WatchTables(all []*Row) []Table {
 // table fills a table: the columns that identify a row, and those of its kind.
 func table(kind TableKind, rows []*Row, columns []cellsOf, notes *FootnoteList) Table {
 	t := Table{Kind: kind, Repeated: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Trials) > 1 }),
-		LeftOut: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Counting()) < len(r.Done) })}
+		LeftOut: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.ComparableTrials()) < len(r.Done) })}
 	columns = slices.Concat(columns, figureColumns(kind, rows, notes))
 	if kind != WatchEvents {
-		columns = append(columns, cellsOf{Column{Title: "verdict", Left: true}, func(r *Row) Cell { return Cell{Text: JudgedOf(r.Trials).String()} }})
+		columns = append(columns, cellsOf{Column{Title: "verdict", Left: true}, func(r *Row) Cell { return Cell{Text: JudgeTrials(r.Trials).String()} }})
 	}
 	for _, c := range columns {
 		t.Members = t.Members || c.Members
@@ -130,10 +130,10 @@ func label(f facet) cellsOf {
 	return c
 }
 
-// becameDue returns the operations due per second, as an open loop's rate if that is the same. An
+// dueText returns the operations due per second, as an open loop's rate if that is the same. An
 // application's rate includes only the calls that it plans, without those that responses and events
 // trigger.
-func becameDue(t *record.Trial) string {
+func dueText(t *record.Trial) string {
 	if len(t.ByCall) > 0 && t.Seconds > 0 {
 		return text.PerSecond(float64(t.Due) / t.Seconds)
 	}

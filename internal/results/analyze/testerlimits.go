@@ -55,7 +55,7 @@ func loops(t *record.Trial) []*Cause {
 	}
 	share := func(ns int64, limit float64, sentence string) *Cause {
 		figure := float64(ns) / window
-		return over(CauseTester, "", figure, limit, fmt.Sprintf(sentence, text.Share(min(figure, 1)), text.Share(limit)))
+		return causeOver(CauseTester, "", figure, limit, fmt.Sprintf(sentence, text.Share(min(figure, 1)), text.Share(limit)))
 	}
 	pause := time.Duration(t.LongestPauseNS)
 	out := []*Cause{
@@ -81,7 +81,7 @@ func programsUsed(t *record.Trial) string {
 	var names []string
 	for i := range t.Machines {
 		r := &t.Machines[i]
-		name, ok := record.ProgramHere(r.Name)
+		name, ok := record.GeneratorProgram(r.Name)
 		if seconds := window.shared(Span{r.Since(), r.Time}); ok && r.Processors > 0 && seconds > 0 {
 			names = AppendNew(names, name)
 			total[name] += r.Processors * seconds / t.Seconds / float64(t.Machine.CPUs)

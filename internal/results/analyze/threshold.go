@@ -101,7 +101,7 @@ func (t *Threshold) limit(limit string) (err error) {
 			return fmt.Errorf("%s is a time, but %q is not; write a time such as 20ms", t.Metric, limit)
 		}
 		return nil
-	case share && t.Figure.Unit != measure.Share && t.Figure.Whole == nil:
+	case share && t.Figure.Unit != measure.Share && t.Figure.Total == nil:
 		return fmt.Errorf("%s is not a share, so its limit cannot be %q; write a number", t.Metric, limit)
 	case share:
 		t.Share = true
@@ -179,23 +179,23 @@ type Standing uint8
 // The standings. Inapplicable means that the trial cannot have the figure, and Unknown that it
 // could have it but does not.
 const (
-	Kept Standing = iota
-	Unkept
+	Met Standing = iota
+	NotMet
 	Inapplicable
 	Unknown
 )
 
-// Held is the comparison of a trial with a threshold whose pattern names it.
-type Held struct {
+// ThresholdResult is the comparison of a trial with a threshold whose pattern names it.
+type ThresholdResult struct {
 	Missed // text of a missed threshold; the figure is also set if it is met
 	Standing
 	Of *record.Trial
 }
 
 // String returns a sentence without a full stop.
-func (h *Held) String() string {
+func (h *ThresholdResult) String() string {
 	switch h.Standing {
-	case Kept:
+	case Met:
 		return fmt.Sprintf("%s is met by %s with %s", h.Threshold, Label(h.Of), h.Figure)
 	case Inapplicable:
 		return h.Threshold + ": " + h.Why
@@ -203,16 +203,16 @@ func (h *Held) String() string {
 	return h.Missed.String()
 }
 
-// HoldRun compares every trial of a run with each threshold that names it, in the scenario's order.
-// NotRun reports planned trials that did not run.
-func HoldRun(all []Threshold, run *record.Run) ([]Held, error) {
-	var held []Held
+// EvaluateThresholds compares every trial of a run with each threshold that names it, in the
+// scenario's order. CheckAllRun reports planned trials that did not run.
+func EvaluateThresholds(all []Threshold, run *record.Run) ([]ThresholdResult, error) {
+	var held []ThresholdResult
 	for _, t := range all {
 		for _, trial := range InOrder(run) {
 			if !t.names(trial.Name) {
 				continue
 			}
-			h := Held{Of: trial, Standing: Inapplicable}
+			h := ThresholdResult{Of: trial, Standing: Inapplicable}
 			if t.Figure.Applies(&trial.Conditions) {
 				var err error
 				if h.Missed, h.Standing, err = t.check(trial); err != nil {
@@ -230,21 +230,21 @@ func HoldRun(all []Threshold, run *record.Run) ([]Held, error) {
 }
 
 // CheckRun returns every trial of a run that misses one of the thresholds, or for which the result
-// is unknown, as HoldRun finds them.
+// is unknown, as EvaluateThresholds finds them.
 func CheckRun(all []Threshold, run *record.Run) ([]Missed, error) {
 	missed := []Missed{}
-	held, err := HoldRun(all, run)
+	held, err := EvaluateThresholds(all, run)
 	for i := range held {
-		if s := held[i].Standing; s == Unkept || s == Unknown {
+		if s := held[i].Standing; s == NotMet || s == Unknown {
 			missed = append(missed, held[i].Missed)
 		}
 	}
 	return missed, err
 }
 
-// NotRun returns an error if some planned trials did not run, because they cannot meet a
+// CheckAllRun returns an error if some planned trials did not run, because they cannot meet a
 // threshold; nil if all ran.
-func NotRun(run *record.Run) error {
+func CheckAllRun(run *record.Run) error {
 	if len(run.Trials) >= run.Planned {
 		return nil
 	}
@@ -253,7 +253,7 @@ func NotRun(run *record.Run) error {
 
 // check compares one trial with the threshold.
 func (t *Threshold) check(trial *record.Trial) (m Missed, s Standing, err error) {
-	if !Measured(trial) {
+	if !HasFigures(trial) {
 		m.Why = "the trial has no result"
 		if trial.Failure != "" {
 			m.Why += ": " + trial.Failure
@@ -265,7 +265,7 @@ func (t *Threshold) check(trial *record.Trial) (m Missed, s Standing, err error)
 	case err != nil || why != "" && !v.Failed:
 		return m, Unknown, err
 	case v.Failed: // slower than any limit
-		return m, Unkept, nil
+		return m, NotMet, nil
 	}
 	m.Figure = v.Unit.Text(v.Number)
 	if trial.Verdict.State == verdict.Invalid {
@@ -276,9 +276,9 @@ func (t *Threshold) check(trial *record.Trial) (m Missed, s Standing, err error)
 		return m, Unknown, nil
 	}
 	if !t.holds(v) {
-		return m, Unkept, nil
+		return m, NotMet, nil
 	}
-	return m, Kept, nil
+	return m, Met, nil
 }
 
 // value returns the trial's figure, or the reason why it is unknown.
@@ -286,11 +286,11 @@ func (t *Threshold) value(trial *record.Trial) (v record.Value, why string, err 
 	switch {
 	case t.Figure.Times != nil:
 		return t.time(trial)
-	case t.Share && t.Figure.Whole != nil && t.Figure.Unit != measure.Share:
+	case t.Share && t.Figure.Total != nil && t.Figure.Unit != measure.Share:
 		v, why = t.Figure.Share(trial)
 		return v, why, nil
 	}
-	if v = t.Figure.Of(trial); !v.Known {
+	if v = t.Figure.Value(trial); !v.Known {
 		why = t.Figure.Missing
 	}
 	return v, why, nil
@@ -301,7 +301,7 @@ func (t *Threshold) value(trial *record.Trial) (v record.Value, why string, err 
 func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err error) {
 	times, failed := t.Figure.Times.Of(trial)
 	if t.Figure.Recorded() {
-		v = t.Figure.Of(trial)
+		v = t.Figure.Value(trial)
 	} else if v, err = t.percentile(trial, times.Count, failed); err != nil {
 		return v, "", err
 	}
@@ -317,7 +317,7 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (recor
 	whole := measure.NewHistogram()
 	of := t.Figure.Times.Log(trial)
 	keep := func(tag record.Tag) bool { return counts(tag, of) }
-	err := record.EachInterval(trial.Dir, trial.Folder, keep, func(i *record.Interval) error {
+	err := record.ReadIntervals(trial.Dir, trial.Folder, keep, func(i *record.Interval) error {
 		whole = i.AddTo(whole)
 		return nil
 	})

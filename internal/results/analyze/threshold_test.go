@@ -90,7 +90,7 @@ func TestThresholdsOnARecord(t *testing.T) {
 		t.Errorf("missed: %s", got)
 	}
 	for text, want := range map[string]string{
-		"p50<1us":             "p50<1us is missed by put with " + text.Duration(trial.ServiceTime.At(50).NS),
+		"p50<1us":             "p50<1us is missed by put with " + text.Duration(trial.ServiceTime.Percentile(50).NS),
 		"ops>1e9":             "ops>1e9 is missed by put with ",
 		"errors<0.01%":        "errors<0.01% is missed by put with 0.",
 		"errors<=1":           fmt.Sprintf("errors<=1 is missed by put with %d", trial.Errors),
@@ -128,7 +128,7 @@ func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 				th, err := ParseThreshold(fmt.Sprintf("%sp%v<1s", prefix, p))
 				must(t, err)
 				times, failed := th.Figure.Times.Of(trial)
-				want := record.TimeValue(times.At(p))
+				want := record.TimeValue(times.Percentile(p))
 				th.Figure.Percentile = p // as if the result did not have it
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
@@ -180,7 +180,7 @@ func TestThresholdsOnWhatTheStoreUsed(t *testing.T) {
 			trial.State, trial.Verdict.State = record.Complete, verdict.Valid
 			m, standing, err := threshold.check(trial)
 			must(t, err)
-			if want := kept && trial == &used; (standing == Kept) != want || (standing == Unknown) != (trial == &elsewhere) || (trial == &elsewhere) != (m.Why == threshold.Figure.Missing) {
+			if want := kept && trial == &used; (standing == Met) != want || (standing == Unknown) != (trial == &elsewhere) || (trial == &elsewhere) != (m.Why == threshold.Figure.Missing) {
 				t.Errorf("%s: %d, %+v", text, standing, m)
 			}
 		}

@@ -57,7 +57,7 @@ func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *
 	for range 2000 {
 		measure.Record(creation, 1000+r.Int64N(1e6))
 	}
-	must(t, tw.Made(measure.Warmup, creation, 0.1))
+	must(t, tw.WatchersCreated(measure.Warmup, creation, 0.1))
 	total.Watching = &measure.WatchTotals{Watchers: 5, Expected: 120_000 + lost, Delivered: 120_000, Lost: lost, Duplicated: 3, Reordered: 2, Resubscribed: 1, Created: creation}
 	must(t, tw.Finish(record.NewTrial(c, record.Observed{Started: noon, Opened: noon.Add(time.Second)}, total, nil, nil)))
 	must(t, w.Finish(record.Complete, "", noon.Add(time.Minute)))
@@ -124,7 +124,7 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 				if want := record.TimeValue(measure.Percentile(whole, failed, p)); got != want || times.Count != uint64(whole.TotalCount())+failed {
 					t.Errorf("%s with %d lost: %+v of %d from the record, %+v went in", th.Text, failed, got, times.Count, want)
 				}
-				if in := record.TimeValue(times.At(p)); p != 97.5 && in != got {
+				if in := record.TimeValue(times.Percentile(p)); p != 97.5 && in != got {
 					t.Errorf("%s: %+v in the result, %+v in its histograms", th.Text, in, got)
 				}
 			}

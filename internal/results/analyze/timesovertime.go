@@ -54,7 +54,7 @@ func (x *timesOverTime) read() error {
 	keep := func(tag record.Tag) bool {
 		return tag.Time == headline || tag.Time == record.Lateness || tag.Time == record.WatchDue
 	}
-	err := record.EachInterval(x.o.Trial.Dir, x.o.Trial.Folder, keep, func(i *record.Interval) error {
+	err := record.ReadIntervals(x.o.Trial.Dir, x.o.Trial.Folder, keep, func(i *record.Interval) error {
 		if !i.Start.Equal(x.start) || i.Phase != x.phase {
 			x.second()
 			x.begin(i)

@@ -30,15 +30,15 @@ type Together struct {
 // more are not visible.
 const togetherColumns = 240
 
-// AllTogether groups the trials that are drawn in one chart, in their order. It uses the first
+// GroupForCharts groups the trials that are drawn in one chart, in their order. It uses the first
 // of a trial's repeats.
-func AllTogether(all []*OverTime) (out []Together) {
+func GroupForCharts(all []*OverTime) (out []Together) {
 	var order []string
 	groups := map[string][]*OverTime{}
 	seen := map[int]bool{}
 	for _, o := range all {
 		t := o.Trial
-		if len(o.Panels) == 0 || !Measured(t) || seen[t.Number] {
+		if len(o.Panels) == 0 || !HasFigures(t) || seen[t.Number] {
 			continue
 		}
 		seen[t.Number] = true

@@ -45,18 +45,18 @@ func bandsOf(o *OverTime, panel string, line int) (low, high float64) {
 
 // In a combined chart, each store's line has the extremes of the store's own window only; members
 // are a band from the minimum to the maximum.
-func TestTogetherHasEachStoresExtremes(t *testing.T) {
+func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 	settle.Unraced(t)
 	all := []*OverTime{
 		ofStore(t, shape{seed: 1, seconds: 30, perSecond: 500, idle: -1}, "etcd", 1),
 		ofStore(t, shape{seed: 2, seconds: 300, perSecond: 100, idle: 5, skip: []int{7}}, "zookeeper", 2),
 	}
-	found := AllTogether(all)
+	found := GroupForCharts(all)
 	if len(found) != 1 || found[0].Title != "put" || found[0].Name != "together-put" {
 		t.Fatalf("found %+v", found)
 	}
 	o := &found[0].OverTime
-	if o.Grid.N > togetherColumns || o.Grid.From != 0 || o.Grid.To() < 300 {
+	if o.Grid.N > togetherColumns || o.Grid.From != 0 || o.Grid.End() < 300 {
 		t.Errorf("the grid is %+v", o.Grid)
 	}
 	for i, of := range all {
@@ -92,7 +92,7 @@ func TestTogetherByWrites(t *testing.T) {
 		ofStore(t, shape{seed: 3, seconds: 20, perSecond: 1000, idle: -1}, "etcd", 1),
 		ofStore(t, shape{seed: 4, seconds: 90, perSecond: 100, idle: 5}, "zookeeper", 2),
 	}
-	found := AllTogether(all)
+	found := GroupForCharts(all)
 	o := &found[0].ByWrites
 	mean := o.panelOf("by-writes-mean")
 	for i, of := range all {
@@ -124,26 +124,26 @@ func TestTogetherByWrites(t *testing.T) {
 
 // Trials of a single store are not combined, reads have no writes, and of many steps each store
 // has its fastest.
-func TestTogetherIsOfStores(t *testing.T) {
+func TestChartGroupsCombineStores(t *testing.T) {
 	short := shape{seed: 5, seconds: 3, perSecond: 500, idle: -1}
 	a, b, c := ofStore(t, short, "etcd", 1), ofStore(t, short, "etcd", 2), ofStore(t, short, "consul", 3)
-	if found := AllTogether([]*OverTime{a, b}); len(found) != 0 {
+	if found := GroupForCharts([]*OverTime{a, b}); len(found) != 0 {
 		t.Errorf("one store is together: %+v", found)
 	}
 	b.Trial.Dir = "another run"
-	if found := AllTogether([]*OverTime{a, b}); len(found) != 1 || !found[0].OneStore || len(found[0].OverTime.Panels[0].Lines) != 2 {
+	if found := GroupForCharts([]*OverTime{a, b}); len(found) != 1 || !found[0].OneStore || len(found[0].OverTime.Panels[0].Lines) != 2 {
 		t.Errorf("one store in two runs: %d together", len(found))
 	}
 	b.Trial.Dir = a.Trial.Dir
-	if found := AllTogether(nil); len(found) != 0 {
+	if found := GroupForCharts(nil); len(found) != 0 {
 		t.Errorf("nothing is together: %+v", found)
 	}
 	b.Trial.Operation, b.Trial.Mix = "get", []scenario.Operation{{Kind: kv.Get, Weight: 1}}
-	if found := AllTogether([]*OverTime{b, c}); len(found) != 0 {
+	if found := GroupForCharts([]*OverTime{b, c}); len(found) != 0 {
 		t.Errorf("reads and writes are together: %+v", found)
 	}
 	b.Trial.Store, c.Trial.Operation, c.Trial.Mix, c.written = "etcd", "get", b.Trial.Mix, nil
-	if found := AllTogether([]*OverTime{b, c}); len(found) != 1 || len(found[0].ByWrites.Panels) != 0 || len(found[0].OverTime.Panels) == 0 {
+	if found := GroupForCharts([]*OverTime{b, c}); len(found) != 1 || len(found[0].ByWrites.Panels) != 0 || len(found[0].OverTime.Panels) == 0 {
 		t.Errorf("of reads: %+v", found)
 	}
 	var many []*OverTime
@@ -154,7 +154,7 @@ func TestTogetherIsOfStores(t *testing.T) {
 		one.Number, one.Store, one.Clients, one.PerSecond = i+1, []string{"etcd", "consul"}[i%2], i+1, float64(100-(i-6)*(i-6))
 		many = append(many, &o)
 	}
-	found := AllTogether(many)
+	found := GroupForCharts(many)
 	if len(found) != 1 || len(found[0].OverTime.Panels[0].Lines) != 2 || !strings.HasSuffix(found[0].OverTime.Panels[0].Lines[0].Name, ", 7 clients") || !slices.ContainsFunc(found[0].Notes, func(n string) bool { return strings.Contains(n, "highest throughput") }) {
 		t.Errorf("of many: %+v", found)
 	}

@@ -47,11 +47,11 @@ func timesTable(t *record.Trial, rows []distribution) Table {
 	table := Table{Columns: []Column{{Title: "", Left: true}}}
 	for i, r := range rows {
 		table.Rows = append(table.Rows, []Cell{{Text: r.name}})
-		for _, f := range record.Points(r.prefix) {
+		for _, f := range record.DistributionFigures(r.prefix) {
 			if point := strings.TrimPrefix(f.Name, r.prefix+"-"); i == 0 {
 				table.Columns = append(table.Columns, Column{Title: point, Wide: !slices.Contains(briefPoints(), point)})
 			}
-			table.add(i, doubtedCell(t, f.Name, f.Of(t)))
+			table.add(i, doubtedCell(t, f.Name, f.Value(t)))
 		}
 	}
 	return table
@@ -98,8 +98,8 @@ func RolesTable(t *record.Trial) Table {
 		row := []Cell{{Text: s.Operation}, {Text: text.OrDash(s.Consistency)}, {Text: s.Role}, CountCell(s.Operations), CountCell(s.Errors)}
 		table.Rows = append(table.Rows, row)
 		for _, times := range []record.Times{s.ServiceTime, s.ResponseTime} {
-			table.add(i, doubtedCell(t, "p50", record.TimeValue(times.At(50))))
-			table.add(i, doubtedCell(t, "p99", record.TimeValue(times.At(99))))
+			table.add(i, doubtedCell(t, "p50", record.TimeValue(times.Percentile(50))))
+			table.add(i, doubtedCell(t, "p99", record.TimeValue(times.Percentile(99))))
 		}
 	}
 	return table
@@ -128,7 +128,7 @@ func CallsTable(t *record.Trial) Table {
 			share = Cell{}
 		}
 		row := []Cell{{Text: c.Name}, FigureCell(record.Value{Number: c.PerSecond, Unit: measure.Rate, Known: true}), share, CountCell(c.Operations), CountCell(c.Conflicts), CountCell(c.Errors)}
-		for _, f := range []measure.Figure{c.ResponseTime.At(50), c.ResponseTime.At(99), c.ResponseTime.Max} {
+		for _, f := range []measure.Figure{c.ResponseTime.Percentile(50), c.ResponseTime.Percentile(99), c.ResponseTime.Max} {
 			row = append(row, FigureCell(record.TimeValue(f)))
 		}
 		switch {
@@ -180,7 +180,7 @@ func (s *callSpan) each(c *record.Calls) Cell {
 // CallsTables returns the tables of all measured trials that have one.
 func CallsTables(run *record.Run) (all []Table) {
 	for i := range run.Trials {
-		if table := CallsTable(&run.Trials[i]); len(table.Rows) > 0 && Measured(&run.Trials[i]) {
+		if table := CallsTable(&run.Trials[i]); len(table.Rows) > 0 && HasFigures(&run.Trials[i]) {
 			all = append(all, table)
 		}
 	}
@@ -232,10 +232,10 @@ func WorkersTable(t *record.Trial) Table {
 			apart = shareValue(*w.MedianApart)
 		}
 		if w.Lateness != nil {
-			late = record.TimeValue(w.Lateness.At(99))
+			late = record.TimeValue(w.Lateness.Percentile(99))
 		}
 		row := []Cell{{Text: w.Name}, {Text: text.OrDash(w.Machine)}, began, CountCell(w.Operations), CountCell(w.Errors),
-			of(w.PerSecond, measure.Rate), FigureCell(record.TimeValue(w.ResponseTime.At(50))), FigureCell(record.TimeValue(w.ResponseTime.At(99))), FigureCell(apart)}
+			of(w.PerSecond, measure.Rate), FigureCell(record.TimeValue(w.ResponseTime.Percentile(50))), FigureCell(record.TimeValue(w.ResponseTime.Percentile(99))), FigureCell(apart)}
 		if t.Open() {
 			row = append(row, FigureCell(late))
 		}
@@ -263,7 +263,7 @@ func startOf(t *record.Trial, last *record.ByWorker) string {
 // WorkersTables returns the tables of all measured trials that have one.
 func WorkersTables(run *record.Run) (all []Table) {
 	for i := range run.Trials {
-		if table := WorkersTable(&run.Trials[i]); len(table.Rows) > 0 && Measured(&run.Trials[i]) {
+		if table := WorkersTable(&run.Trials[i]); len(table.Rows) > 0 && HasFigures(&run.Trials[i]) {
 			all = append(all, table)
 		}
 	}

@@ -118,7 +118,7 @@ func TestMembersAreListedWhereTheLoadWasUneven(t *testing.T) {
 }
 
 // A reason that several trials share is listed once, in the order of first appearance.
-func TestReasonsAreSaidOnce(t *testing.T) {
+func TestReasonsAreListedOnce(t *testing.T) {
 	trial := func(name string, notes ...string) record.Trial {
 		t := record.Trial{State: record.Complete}
 		t.Name, t.Notes = name, notes
@@ -171,11 +171,11 @@ func TestDueOfAnApplicationIsCounted(t *testing.T) {
 	planned := 10.0
 	trial := &record.Trial{Seconds: 20, Counts: record.Counts{Due: 530}}
 	trial.Rate = &planned
-	if got := becameDue(trial); got != "10/s" {
+	if got := dueText(trial); got != "10/s" {
 		t.Errorf("of an open loop: %s", got)
 	}
 	trial.ByCall = []record.Calls{{Name: "campaign"}}
-	if got := becameDue(trial); got != "26.5/s" {
+	if got := dueText(trial); got != "26.5/s" {
 		t.Errorf("of an application: %s", got)
 	}
 }

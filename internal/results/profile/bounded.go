@@ -38,8 +38,8 @@ func (s *Spread) add(n int64) {
 	s.counts[n]++
 }
 
-// At returns a percentile, from 0 to 100; 0 without numbers.
-func (s *Spread) At(p float64) int64 {
+// Percentile returns a percentile, from 0 to 100; 0 without numbers.
+func (s *Spread) Percentile(p float64) int64 {
 	rank := uint64(float64(s.n) * p / 100)
 	if rank >= s.n {
 		return s.largest

@@ -23,7 +23,7 @@ const mostOfNote = 400
 func (p *Profile) Lines() []string {
 	var out []string
 	note := func(format string, args ...any) {
-		line := text.Line(fmt.Sprintf(format, args...), text.OfOutput)
+		line := text.Line(fmt.Sprintf(format, args...), text.MaxOutput)
 		if most := []rune(line); len(most) > mostOfNote {
 			line = string(most[:mostOfNote]) + "..."
 		}
@@ -58,8 +58,8 @@ func (p *Profile) Lines() []string {
 	say("    duration: 30s")
 	say("    warmup: 5s")
 	p.mix(say)
-	say("    key-size: %d # the median is %d; 99th percentile %d", load.keySize, p.KeySize.At(50), p.KeySize.At(99))
-	say("    value-size: %d # the median is %d; 99th percentile %d, largest %d", load.valueSize, p.ValueSize.At(50), p.ValueSize.At(99), p.ValueSize.At(100))
+	say("    key-size: %d # the median is %d; 99th percentile %d", load.keySize, p.KeySize.Percentile(50), p.KeySize.Percentile(99))
+	say("    value-size: %d # the median is %d; 99th percentile %d, largest %d", load.valueSize, p.ValueSize.Percentile(50), p.ValueSize.Percentile(99), p.ValueSize.Percentile(100))
 	if p.Estimated {
 		say("    key-space: %d # estimated", load.keySpace)
 	} else {
@@ -71,7 +71,7 @@ func (p *Profile) Lines() []string {
 		say("    distribution: uniform # the busiest fifth of the keys had %s of the calls", percent(p.Hot))
 	}
 	if p.hasKind(kv.Range, kv.TxnGet) {
-		say("    range-limit: %d # keys of a range: the median; 99th percentile %d", min(max(p.Read.At(50), 1), mostRead), p.Read.At(99))
+		say("    range-limit: %d # keys of a range: the median; 99th percentile %d", min(max(p.Read.Percentile(50), 1), mostRead), p.Read.Percentile(99))
 	}
 	if p.hasKind(kv.Txn) {
 		say("    txn-keys: %d", load.txnKeys)
@@ -111,7 +111,7 @@ func (p *Profile) methodNotes(note func(string, ...any)) {
 		m := &p.Methods[i]
 		times := m.Times()
 		t = append(t, []string{m.Name, text.Count(m.Calls), number(float64(m.Calls) / (float64(p.Length) / 1e9)),
-			times.At(50).Text(), times.At(99).Text(),
+			times.Percentile(50).Text(), times.Percentile(99).Text(),
 			text.Count(m.Failed), text.Count(m.Unanswered)})
 	}
 	wide := make([]int, len(t[0]))

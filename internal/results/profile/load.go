@@ -36,8 +36,8 @@ func (p *Profile) load() load {
 		connections: int64(min(max(p.Connections, 1), mostConnections)),
 		rate:        min(max(p.PerSecond(), leastRate), scenario.MaxRate),
 		keySpace:    uint64(max(p.Keys, 1)),
-		keySize:     min(max(p.KeySize.At(50), leastKeySize), longestKey),
-		valueSize:   min(max(p.ValueSize.At(50), 1), scenario.MaxValueSize),
+		keySize:     min(max(p.KeySize.Percentile(50), leastKeySize), longestKey),
+		valueSize:   min(max(p.ValueSize.Percentile(50), 1), scenario.MaxValueSize),
 		txnKeys:     1,
 	}
 	// This many bytes allow enough different keys.
@@ -46,7 +46,7 @@ func (p *Profile) load() load {
 		l.keySize = max(l.keySize, size)
 	}
 	if p.hasKind(kv.Txn) {
-		l.txnKeys = min(max(p.Written.At(50), 1), scenario.MaxTxnKeys, int64(min(l.keySpace, scenario.MaxTxnKeys)))
+		l.txnKeys = min(max(p.Written.Percentile(50), 1), scenario.MaxTxnKeys, int64(min(l.keySpace, scenario.MaxTxnKeys)))
 	}
 	request := (l.keySize + l.valueSize + requestBytes) * l.txnKeys
 	if request > requestRoom {

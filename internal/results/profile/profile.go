@@ -93,8 +93,8 @@ type maker struct {
 	seed        maphash.Seed
 }
 
-// Of derives the profile of a recording.
-func Of(path string) (*Profile, error) {
+// Read derives the profile of a recording.
+func Read(path string) (*Profile, error) {
 	m := &maker{
 		first: -1, methods: map[string]*Method{}, operations: map[Operation]uint64{}, seed: maphash.MakeSeed(),
 	}
@@ -240,7 +240,7 @@ func (m *maker) part(c *call.Call, p *call.Part) {
 	default:
 		return
 	}
-	if p.Branch == call.Else || p.Scope != call.One || len(p.Key) == 0 {
+	if p.Branch == call.Else || p.Scope != call.SingleKey || len(p.Key) == 0 {
 		return
 	}
 	if n, _ := m.keys.value(maphash.Bytes(m.seed, p.Key)); n != nil {

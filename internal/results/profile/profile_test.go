@@ -68,7 +68,7 @@ func TestFiguresMatchTheCalls(t *testing.T) {
 			calls = append(calls, c)
 		}
 		r.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
-		p, err := profile.Of(write(t, calls))
+		p, err := profile.Read(write(t, calls))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,8 +92,8 @@ func TestFiguresMatchTheCalls(t *testing.T) {
 			t.Fatalf("seed %d: %v a second, not %v", seed, p.PerSecond(), rate)
 		case math.Abs(p.Hot-float64(busy)/float64(n)) > 1e-9:
 			t.Fatalf("seed %d: the busiest keys have %v, not %d of %d", seed, p.Hot, busy, n)
-		case p.ValueSize.At(50) != int64(sizes[len(sizes)/2]), p.ValueSize.At(100) != int64(sizes[len(sizes)-1]):
-			t.Fatalf("seed %d: sizes %d, %d", seed, p.ValueSize.At(50), p.ValueSize.At(100))
+		case p.ValueSize.Percentile(50) != int64(sizes[len(sizes)/2]), p.ValueSize.Percentile(100) != int64(sizes[len(sizes)-1]):
+			t.Fatalf("seed %d: sizes %d, %d", seed, p.ValueSize.Percentile(50), p.ValueSize.Percentile(100))
 		}
 		for _, o := range p.Operations {
 			if o.Kind == kv.Get && (o.Level != kv.Local || o.Calls != uint64(reads)) {
@@ -104,13 +104,13 @@ func TestFiguresMatchTheCalls(t *testing.T) {
 }
 
 func TestFactsBeyondScenariosAreNoted(t *testing.T) {
-	_, err := profile.Of(write(t, []*call.Call{{Method: "Maintenance/Status", Parts: []call.Part{{Action: call.Other}}}}))
+	_, err := profile.Read(write(t, []*call.Call{{Method: "Maintenance/Status", Parts: []call.Part{{Action: call.Other}}}}))
 	if err == nil || !strings.Contains(err.Error(), "has no call that a scenario could have: it has 1 call in all") {
 		t.Error(err)
 	}
 	guarded := &call.Call{Took: 5, Conn: 1, Method: "KV/Txn", Guarded: true, Held: true, Parts: []call.Part{{Action: call.Compare, Key: []byte("/a")},
 		{Action: call.Write, Branch: call.Then, Key: []byte("/a")}}}
-	p, err := profile.Of(write(t, []*call.Call{guarded}))
+	p, err := profile.Read(write(t, []*call.Call{guarded}))
 	if err != nil || p.Held != 1 || p.Operations[0].Kind != kv.CAS || !strings.Contains(strings.Join(p.Lines(), "\n"), "# The guards of 1 of 1 guarded transaction held.") {
 		t.Errorf("%v, %+v", err, p)
 	}
@@ -124,7 +124,7 @@ func TestFewCallsHaveNoPercentiles(t *testing.T) {
 		calls = append(calls, put(i*1e6, "/a", 10))
 		calls = append(calls, &call.Call{At: i * 1e6, Took: -1, Conn: 1, Method: "KV/Range", Parts: []call.Part{{Action: call.Read, Key: []byte("/a")}}})
 	}
-	p, err := profile.Of(write(t, calls, call.Gap{At: 5e6, Conn: 1, Calls: 2, Why: "a"}, call.Gap{At: 6e6, Conn: 2, Why: "b"}, call.Gap{At: 7e6, Why: "c"}))
+	p, err := profile.Read(write(t, calls, call.Gap{At: 5e6, Conn: 1, Calls: 2, Why: "a"}, call.Gap{At: 6e6, Conn: 2, Why: "b"}, call.Gap{At: 7e6, Why: "c"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func TestEveryProfileIsAValidScenario(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		p, err := profile.Of(path)
+		p, err := profile.Read(path)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -84,7 +84,7 @@ func TestGapsAreCountedByReason(t *testing.T) {
 		gaps = append(gaps, call.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Calls: 2, Why: "a"})
 		gaps = append(gaps, call.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Why: fmt.Sprint("of its own ", i)})
 	}
-	p, err := profile.Of(write(t, []*call.Call{put(0, "/a", 1)}, gaps...))
+	p, err := profile.Read(write(t, []*call.Call{put(0, "/a", 1)}, gaps...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestManyKeysAreEstimated(t *testing.T) {
 	for i := range n {
 		w(put(int64(i), fmt.Sprint(i), 10))
 	}
-	p, err := profile.Of(path())
+	p, err := profile.Read(path())
 	if err != nil || !p.Estimated || math.Abs(float64(p.Keys)/n-1) > 0.01 || math.Abs(p.Hot-0.2) > 0.01 {
 		t.Errorf("%v: %d keys of %d, and the busiest had %v", err, p.Keys, n, p.Hot)
 	}

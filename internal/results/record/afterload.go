@@ -45,9 +45,9 @@ func (c *Cleanup) Defragmented() bool {
 	return slices.ContainsFunc(c.Space, func(s Space) bool { return s.Defragmented })
 }
 
-// CleanedUp records the result of a clean-up, including that of a trial aborted during the
+// WriteCleanup records the result of a clean-up, including that of a trial aborted during the
 // clean-up.
-func (t *TrialWriter) CleanedUp(c *Cleanup) error {
+func (t *TrialWriter) WriteCleanup(c *Cleanup) error {
 	return t.change(func(at *Trial) { at.Cleanup = c })
 }
 
@@ -59,8 +59,8 @@ type Hashes struct {
 	Failure string `json:"failure,omitempty"`
 }
 
-// Took returns how long it took to query all members, to the microsecond.
-func (h *Hashes) Took() time.Duration {
+// Duration returns how long it took to query all members, to the microsecond.
+func (h *Hashes) Duration() time.Duration {
 	return time.Duration(h.Seconds * 1e9).Round(time.Microsecond)
 }
 

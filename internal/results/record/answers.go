@@ -119,9 +119,9 @@ type ShownOperation struct {
 	Bad  bool   `json:"wrong,omitempty"` // its response is the wrong one
 }
 
-// Who returns the name of the member that responded, or its number if it has no name, or ""
+// MemberName returns the name of the member that responded, or its number if it has no name, or ""
 // if no member is known.
-func (o *ShownOperation) Who() string {
+func (o *ShownOperation) MemberName() string {
 	if o.Name == "" && o.Member != 0 {
 		return o.Member.String()
 	}
@@ -141,8 +141,8 @@ type Staleness struct {
 	Times    Spread `json:"times_ns"`
 }
 
-// Who returns the member's name, or its number if it has no name.
-func (s *Staleness) Who() string { return cmp.Or(s.Name, s.Member.String()) }
+// MemberName returns the member's name, or its number if it has no name.
+func (s *Staleness) MemberName() string { return cmp.Or(s.Name, s.Member.String()) }
 
 // Spread is a distribution of values most of which are 0.
 type Spread struct {
@@ -153,9 +153,9 @@ type Spread struct {
 	Max  int64 `json:"max"`
 }
 
-// At returns percentile p, which is 50, 90, 99 or 99.9; ok is false if count samples do not
+// Percentile returns percentile p, which is 50, 90, 99 or 99.9; ok is false if count samples do not
 // support it.
-func (s *Spread) At(p float64, count uint64) (v int64, ok bool) {
+func (s *Spread) Percentile(p float64, count uint64) (v int64, ok bool) {
 	return map[float64]int64{50: s.P50, 90: s.P90, 99: s.P99, 99.9: s.P999}[p], measure.Supports(p, count)
 }
 
@@ -167,8 +167,8 @@ type ReadMember struct {
 	Failure  string `json:"failure,omitempty"`
 }
 
-// Who returns the member's name, or its endpoint if it has no name.
-func (m *ReadMember) Who() string { return cmp.Or(m.Name, m.Endpoint) }
+// MemberName returns the member's name, or its endpoint if it has no name.
+func (m *ReadMember) MemberName() string { return cmp.Or(m.Name, m.Endpoint) }
 
 // WrongAnswers lists the numbers of wrong responses by kind, and of those that a
 // disagreement between members explains. It is empty if no response was wrong.
@@ -214,8 +214,8 @@ func (a *Answers) setDiskShare(due uint64, written *int64) {
 	}
 }
 
-// Named returns a copy of a with the members' names.
-func (a *Answers) Named(members []Member) *Answers {
+// WithMemberNames returns a copy of a with the members' names.
+func (a *Answers) WithMemberNames(members []Member) *Answers {
 	if a == nil {
 		return nil
 	}
@@ -260,7 +260,7 @@ func (a *Answers) unread() string {
 	var who []string
 	for i := range a.Members {
 		if m := &a.Members[i]; m.Failure != "" {
-			who = append(who, m.Who()+": "+m.Failure)
+			who = append(who, m.MemberName()+": "+m.Failure)
 		}
 	}
 	return strings.Join(who, "; ")

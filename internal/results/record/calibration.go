@@ -40,61 +40,61 @@ type Calibration struct {
 type GeneratorLimits struct {
 	// ServiceP50NS and ServiceP99NS are from one client in a closed loop: the shortest
 	// service time that can be measured.
-	ServiceP50NS *OfRounds `json:"service_p50_ns"`
-	ServiceP99NS *OfRounds `json:"service_p99_ns"`
+	ServiceP50NS *RoundsSummary `json:"service_p50_ns"`
+	ServiceP99NS *RoundsSummary `json:"service_p99_ns"`
 	// The next four are the same figures with generator and null server on one processor,
 	// so that neither waits for another processor to wake up, and on two. These are the two
 	// modes of the figures above. They are null if the system cannot pin threads or has
 	// only one processor.
-	OneProcessorP50NS  *OfRounds `json:"one_processor_p50_ns"`
-	OneProcessorP99NS  *OfRounds `json:"one_processor_p99_ns"`
-	TwoProcessorsP50NS *OfRounds `json:"two_processors_p50_ns"`
-	TwoProcessorsP99NS *OfRounds `json:"two_processors_p99_ns"`
+	OneProcessorP50NS  *RoundsSummary `json:"one_processor_p50_ns"`
+	OneProcessorP99NS  *RoundsSummary `json:"one_processor_p99_ns"`
+	TwoProcessorsP50NS *RoundsSummary `json:"two_processors_p50_ns"`
+	TwoProcessorsP99NS *RoundsSummary `json:"two_processors_p99_ns"`
 	// ClosedPerSecond and CPUPerOpNS are from many clients in a closed loop: operations per
 	// second and the generator's processor time per operation.
-	ClosedPerSecond *OfRounds `json:"closed_per_second"`
-	CPUPerOpNS      *OfRounds `json:"cpu_ns_per_operation"`
+	ClosedPerSecond *RoundsSummary `json:"closed_per_second"`
+	CPUPerOpNS      *RoundsSummary `json:"cpu_ns_per_operation"`
 	// The next four are from an open loop at OpenRate operations per second, far below the
 	// generator's limit: response time and lateness.
-	OpenRate      float64   `json:"open_rate"`
-	ResponseP50NS *OfRounds `json:"response_p50_ns"`
-	ResponseP99NS *OfRounds `json:"response_p99_ns"`
-	LateP50NS     *OfRounds `json:"late_p50_ns"`
-	LateP99NS     *OfRounds `json:"late_p99_ns"`
+	OpenRate      float64        `json:"open_rate"`
+	ResponseP50NS *RoundsSummary `json:"response_p50_ns"`
+	ResponseP99NS *RoundsSummary `json:"response_p99_ns"`
+	LateP50NS     *RoundsSummary `json:"late_p50_ns"`
+	LateP99NS     *RoundsSummary `json:"late_p99_ns"`
 	// OpenPerSecond is the throughput of an open loop whose rate is above the generator's
 	// limit.
-	OpenPerSecond *OfRounds `json:"open_per_second"`
+	OpenPerSecond *RoundsSummary `json:"open_per_second"`
 }
 
 // WakeError is how late the generator's event loop wakes up when only the clock wakes it.
 type WakeError struct {
-	P50NS *OfRounds `json:"p50_ns"`
-	P99NS *OfRounds `json:"p99_ns"`
-	Count int       `json:"count"` // over all rounds
+	P50NS *RoundsSummary `json:"p50_ns"`
+	P99NS *RoundsSummary `json:"p99_ns"`
+	Count int            `json:"count"` // over all rounds
 }
 
 // RoundTrip is the time in which an address accepted TCP connections.
 type RoundTrip struct {
-	To       string    `json:"to"` // loopback, or HOST:PORT
-	LowestNS float64   `json:"lowest_ns"`
-	P50NS    *OfRounds `json:"p50_ns"`
-	Count    int       `json:"count"` // over all rounds
+	To       string         `json:"to"` // loopback, or HOST:PORT
+	LowestNS float64        `json:"lowest_ns"`
+	P50NS    *RoundsSummary `json:"p50_ns"`
+	Count    int            `json:"count"` // over all rounds
 	// Failure is the reason for having no times; empty if there are some.
 	Failure string `json:"failure,omitempty"`
 }
 
-// OfRounds summarizes a figure of n rounds: median, lowest and highest. If the rounds are
+// RoundsSummary summarizes a figure of n rounds: median, lowest and highest. If the rounds are
 // independent, the true median is within [Lowest, Highest] with probability 1 - 2^(1-n).
-type OfRounds struct {
+type RoundsSummary struct {
 	Median  float64 `json:"median"`
 	Lowest  float64 `json:"lowest"`
 	Highest float64 `json:"highest"`
 }
 
-// NewOfRounds summarizes the figures of rounds. It returns nil without any, and if one is
+// SummarizeRounds summarizes the figures of rounds. It returns nil without any, and if one is
 // negative, infinite or NaN. The median of an even number of rounds is the mean of the
 // middle two.
-func NewOfRounds(rounds ...float64) *OfRounds {
+func SummarizeRounds(rounds ...float64) *RoundsSummary {
 	n := len(rounds)
 	if n == 0 {
 		return nil
@@ -104,12 +104,12 @@ func NewOfRounds(rounds ...float64) *OfRounds {
 		return nil
 	}
 	low, high := sorted[(n-1)/2], sorted[n/2]
-	return &OfRounds{Median: low + (high-low)/2, Lowest: sorted[0], Highest: sorted[n-1]}
+	return &RoundsSummary{Median: low + (high-low)/2, Lowest: sorted[0], Highest: sorted[n-1]}
 }
 
-// Reach returns the lowest and the highest round of several figures; ok is false if none is
+// RangeOfRounds returns the lowest and the highest round of several figures; ok is false if none is
 // known.
-func Reach(all ...*OfRounds) (lowest, highest float64, ok bool) {
+func RangeOfRounds(all ...*RoundsSummary) (lowest, highest float64, ok bool) {
 	for _, s := range all {
 		if s == nil {
 			continue
@@ -123,14 +123,14 @@ func Reach(all ...*OfRounds) (lowest, highest float64, ok bool) {
 }
 
 // sound reports whether the numbers are possible for a figure of rounds.
-func (s *OfRounds) sound() bool {
+func (s *RoundsSummary) sound() bool {
 	return s == nil || s.Lowest >= 0 && s.Lowest <= s.Median && s.Median <= s.Highest && !math.IsInf(s.Highest, 1)
 }
 
 // spreads returns all figures of the calibration; unknown ones are nil.
-func (c *Calibration) spreads() []*OfRounds {
+func (c *Calibration) spreads() []*RoundsSummary {
 	g := &c.Generator
-	all := []*OfRounds{g.ServiceP50NS, g.ServiceP99NS, g.OneProcessorP50NS, g.OneProcessorP99NS, g.TwoProcessorsP50NS, g.TwoProcessorsP99NS, g.ClosedPerSecond, g.CPUPerOpNS, g.ResponseP50NS, g.ResponseP99NS,
+	all := []*RoundsSummary{g.ServiceP50NS, g.ServiceP99NS, g.OneProcessorP50NS, g.OneProcessorP99NS, g.TwoProcessorsP50NS, g.TwoProcessorsP99NS, g.ClosedPerSecond, g.CPUPerOpNS, g.ResponseP50NS, g.ResponseP99NS,
 		g.LateP50NS, g.LateP99NS, g.OpenPerSecond, c.Wakes.P50NS, c.Wakes.P99NS}
 	for i := range c.RoundTrips {
 		all = append(all, c.RoundTrips[i].P50NS)
@@ -140,7 +140,7 @@ func (c *Calibration) spreads() []*OfRounds {
 
 // forMachine returns the calibration if it was made on machine m, and nil otherwise.
 func (c *Calibration) forMachine(m *measure.Machine) *Calibration {
-	if c == nil || m == nil || m.Unlike(&c.Machine) != "" || c.Outdated == "" && !c.sound() {
+	if c == nil || m == nil || m.Difference(&c.Machine) != "" || c.Outdated == "" && !c.sound() {
 		return nil
 	}
 	return c

@@ -22,11 +22,11 @@ func calibration() *Calibration {
 		Schema: CalibrationSchema, Measured: noon.UTC(), Tool: Tool{Version: "v1", Revision: "abc", Go: "go1"},
 		Machine: measure.Machine{Name: "vm", System: "linux", Kernel: "6.1", Architecture: "amd64", CPU: "X", CPUs: 2, MemoryBytes: 1 << 30},
 		Rounds:  3, Store: "s",
-		Generator: GeneratorLimits{ServiceP50NS: NewOfRounds(30_000, 20_000, 25_000), ClosedPerSecond: NewOfRounds(1e5, 2e5, 3e5), OpenRate: 2000},
-		Wakes:     WakeError{P50NS: NewOfRounds(1, 2, 3), Count: 3000},
+		Generator: GeneratorLimits{ServiceP50NS: SummarizeRounds(30_000, 20_000, 25_000), ClosedPerSecond: SummarizeRounds(1e5, 2e5, 3e5), OpenRate: 2000},
+		Wakes:     WakeError{P50NS: SummarizeRounds(1, 2, 3), Count: 3000},
 		Disk:      &DataDir{Path: "/d", Durability: Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4"}},
 		RoundTrips: []RoundTrip{
-			{To: "loopback", LowestNS: 10, P50NS: NewOfRounds(11), Count: 20},
+			{To: "loopback", LowestNS: 10, P50NS: SummarizeRounds(11), Count: 20},
 		},
 	}
 }
@@ -34,14 +34,14 @@ func calibration() *Calibration {
 // The figure of rounds does not depend on the order of the values and scales with their
 // unit. The median is within the range, and at least half of the values are on either side
 // of it.
-func TestOfRoundsProperties(t *testing.T) {
+func TestRoundsSummaryProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		values := make([]float64, 1+rng.IntN(9))
 		for i := range values {
 			values[i] = math.Floor(math.Exp(3 * rng.NormFloat64()))
 		}
-		s := NewOfRounds(values...)
+		s := SummarizeRounds(values...)
 		if s.Lowest != slices.Min(values) || s.Highest != slices.Max(values) || !s.sound() {
 			t.Fatalf("%v: %+v", values, s)
 		}
@@ -62,22 +62,22 @@ func TestOfRoundsProperties(t *testing.T) {
 		for i, v := range values {
 			scaled[i] = 8 * v
 		}
-		if got := NewOfRounds(shuffled...); *got != *s {
+		if got := SummarizeRounds(shuffled...); *got != *s {
 			t.Errorf("in another order the figure is %+v, not %+v", got, s)
 		}
-		if got := NewOfRounds(scaled...); *got != (OfRounds{8 * s.Median, 8 * s.Lowest, 8 * s.Highest}) {
+		if got := SummarizeRounds(scaled...); *got != (RoundsSummary{8 * s.Median, 8 * s.Lowest, 8 * s.Highest}) {
 			t.Errorf("for values 8 times as large the figure is %+v, not 8 times %+v", got, s)
 		}
 	}
-	a, b := NewOfRounds(2, 5), NewOfRounds(1, 3)
-	if low, high, ok := Reach(nil, a, b); low != 1 || high != 5 || !ok {
+	a, b := SummarizeRounds(2, 5), SummarizeRounds(1, 3)
+	if low, high, ok := RangeOfRounds(nil, a, b); low != 1 || high != 5 || !ok {
 		t.Errorf("the values of all figures range from %g to %g", low, high)
 	}
-	if _, _, ok := Reach(nil, nil); ok {
+	if _, _, ok := RangeOfRounds(nil, nil); ok {
 		t.Error("there is a range without any figure")
 	}
 	for _, none := range [][]float64{nil, {-1, 2}, {1, math.NaN()}, {math.Inf(1)}, {math.Inf(-1), 1}} {
-		if s := NewOfRounds(none...); s != nil {
+		if s := SummarizeRounds(none...); s != nil {
 			t.Errorf("%v: %+v", none, s)
 		}
 	}
@@ -85,7 +85,7 @@ func TestOfRoundsProperties(t *testing.T) {
 
 // The true median is between the lowest and the highest round as often as documented: for n
 // rounds, in all cases but 2^(1-n) of them.
-func TestOfRoundsContainsTheTrueMedian(t *testing.T) {
+func TestRoundsSummaryContainsTheTrueMedian(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const cases = 20_000
 	for n := 2; n <= 7; n++ {
@@ -97,7 +97,7 @@ func TestOfRoundsContainsTheTrueMedian(t *testing.T) {
 					values[i] = 100 + rng.ExpFloat64()
 				}
 			}
-			s := NewOfRounds(values...)
+			s := SummarizeRounds(values...)
 			const truth = 50 // almost all of the first mode is below, and all of the second mode above
 			if s.Lowest <= truth && truth <= s.Highest {
 				held++
@@ -150,15 +150,15 @@ func TestCalibrationFiles(t *testing.T) {
 
 func TestCalibrationAppliesToItsMachineAndProgram(t *testing.T) {
 	c := calibration()
-	if got := c.On(&c.Machine, c.Tool); got != c {
+	if got := c.CurrentFor(&c.Machine, c.Tool); got != c {
 		t.Errorf("nothing changed, but the calibration is %+v", got)
 	}
-	if got := (*Calibration)(nil).On(&c.Machine, c.Tool); got != nil {
+	if got := (*Calibration)(nil).CurrentFor(&c.Machine, c.Tool); got != nil {
 		t.Errorf("without a calibration there is %+v", got)
 	}
 	more := c.Machine
 	more.MemoryBytes++ // as it varies from one boot to the next
-	if got := c.On(&more, c.Tool); got != c {
+	if got := c.CurrentFor(&more, c.Tool); got != c {
 		t.Errorf("with another memory size the calibration is %+v", got)
 	}
 	two := 2.0
@@ -172,7 +172,7 @@ func TestCalibrationAppliesToItsMachineAndProgram(t *testing.T) {
 	} {
 		m, tool := c.Machine, c.Tool
 		change(&m, &tool)
-		got := c.On(&m, tool)
+		got := c.CurrentFor(&m, tool)
 		if got.Outdated != want || got.Generator != (GeneratorLimits{}) || got.Disk != nil || !got.Measured.Equal(c.Measured) {
 			t.Errorf("%q: %+v", want, got)
 		}

@@ -70,7 +70,7 @@ func ParseCalibration(b []byte) (*Calibration, error) {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return nil, fmt.Errorf("this is not a calibration's JSON: %s", text.Line(err.Error(), text.OfField))
+		return nil, fmt.Errorf("this is not a calibration's JSON: %s", text.Line(err.Error(), text.MaxField))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("this is not a calibration's JSON: there is text after its end")
@@ -107,19 +107,19 @@ func (c *Calibration) sound() bool {
 	return c.Rounds >= 1 && c.Wakes.Count >= 0 && len(c.RoundTrips) <= maxRoundTrips && c.Generator.OpenRate >= 0 && !math.IsInf(c.Generator.OpenRate, 1)
 }
 
-// On returns the calibration as a run by tool on machine m records it: c itself if machine
+// CurrentFor returns the calibration as a run by tool on machine m records it: c itself if machine
 // and tool have not changed, else a copy without figures whose Outdated names the change;
 // nil if c is nil.
-func (c *Calibration) On(m *measure.Machine, tool Tool) *Calibration {
+func (c *Calibration) CurrentFor(m *measure.Machine, tool Tool) *Calibration {
 	if c == nil {
 		return nil
 	}
 	why := ""
-	switch d := m.Unlike(&c.Machine); {
+	switch d := m.Difference(&c.Machine); {
 	case d != "":
 		why = "the machine has " + d
 	case tool != c.Tool:
-		why = fmt.Sprintf("this is %s, and that was %s", tool.Named(), c.Tool.Named())
+		why = fmt.Sprintf("this is %s, and that was %s", tool.Description(), c.Tool.Description())
 	default:
 		return c
 	}

@@ -66,7 +66,7 @@ func callsOf(m *measure.Totals) (all []Calls) {
 
 // callFigures returns the figures of applications that need responses within a given time.
 func callFigures() []Figure {
-	bounded := &Whole{Of: func(t *Trial) (due uint64) {
+	bounded := &Total{Of: func(t *Trial) (due uint64) {
 		for i := range t.ByCall {
 			if t.ByCall[i].BoundNS > 0 {
 				due += t.ByCall[i].Due
@@ -75,7 +75,7 @@ func callFigures() []Figure {
 		return due
 	}, None: "its application sets no time limit for responses"}
 	return []Figure{
-		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Better: Less, Whole: bounded, Missing: bounded.None,
+		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Better: Less, Total: bounded, Missing: bounded.None,
 			Meaning: "application: calls without a response within the application's time limit for this kind of call (`bound_ns` in `by_call`)",
 			of: func(t *Trial) Value {
 				v := Value{Unit: measure.Number}
@@ -102,7 +102,7 @@ func callFigures() []Figure {
 }
 
 func (c *Calls) restore() {
-	c.Name = text.Line(c.Name, text.OfServer)
+	c.Name = text.Line(c.Name, text.MaxServerText)
 	c.ResponseTime.restore(c.Errors)
 	c.ServiceTime.restore(c.Errors)
 }

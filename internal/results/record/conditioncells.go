@@ -32,7 +32,7 @@ func (c *Conditions) Cells(parameters []*scenario.Parameter) []ConditionCell {
 		has[column.parameter] = true
 	}
 	for _, p := range parameters {
-		if p.OfLoad() && !has[p.Key] {
+		if p.BelongsToLoad() && !has[p.Key] {
 			cells = append(cells, ConditionCell{Name: strings.NewReplacer("-", "_", ".", "_").Replace(p.Key), Text: p.Text(&c.Load), Word: true})
 		}
 	}

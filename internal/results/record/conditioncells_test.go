@@ -49,7 +49,7 @@ func TestEveryParameterHasAColumn(t *testing.T) {
 	}
 	delete(columns, "")
 	for _, p := range scenario.Parameters(nil) {
-		if !p.OfLoad() {
+		if !p.BelongsToLoad() {
 			continue
 		}
 		column, own := columns[p.Key]

@@ -94,10 +94,10 @@ type Scaled struct {
 	WarmupSeconds   float64 `json:"warmup_seconds,omitempty"`
 }
 
-// FromScenario returns the conditions that a scenario's trial determines. The caller adds
+// NewConditions returns the conditions that a scenario's trial determines. The caller adds
 // those that only the run knows: version, members, endpoints, durability, machine, and the
 // rate if it is a share of another trial's.
-func FromScenario(t *scenario.Trial) Conditions {
+func NewConditions(t *scenario.Trial) Conditions {
 	c := Conditions{
 		Number: t.Number, Name: t.Name, Repeat: t.Repeat, Repeats: t.Repeats,
 		Store: t.Cluster.Store, Members: t.Cluster.Members, Label: t.Cluster.Label, Exec: t.Cluster.Exec, Env: t.Cluster.Env,

@@ -171,7 +171,7 @@ func (r *csvRow) word(name string) string {
 		if r.words == nil {
 			r.words = map[string]string{}
 		}
-		word = strings.Clone(text.Line(field, text.OfField))
+		word = strings.Clone(text.Line(field, text.MaxField))
 		r.words[strings.Clone(field)] = word
 	}
 	return word
@@ -182,7 +182,7 @@ func (r *csvRow) field(name string) string { return r.fields[r.column[name]] }
 
 func (r *csvRow) fail(name, want string) {
 	if r.err == nil {
-		r.err = fmt.Errorf("%s is %q, not %s", name, text.Line(r.field(name), text.OfField), want)
+		r.err = fmt.Errorf("%s is %q, not %s", name, text.Line(r.field(name), text.MaxField), want)
 	}
 }
 
@@ -198,8 +198,8 @@ const (
 // possible reports whether a number is in the range of counts, times and sizes.
 func possible(x float64) bool { return x >= 0 && x < mostCounted }
 
-// below returns a number in [0, limit); 0 if the field is empty.
-func (r *csvRow) below(name string, limit float64) float64 {
+// numberBelow returns a number in [0, limit); 0 if the field is empty.
+func (r *csvRow) numberBelow(name string, limit float64) float64 {
 	text := r.field(name)
 	if text == "" {
 		return 0
@@ -242,16 +242,16 @@ func (r *csvRow) read(columns []column) {
 			}
 		case *float64:
 			if r.field(c.name) != "" {
-				*at = r.below(c.name, mostCounted)
+				*at = r.numberBelow(c.name, mostCounted)
 			}
 		case *time.Time:
 			if *at, err = time.Parse(time.RFC3339Nano, r.field(c.name)); err != nil {
 				r.fail(c.name, "a time in UTC")
 			}
 		case *unixTime:
-			*at = unixTime(time.UnixMilli(int64(math.Round(1e3 * r.below(c.name, maxUnix)))).UTC())
+			*at = unixTime(time.UnixMilli(int64(math.Round(1e3 * r.numberBelow(c.name, maxUnix)))).UTC())
 		case *time.Duration:
-			*at = time.Duration(1e9 * r.below(c.name, maxSpan))
+			*at = time.Duration(1e9 * r.numberBelow(c.name, maxSpan))
 		case *measure.Figure:
 			if r.field(c.name) != "" {
 				*at = measure.Figure{NS: float64(r.count(c.name)), Known: true}

@@ -71,8 +71,8 @@ func (d *Distribution) points() []Figure {
 	return all
 }
 
-// Points returns the figures of the distribution that has the prefix.
-func Points(prefix string) []Figure {
+// DistributionFigures returns the figures of the distribution that has the prefix.
+func DistributionFigures(prefix string) []Figure {
 	all := distributions()
 	return all[slices.IndexFunc(all, func(d *Distribution) bool { return d.Prefix == prefix })].points()
 }

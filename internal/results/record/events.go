@@ -32,11 +32,11 @@ type Event struct {
 	First time.Time     `json:"first,omitzero"`
 }
 
-// Times returns how often the event happened.
-func (e *Event) Times() uint64 { return max(e.Count, 1) }
+// Occurrences returns how often the event happened.
+func (e *Event) Occurrences() uint64 { return max(e.Count, 1) }
 
-// Took returns the total duration; 0 if it is not known.
-func (e *Event) Took() time.Duration {
+// TotalDuration returns the total duration; 0 if it is not known.
+func (e *Event) TotalDuration() time.Duration {
 	if e.Count > 0 {
 		return e.Total
 	}
@@ -130,7 +130,7 @@ func (r *Run) ReadEvents(dir string) {
 // if that fails.
 func readInto[T any](to *[]T, dir, folder, name string, read func([]byte) ([]T, error)) func() string {
 	return func() string {
-		b, err := wholeLines(dir, filepath.Join(folder, name))
+		b, err := completeLines(dir, filepath.Join(folder, name))
 		*to = nil
 		if err == nil {
 			*to, err = read(b)

@@ -62,7 +62,7 @@ type Figure struct {
 	// Below is the bound, if above 0, under which the figure cannot be distinguished from
 	// 0, so that tables omit it.
 	Below    float64
-	Whole    *Whole       // the whole that the figure is a part of; nil without one
+	Total    *Total       // the whole that the figure is a part of; nil without one
 	Requires *Requirement // condition for a trial to have it; nil without one
 	Members  bool         // the figure is the sum over all members
 
@@ -74,14 +74,14 @@ type Figure struct {
 	point      func(Times) measure.Figure
 }
 
-// Whole is the total by which a figure is divided to print it as a share.
-type Whole struct {
+// Total is the total by which a figure is divided to print it as a share.
+type Total struct {
 	Of   func(*Trial) uint64
 	None string // why there is no share
 }
 
-// Of returns the trial's figure from its result.
-func (f *Figure) Of(t *Trial) Value {
+// Value returns the trial's figure from its result.
+func (f *Figure) Value(t *Trial) Value {
 	if f.Times != nil {
 		times, _ := f.Times.Of(t)
 		return TimeValue(f.point(times))
@@ -93,19 +93,19 @@ func (f *Figure) Of(t *Trial) Value {
 
 // Share returns the figure as a share of its whole, or why there is none.
 func (f *Figure) Share(t *Trial) (v Value, why string) {
-	if v = f.Of(t); !v.Known { // the whole may not be known either
+	if v = f.Value(t); !v.Known { // the whole may not be known either
 		return Value{}, f.Missing
 	}
-	whole := f.Whole.Of(t)
+	whole := f.Total.Of(t)
 	if whole == 0 {
-		return Value{}, f.Whole.None
+		return Value{}, f.Total.None
 	}
 	return Value{Number: v.Number / float64(whole), Unit: measure.Share, Known: true}, ""
 }
 
 // Summed reports whether the figure of several repeats is their sum: it counts a part of a
 // whole.
-func (f *Figure) Summed() bool { return f.Whole != nil && f.Unit == measure.Number }
+func (f *Figure) Summed() bool { return f.Total != nil && f.Unit == measure.Number }
 
 // Recorded reports whether the result has the figure. Percentiles that it lacks are
 // computed from the trial's histograms.
@@ -121,7 +121,7 @@ func (f *Figure) Key() string {
 
 // Cell returns the trial's figure for a CSV file; empty if it is not known.
 func (f *Figure) Cell(t *Trial) string {
-	v := f.Of(t)
+	v := f.Value(t)
 	switch {
 	case !v.Known:
 		return ""

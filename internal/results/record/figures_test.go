@@ -49,11 +49,11 @@ func TestFiguresEqualTheJSONObject(t *testing.T) {
 		}
 		names[f.Name], columns[f.Column] = true, true
 		if f.Name != "" {
-			if found, ok := Find(f.Name); !ok || found.Of(trial) != f.Of(trial) {
+			if found, ok := Find(f.Name); !ok || found.Value(trial) != f.Value(trial) {
 				t.Errorf("%s is not found", f.Name)
 			}
 		}
-		v := f.Of(trial)
+		v := f.Value(trial)
 		if !v.Known && !v.Failed && f.Times == nil && f.Missing == "" && f.Name != "" {
 			t.Errorf("%s is not known, without a reason: %+v", f.Name, v)
 		}
@@ -97,7 +97,7 @@ func TestSharesOfMissingFigures(t *testing.T) {
 	trial := &Trial{State: Complete}
 	trial.Load.Watch = &scenario.Watch{Watchers: 1}
 	for _, f := range Figures() {
-		if f.Whole == nil || f.Of(trial).Known && f.Whole.Of(trial) > 0 {
+		if f.Total == nil || f.Value(trial).Known && f.Total.Of(trial) > 0 {
 			continue
 		}
 		if v, why := f.Share(trial); v.Known || why == "" {

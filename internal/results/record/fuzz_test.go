@@ -151,7 +151,7 @@ func FuzzEvents(f *testing.F) {
 		oneLine(t, err)
 		for i := range events {
 			_ = events[i].Began()
-			_ = events[i].Took() + time.Duration(events[i].Times())
+			_ = events[i].TotalDuration() + time.Duration(events[i].Occurrences())
 		}
 	})
 }

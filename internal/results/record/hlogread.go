@@ -26,12 +26,12 @@ type Interval struct {
 	measure.Steps
 }
 
-// EachInterval reads the latency.hlog of a trial's folder and calls each for one interval after the
-// other. It holds only a few histograms, for a trial of any length; an interval's Steps are valid
-// until each returns. Intervals whose tag keep rejects are not decoded; keep runs on another
+// ReadIntervals reads the latency.hlog of a trial's folder and calls each for one interval after
+// the other. It holds only a few histograms, for a trial of any length; an interval's Steps are
+// valid until each returns. Intervals whose tag keep rejects are not decoded; keep runs on another
 // goroutine than each. Half a last line is dropped and a missing file has no intervals, because a
 // killed trial can leave both. An error of each ends the reading.
-func EachInterval(dir, folder string, keep func(Tag) bool, each func(*Interval) error) error {
+func ReadIntervals(dir, folder string, keep func(Tag) bool, each func(*Interval) error) error {
 	if !filepath.IsLocal(folder) {
 		return fmt.Errorf("%q is not a folder in the run directory", folder)
 	}
@@ -46,7 +46,7 @@ func EachInterval(dir, folder string, keep func(Tag) bool, each func(*Interval) 
 	defer func() { _ = f.Close() }() // it was only read
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, maxHlogLine)
-	lines.Split(wholeLine)
+	lines.Split(completeLine)
 	if err := scanHlog(lines, keep, each); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -59,8 +59,8 @@ var tagPrefix = []byte("Tag=")
 // maxHlogLine is more than a histogram can need: nine bytes for each count, in base64.
 const maxHlogLine = 1 << 20
 
-// wholeLine is bufio.ScanLines, but drops a last line without a newline.
-func wholeLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
+// completeLine is bufio.ScanLines, but drops a last line without a newline.
+func completeLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	advance, token, err = bufio.ScanLines(data, atEOF)
 	if atEOF && advance > 0 && data[advance-1] != '\n' {
 		return advance, nil, err

@@ -114,9 +114,9 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// within adds a member. A name "A.B" adds B to the nested object A, which it creates if
+// addNested adds a member. A name "A.B" adds B to the nested object A, which it creates if
 // necessary. An empty name adds nothing.
-func (o *Object) within(name string, value any) {
+func (o *Object) addNested(name string, value any) {
 	of, inner, nested := strings.Cut(name, ".")
 	switch {
 	case name == "":
@@ -152,16 +152,16 @@ func (o *Object) addFigures(t *Trial, rates bool, name func(field, line string, 
 		case f.OfWatch() && t.Watch == nil:
 		case d == nil:
 			var value any
-			if v := f.Of(t); v.Known && (rates || f.Unit != measure.Rate) {
+			if v := f.Value(t); v.Known && (rates || f.Unit != measure.Rate) {
 				value = v.Number
 			}
-			o.within(name(f.Field, f.Line, f.AtEnd), value)
+			o.addNested(name(f.Field, f.Line, f.AtEnd), value)
 		case !slices.Contains(times, d):
 			times = append(times, d)
 		}
 	}
 	for _, d := range times {
 		of, _ := d.Of(t)
-		o.within(name(d.Field, d.Line, d.AtEnd), of)
+		o.addNested(name(d.Field, d.Line, d.AtEnd), of)
 	}
 }

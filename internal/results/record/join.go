@@ -18,7 +18,7 @@ func Join(runs []*Run) (*Run, error) {
 		return nil, err
 	}
 	trials := sharedNames(runs)
-	all := &Run{Schema: RunSchema, State: Complete, Name: text.Line(strings.Join(names, ", "), text.OfField)}
+	all := &Run{Schema: RunSchema, State: Complete, Name: text.Line(strings.Join(names, ", "), text.MaxField)}
 	last := 0
 	for i, run := range runs {
 		p := run.part(names[i], trials)
@@ -38,7 +38,7 @@ func partNames(runs []*Run) ([]string, error) {
 	}
 	for i, r := range runs {
 		if slices.ContainsFunc(runs[:i], func(other *Run) bool { return place(other.Dir) == place(r.Dir) }) {
-			return nil, givenTwice(text.Line(filepath.Clean(r.Dir), text.OfField))
+			return nil, givenTwice(text.Line(filepath.Clean(r.Dir), text.MaxField))
 		}
 	}
 	twice := ""
@@ -46,7 +46,7 @@ func partNames(runs []*Run) ([]string, error) {
 		var names []string
 		twice = ""
 		for _, r := range runs {
-			name := text.Line(way(r), text.OfField)
+			name := text.Line(way(r), text.MaxField)
 			if slices.Contains(names, name) {
 				twice = name
 			}
@@ -164,16 +164,16 @@ func (r *Run) addPart(p *Run) {
 	r.Parts = append(r.Parts, p)
 }
 
-// Each returns the parts of a joined run, or the run itself if it was not joined.
-func (r *Run) Each() []*Run {
+// PartsOrSelf returns the parts of a joined run, or the run itself if it was not joined.
+func (r *Run) PartsOrSelf() []*Run {
 	if len(r.Parts) == 0 {
 		return []*Run{r}
 	}
 	return r.Parts
 }
 
-// Of returns the part that a trial belongs to, or the run itself if it has no parts.
-func (r *Run) Of(t *Trial) *Run {
+// PartOf returns the part that a trial belongs to, or the run itself if it has no parts.
+func (r *Run) PartOf(t *Trial) *Run {
 	for _, p := range r.Parts {
 		if p.Dir == t.Dir {
 			return p

@@ -50,10 +50,10 @@ func TestJoin(t *testing.T) {
 		!all.Started.Equal(a.Started) || !slices.Equal(all.Problems, []string{"b: latency.hlog is missing."}) {
 		t.Errorf("%+v", all)
 	}
-	if p := all.Of(&all.Trials[4]); p.Name != "b" || len(all.Each()) != 2 {
-		t.Errorf("scan is of %s, of %d", p.Name, len(all.Each()))
+	if p := all.PartOf(&all.Trials[4]); p.Name != "b" || len(all.PartsOrSelf()) != 2 {
+		t.Errorf("scan is of %s, of %d", p.Name, len(all.PartsOrSelf()))
 	}
-	if a.Trials[0].Name != "put" || b.Trials[2].Number != math.MinInt || a.Each()[0] != a || a.Of(&a.Trials[0]) != a {
+	if a.Trials[0].Name != "put" || b.Trials[2].Number != math.MinInt || a.PartsOrSelf()[0] != a || a.PartOf(&a.Trials[0]) != a {
 		t.Error("the runs were changed")
 	}
 }

@@ -39,7 +39,7 @@ func (w *Writer) note(change func(*Run) entry) error {
 	}
 	e := change(&w.run)
 	if w.size < smallRun || w.journal != nil && w.journal.size >= w.size {
-		return w.keep(w.whole())
+		return w.keep(w.writeRun())
 	}
 	return w.keep(w.append(&e))
 }
@@ -67,9 +67,9 @@ func (w *Writer) append(e *entry) (err error) {
 	return nil
 }
 
-// whole writes run.json and removes the journal. A crash between the two leaves lines that
+// writeRun writes run.json and removes the journal. A crash between the two leaves lines that
 // repeat what run.json has.
-func (w *Writer) whole() error {
+func (w *Writer) writeRun() error {
 	b, err := encode(&w.run)
 	if err != nil {
 		return fmt.Errorf("the run cannot be recorded: %w", err)
@@ -109,7 +109,7 @@ func (r *Run) readJournal(dir string) error {
 	defer func() { _ = f.Close() }() // it was only read
 	lines := bufio.NewScanner(newAllowance(f, maxTrials))
 	lines.Buffer(nil, maxEntry)
-	lines.Split(wholeLine)
+	lines.Split(completeLine)
 	for n := 1; lines.Scan(); n++ {
 		var e entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {

@@ -76,8 +76,8 @@ func (t *Trial) HeadlineTime() Time {
 	return Service
 }
 
-// Words returns the name of a time for sentences.
-func (t Time) Words() string {
+// Phrase returns the name of a time for sentences.
+func (t Time) Phrase() string {
 	if t == Response {
 		return "response time"
 	}

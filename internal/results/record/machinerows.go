@@ -23,12 +23,12 @@ type RowKind int
 
 // The kinds of rows.
 const (
-	MemberRow    RowKind = iota // a process of a member
-	GeneratorRow                // a process of quorumbench that conducts the run, or generates load on another machine
-	WholeRow                    // a whole machine
-	DiskRow                     // a disk of a machine
-	ProgramRow                  // other processes that share a name
-	NetworkRow                  // the network of hosts of a machine that do not use the machine's own network
+	MemberRow       RowKind = iota // a process of a member
+	GeneratorRow                   // a process of quorumbench that conducts the run, or generates load on another machine
+	WholeMachineRow                // a whole machine
+	DiskRow                        // a disk of a machine
+	ProgramRow                     // other processes that share a name
+	NetworkRow                     // the network of hosts of a machine that do not use the machine's own network
 )
 
 // OtherMachine returns the name of a machine that is not the generator's.
@@ -48,9 +48,9 @@ func PartName(kind RowKind, part, machine string) string {
 	return part
 }
 
-// ProgramHere returns the program of the generator's machine that a row with that name is
+// GeneratorProgram returns the program of the generator's machine that a row with that name is
 // about.
-func ProgramHere(name string) (program string, ok bool) {
+func GeneratorProgram(name string) (program string, ok bool) {
 	program, ok = strings.CutPrefix(name, programPrefix)
 	return program, ok && !strings.Contains(program, " of ")
 }
@@ -61,7 +61,7 @@ func KindOf(name string) RowKind {
 	case name == GeneratorName, strings.HasPrefix(name, OtherGenerator("")):
 		return GeneratorRow
 	case name == MachineName, strings.HasPrefix(name, OtherMachine("")):
-		return WholeRow
+		return WholeMachineRow
 	case strings.HasPrefix(name, diskPrefix):
 		return DiskRow
 	case strings.HasPrefix(name, programPrefix):
@@ -98,7 +98,7 @@ type MachineRow struct {
 	FolderBytes           float64 // of a member's data folder, now
 	Load1                 float64
 
-	Standstills
+	Stalls
 	DiskUse
 	NetworkUse
 
@@ -106,10 +106,10 @@ type MachineRow struct {
 	Collecting float64
 }
 
-// Standstills holds for how long CPU limits held back a control group (Throttled), and for
+// Stalls holds for how long CPU limits held back a control group (Throttled), and for
 // how long some or all (Full) tasks of the machine, or of a process's control group, were
 // stalled.
-type Standstills struct {
+type Stalls struct {
 	Throttled, CPUStalled, IOStalled, IOFull, MemoryStalled, MemoryFull float64
 }
 

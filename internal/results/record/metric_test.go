@@ -2,7 +2,7 @@ package record
 
 import "testing"
 
-func TestParseMetricNamesTheMetricThatWasMeant(t *testing.T) {
+func TestParseMetricSuggestsTheNearestMetric(t *testing.T) {
 	for text, want := range map[string]string{
 		"opps":       `there is no metric "opps"; did you mean "ops"?`,
 		"Throughput": `there is no metric "throughput"; did you mean "ops"?`,

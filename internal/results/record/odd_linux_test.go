@@ -30,7 +30,7 @@ func TestOddFilesOfARunAreRefused(t *testing.T) {
 			t.Errorf("the problems %q do not mention %q", all, want)
 		}
 	}
-	if err := EachInterval(dir, "trial-01", nil, nil); err == nil || !strings.Contains(err.Error(), "it is a pipe") {
+	if err := ReadIntervals(dir, "trial-01", nil, nil); err == nil || !strings.Contains(err.Error(), "it is a pipe") {
 		t.Errorf("the log's intervals: %v", err)
 	}
 	must(t, os.Remove(filepath.Join(dir, runFile)))

@@ -83,7 +83,7 @@ func splitSchema(s string) (kind string, version int) {
 }
 
 func (r *Run) problem(format string, args ...any) {
-	r.Problems = append(r.Problems, text.Line(fmt.Sprintf(format, args...), text.OfField))
+	r.Problems = append(r.Problems, text.Line(fmt.Sprintf(format, args...), text.MaxField))
 }
 
 // inspect reports what is missing or damaged in a trial's folder.
@@ -137,7 +137,7 @@ type Files struct {
 func OpenTrial(dir, folder string) (*Files, error) {
 	f := &Files{}
 	var intervals, rows, events error
-	intervals = EachInterval(dir, folder, func(Tag) bool { return true }, func(i *Interval) error {
+	intervals = ReadIntervals(dir, folder, func(Tag) bool { return true }, func(i *Interval) error {
 		one := *i
 		one.Steps = one.Clone()
 		f.Intervals = append(f.Intervals, one)
@@ -154,7 +154,7 @@ func readTrialFile[T any](dir, folder, name string, read func([]byte) ([]T, erro
 	if !filepath.IsLocal(folder) {
 		return nil, fmt.Errorf("%q is not a folder in the run directory", folder)
 	}
-	b, err := wholeLines(dir, filepath.Join(folder, name))
+	b, err := completeLines(dir, filepath.Join(folder, name))
 	if err == nil {
 		all, err = read(b)
 	}
@@ -164,8 +164,8 @@ func readTrialFile[T any](dir, folder, name string, read func([]byte) ([]T, erro
 	return all, nil
 }
 
-// wholeLines reads a file up to its last newline.
-func wholeLines(dir, name string) ([]byte, error) {
+// completeLines reads a file up to its last newline.
+func completeLines(dir, name string) ([]byte, error) {
 	b, err := files.ReadIn(dir, name, maxTrialFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

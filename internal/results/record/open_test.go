@@ -52,7 +52,7 @@ func TestFoldersOutsideTheDirectoryAreNotRead(t *testing.T) {
 	sentence(t, err, "not a folder in the run directory")
 }
 
-func TestDamagedFilesGiveSentences(t *testing.T) {
+func TestDamagedFilesCauseClearErrors(t *testing.T) {
 	head := names((&Row{}).written())
 	tests := []struct{ file, contents, want string }{
 		{hlogFile, "Tag=measured.lateness,0.0,1.0\n", "line 1 of the histogram log: 3 fields"},

@@ -82,10 +82,10 @@ func TestConserved(t *testing.T) {
 		}
 		// Time that is not conserved is also missing from the undisturbed times: 10 ms are
 		// longer by that factor.
-		if want := 10/(8+2*(1-tt.throughput/0.2)) - 1; math.Abs(e.Of("p50")-want) > 0.005 {
-			t.Errorf("%s: p50 may be %.3f too high, want %.3f", tt.what, e.Of("p50"), want)
+		if want := 10/(8+2*(1-tt.throughput/0.2)) - 1; math.Abs(e.ForFigure("p50")-want) > 0.005 {
+			t.Errorf("%s: p50 may be %.3f too high, want %.3f", tt.what, e.ForFigure("p50"), want)
 		}
-		if open := f.Effect(true); open.Throughput != 0 || math.Abs(open.Of("p50")-0.25) > 0.005 {
+		if open := f.Effect(true); open.Throughput != 0 || math.Abs(open.ForFigure("p50")-0.25) > 0.005 {
 			t.Errorf("%s: of an open loop %+v", tt.what, open)
 		}
 	}

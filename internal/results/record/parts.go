@@ -20,7 +20,7 @@ type Parts struct {
 	// ClockSet reports how the clock of the machine that conducted the run was set; absent
 	// if it was not.
 	ClockSet *ClockSet `json:"clock_set,omitempty"`
-	Together
+	WorkerTiming
 	// ByClient reports how evenly the clients of a closed loop were served; absent in an
 	// open loop.
 	ByClient *ByClient `json:"by_client,omitempty"`
@@ -50,12 +50,12 @@ func (t *Trial) setParts(o *Observed, m *measure.Totals, roles Roles) {
 	t.ByClient = byClient(m.Connections)
 	t.ByWorker = byWorker(m.Parts)
 	t.ByHost, t.ClockSet = o.Hosts, o.ClockSet
-	t.Together = together(t.ByWorker, m)
+	t.WorkerTiming = together(t.ByWorker, m)
 	if t.Watch = newWatched(t.Load.Watch, m); t.Watch != nil {
 		w, each := t.Watch, t.EventsPerWrite()
 		w.FromDue, w.FromSent = Times{w.FromDue.Grouped(each)}, Times{w.FromSent.Grouped(each)}
 	}
-	t.Hashes, t.Answers, t.DataDir = o.Hashes.named(o.Members), o.Answers.Named(o.Members), o.DataDir
+	t.Hashes, t.Answers, t.DataDir = o.Hashes.named(o.Members), o.Answers.WithMemberNames(o.Members), o.DataDir
 	t.Replay, t.ByCall = o.Replay, callsOf(m)
 	if t.STM != nil {
 		t.Retries = new(m.Retries)

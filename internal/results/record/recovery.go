@@ -26,7 +26,7 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 			continue
 		}
 		until := untilNext(all, i, window)
-		if from := ms(*f.Began); p.Any(ms(since), from) { // otherwise there is no earlier gap to compare with
+		if from := ms(*f.Began); p.AnyDone(ms(since), from) { // otherwise there is no earlier gap to compare with
 			outage, before, ok := p.Outage(ms(since), from, ms(until))
 			f.LongestBefore = new(float64(before.Length()) / 1000)
 			if ok {
@@ -162,7 +162,7 @@ func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok 
 func parts(c *measure.WindowTimeline, since, began, until float64, name func(uint64) string) (out []PartOutage) {
 	ms := func(s float64) int { return int(s * 1000) }
 	add := func(p PartOutage, pulse *measure.Pulse) {
-		if !pulse.Any(ms(since), ms(began)) {
+		if !pulse.AnyDone(ms(since), ms(began)) {
 			return
 		}
 		if outage, _, ok := pulse.Outage(ms(since), ms(began), ms(until)); ok {

@@ -182,7 +182,7 @@ func TestBacklogIsWorkedOff(t *testing.T) {
 
 // Each of several faults is compared with the time since the previous one, and examined
 // until the next one.
-func TestFaultsOneAfterTheOther(t *testing.T) {
+func TestConsecutiveFaults(t *testing.T) {
 	p := play(6, 30, func(ms, _ int) float64 {
 		if ms >= 5000 && ms < 6500 || ms >= 15_000 && ms < 15_400 || ms >= 29_000 {
 			return 0
@@ -210,7 +210,7 @@ func TestFaultsOneAfterTheOther(t *testing.T) {
 }
 
 // Events within a fault, or shortly before or after it, are attributed to it.
-func TestCaused(t *testing.T) {
+func TestInFault(t *testing.T) {
 	never := done(20, 0)
 	never.Ready = nil
 	all := []Fault{done(5, 7), never}

@@ -32,8 +32,8 @@ var Figures = sync.OnceValue(func() []Figure {
 
 // due and expected are the wholes that counts are parts of.
 var (
-	due      = &Whole{Of: func(t *Trial) uint64 { return t.Due }, None: "no operation was due"}
-	expected = &Whole{Of: func(t *Trial) uint64 { return t.Watch.Expected }, None: "no event was expected"}
+	due      = &Total{Of: func(t *Trial) uint64 { return t.Due }, None: "no operation was due"}
+	expected = &Total{Of: func(t *Trial) uint64 { return t.Watch.Expected }, None: "no event was expected"}
 )
 
 // operationFigures returns the figures about the operations due in the window and their
@@ -73,10 +73,10 @@ func operationFigures() []Figure {
 	}
 	for i := range all {
 		if f := &all[i]; f.Unit == 0 {
-			f.Unit, f.Whole = measure.Number, due
+			f.Unit, f.Total = measure.Number, due
 		}
 	}
-	return append(all, Figure{Name: "error-share", Column: "error_share", Unit: measure.Share, Better: Less, Whole: due, Missing: due.None,
+	return append(all, Figure{Name: "error-share", Column: "error_share", Unit: measure.Share, Better: Less, Total: due, Missing: due.None,
 		Meaning: "`errors` / `due`",
 		of:      ratio(func(t *Trial) (float64, uint64) { return float64(t.Errors), t.Due })})
 }
@@ -116,7 +116,7 @@ func timeFigures() []Figure {
 		all = append(all, d.points()...)
 		if d.Prefix == "lateness" {
 			p99 := d.percentile("lateness", 99)
-			p99.point = func(t Times) measure.Figure { return t.At(99) }
+			p99.point = func(t Times) measure.Figure { return t.Percentile(99) }
 			all = append(all, p99)
 		}
 	}
@@ -140,7 +140,7 @@ func timeFigures() []Figure {
 // clients.
 func flightFigures() []Figure {
 	return []Figure{
-		{Name: "carried-in", Field: "carried_in", Unit: measure.Number, Whole: due,
+		{Name: "carried-in", Field: "carried_in", Unit: measure.Number, Total: due,
 			Meaning: "operations in flight when the window opened"},
 		{Name: "carried-in-age", Field: "carried_in_age_ns", Unit: measure.Nanoseconds,
 			Meaning: "age of the oldest operation in flight when the window opened"},
@@ -181,21 +181,21 @@ func flightFigures() []Figure {
 func connectionFigures() []Figure {
 	const alone = "one worker generated the load"
 	return []Figure{
-		{Name: "reconnects", Field: "reconnects", Unit: measure.Number, Better: Less, Whole: due,
+		{Name: "reconnects", Field: "reconnects", Unit: measure.Number, Better: Less, Total: due,
 			Meaning: "number of times that a connection was re-established"},
-		{Name: "sessions-expired", Field: "sessions_expired", Unit: measure.Number, Better: Less, Whole: due,
+		{Name: "sessions-expired", Field: "sessions_expired", Unit: measure.Number, Better: Less, Total: due,
 			Meaning: "sessions that could not be resumed after a reconnect, because they had expired at the server. The keys of an expired session are deleted"},
 		{Name: "bytes-in", Line: "bytes_in", Field: "bytes_in", Unit: measure.Bytes,
 			Meaning: "bytes received on all connections"},
 		{Name: "bytes-out", Line: "bytes_out", Field: "bytes_out", Unit: measure.Bytes,
 			Meaning: "bytes sent on all connections"},
-		{Name: "extra-requests", Field: "extra_requests", Unit: measure.Number, Whole: due,
+		{Name: "extra-requests", Field: "extra_requests", Unit: measure.Number, Total: due,
 			Meaning: "requests that completed operations needed in addition to one request per operation"},
-		{Name: "late-answers", Field: "late_answers", Title: "late answers", Line: "late_answers", Unit: measure.Number, Better: Less, Whole: due,
+		{Name: "late-answers", Field: "late_answers", Title: "late answers", Line: "late_answers", Unit: measure.Number, Better: Less, Total: due,
 			Meaning: "responses that arrived in the window after their operation had timed out: the operation was slow, not lost. A store that responds in order, such as ZooKeeper, sends them; no response arrives for a cancelled request or on a replaced connection"},
-		{Name: "lost-members", Unit: measure.Number, Better: Less, Whole: due, Column: "lost_members", Meaning: "number of members that were lost during the trial; `lost_members` lists them",
+		{Name: "lost-members", Unit: measure.Number, Better: Less, Total: due, Column: "lost_members", Meaning: "number of members that were lost during the trial; `lost_members` lists them",
 			of: func(t *Trial) Value { return Value{Number: float64(len(t.LostMembers)), Known: true} }},
-		{Name: "term-changes", Field: "term_changes", Unit: measure.Number, Whole: due,
+		{Name: "term-changes", Field: "term_changes", Unit: measure.Number, Total: due,
 			Meaning: "leader changes in the window. The times in events.jsonl decide which changes are in the window", of: func(t *Trial) Value { return Value{Number: float64(max(t.TermChanges, 0)), Known: true} }},
 		{Name: "held-clients", Field: "held_clients", Unit: measure.Number, Better: Less,
 			Meaning: "clients of a closed loop that still waited for an operation at a member after the load had moved to another member; 0 in an open loop"},
@@ -324,12 +324,12 @@ func watchFigures() []Figure {
 	for i := range all {
 		f := &all[i]
 		if f.Requires, f.Missing = watchers, "it has no record of its watchers"; f.Unit == 0 {
-			f.Unit, f.Whole = measure.Number, expected
+			f.Unit, f.Total = measure.Number, expected
 		}
 	}
 	return append(all,
-		toLast("watch-last-p50", "last p50", func(t *Times) measure.Figure { return t.At(50) }),
-		toLast("watch-last-p99", "last p99", func(t *Times) measure.Figure { return t.At(99) }),
+		toLast("watch-last-p50", "last p50", func(t *Times) measure.Figure { return t.Percentile(50) }),
+		toLast("watch-last-p99", "last p99", func(t *Times) measure.Figure { return t.Percentile(99) }),
 		toLast("watch-last-max", "last max", func(t *Times) measure.Figure { return t.Max }),
 	)
 }

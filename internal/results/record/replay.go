@@ -88,7 +88,7 @@ func (r *Replay) Notes() (all []string) {
 	if len(r.Left) > 0 {
 		var left []string
 		for _, method := range slices.Sorted(maps.Keys(r.Left)) {
-			left = append(left, text.Count(r.Left[method])+" "+text.Line(method, text.OfServer))
+			left = append(left, text.Count(r.Left[method])+" "+text.Line(method, text.MaxServerText))
 		}
 		all = append(all, "Not sent again: "+strings.Join(left, ", ")+".")
 	}
@@ -106,7 +106,7 @@ func percent(part, whole uint64) string {
 
 // replayFigures returns the figures about replays of recordings.
 func replayFigures() []Figure {
-	held := &Whole{Of: func(t *Trial) uint64 {
+	held := &Total{Of: func(t *Trial) uint64 {
 		if t.Replay == nil {
 			return 0
 		}
@@ -122,7 +122,7 @@ func replayFigures() []Figure {
 				}
 				return Value{Known: true, Number: float64(t.Replay.InterArrival.P99)}
 			}},
-		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Better: More, Whole: held, Missing: held.None,
+		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Better: More, Total: held, Missing: held.None,
 			Meaning: "replay: of the guarded transactions whose guard held in the recording, the share whose guard also held in the replay",
 			of: ratio(func(t *Trial) (float64, uint64) {
 				if t.Replay == nil {

@@ -169,7 +169,7 @@ func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []H
 		return nil, err
 	}
 	// Write everything from the journal before making changes that the journal would undo.
-	if err := w.whole(); err != nil {
+	if err := w.writeRun(); err != nil {
 		return fail(err)
 	}
 	if err := os.Remove(filepath.Join(r.dir, journalFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +186,7 @@ func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []H
 	run.Starts = append(run.Starts, Start{At: now.UTC(), Before: len(r.Kept), Machines: orEmpty(machines)})
 	run.State, run.Failure, run.Finished = Incomplete, "", nil
 	run.Trials, run.Hosts = slices.Clone(r.Kept), hosts
-	if err := w.whole(); err != nil {
+	if err := w.writeRun(); err != nil {
 		return fail(err)
 	}
 	return w, nil

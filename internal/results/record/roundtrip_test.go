@@ -148,7 +148,7 @@ func checkTimeline(t *testing.T, rows []Row, seconds []*measure.Second) {
 			merge(&h, c.Response)
 		}
 		sum := measure.Summarize(h, r.Errors)
-		want := []measure.Figure{known(sum.At(50)), known(sum.At(99)), known(sum.At(99.9)), known(sum.Max)}
+		want := []measure.Figure{known(sum.Percentile(50)), known(sum.Percentile(99)), known(sum.Percentile(99.9)), known(sum.Max)}
 		if diff := cmp.Diff(want, []measure.Figure{r.P50, r.P99, r.P999, r.Max}); diff != "" {
 			t.Errorf("row %d: %s", i, diff)
 		}

@@ -115,8 +115,8 @@ type Tool struct {
 	Go       string `json:"go"`
 }
 
-// Named returns the program's name, version, revision and Go version.
-func (t Tool) Named() string {
+// Description returns the program's name, version, revision and Go version.
+func (t Tool) Description() string {
 	text := "quorumbench " + t.Version
 	if t.Revision != "" {
 		text += " (" + t.Revision + ")"

@@ -209,12 +209,12 @@ type Links struct {
 	BackAt *float64 `json:"back_at_seconds"`
 	// Meanwhile reports the cluster's work between LostAt and BackAt; null if that is less
 	// than a whole second.
-	Meanwhile *Meanwhile `json:"meanwhile"`
+	Meanwhile *ServiceWhileLost `json:"meanwhile"`
 }
 
-// Meanwhile reports what the cluster did in the whole seconds in which a member had fewer
+// ServiceWhileLost reports what the cluster did in the whole seconds in which a member had fewer
 // connections.
-type Meanwhile struct {
+type ServiceWhileLost struct {
 	Seconds int `json:"seconds"`
 	// PerSecond is the throughput of all members in these seconds. Otherwise is the
 	// throughput in the other whole seconds of the window; null if there are none.
@@ -315,7 +315,7 @@ func linksOf(l *measure.Link) *Links {
 
 // meanwhile sums up the whole seconds between the loss and the return of connections, or
 // the end of the window.
-func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Meanwhile {
+func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *ServiceWhileLost {
 	whole := min(int(math.Floor(seconds)), len(a.Done))
 	from, to := int(math.Ceil(*l.LostAt)), whole
 	if l.BackAt != nil {
@@ -324,7 +324,7 @@ func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Mean
 	if from >= to {
 		return nil
 	}
-	out := &Meanwhile{Seconds: to - from, Shares: map[string]float64{}}
+	out := &ServiceWhileLost{Seconds: to - from, Shares: map[string]float64{}}
 	out.PerSecond = float64(sum(a.Done, from, to)) / float64(to-from)
 	// The seconds of the loss and of the return count on neither side.
 	if before, behind := int(math.Floor(*l.LostAt)), to+1; before+max(whole-behind, 0) > 0 {

@@ -86,7 +86,7 @@ func TestByMember(t *testing.T) {
 
 // A member that never returned is away until the end of the window. An absence of less than
 // a whole second has no Meanwhile.
-func TestMeanwhileHasBounds(t *testing.T) {
+func TestServiceWhileLostHasBounds(t *testing.T) {
 	m, a := lossOf()
 	links := func() *Links {
 		return NewTrial(conditions(), Observed{Members: threeMembers, Answered: a}, m, nil, roles).ByMember[1].Links

@@ -46,7 +46,7 @@ func TestStoreCostsMatchArithmetic(t *testing.T) {
 		is := func(name string, want float64, known bool) {
 			t.Helper()
 			f := Registered(name)
-			if v := f.Of(&trial); v.Known != known || known && math.Abs(v.Number-want) > 1e-9*math.Abs(want) {
+			if v := f.Value(&trial); v.Known != known || known && math.Abs(v.Number-want) > 1e-9*math.Abs(want) {
 				t.Errorf("%s is %+v, not %v, %v", name, v, want, known)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 // the sample does not support are omitted.
 func TestTimelineHasWatchEvents(t *testing.T) {
 	w := newRun(t)
-	tw, err := w.Trial(FromScenario(watchedSpec()), noon)
+	tw, err := w.Trial(NewConditions(watchedSpec()), noon)
 	must(t, err)
 	must(t, tw.Begin(measure.Measured, noon))
 	r := rand.New(rand.NewPCG(5, 6))

@@ -18,8 +18,8 @@ import (
 // that.
 type Times struct{ measure.Summary }
 
-// At returns percentile p, which is one of measure.Percentiles.
-func (t Times) At(p float64) measure.Figure { return t.Summary.At(p) }
+// Percentile returns percentile p, which is one of measure.Percentiles.
+func (t Times) Percentile(p float64) measure.Figure { return t.Summary.Percentile(p) }
 
 // namedFigure is a figure of a summary with its name in thresholds and tables.
 type namedFigure struct {

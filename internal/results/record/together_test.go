@@ -25,7 +25,7 @@ func TestStartSpreadOfWorkers(t *testing.T) {
 			}
 		}
 	}
-	if (together(nil, &measure.Totals{MergedAfter: 5}) != Together{}) || (&Trial{}).LastToBegin() != nil {
+	if (together(nil, &measure.Totals{MergedAfter: 5}) != WorkerTiming{}) || (&Trial{}).LastToBegin() != nil {
 		t.Error("a single worker is reported as several")
 	}
 }

@@ -10,7 +10,7 @@ func (f *Fault) findWatchEffects(w *measure.Watched, since, until float64) {
 		return
 	}
 	ms := func(s float64) int { return int(s * 1000) }
-	if w.Events.Any(ms(since), ms(until)) {
+	if w.Events.AnyDone(ms(since), ms(until)) {
 		f.Watch = watchRecovery(w, since, *f.Began, until)
 	}
 	var ended EndedLeases
@@ -30,7 +30,7 @@ func (f *Fault) findWatchEffects(w *measure.Watched, since, until float64) {
 func watchRecovery(w *measure.Watched, since, began, until float64) *WatchRecovery {
 	ms := func(s float64) int { return int(s * 1000) }
 	r := &WatchRecovery{}
-	if w.Events.Any(ms(since), ms(began)) { // otherwise there is no earlier gap to compare with
+	if w.Events.AnyDone(ms(since), ms(began)) { // otherwise there is no earlier gap to compare with
 		if outage, _, ok := w.Events.Outage(ms(since), ms(began), ms(until)); ok {
 			r.Outage, r.From = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
 			r.Lasted = outage.To >= ms(until)

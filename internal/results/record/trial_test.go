@@ -47,9 +47,9 @@ func TestStallMatchesArithmetic(t *testing.T) {
 	c := conditions()
 	c.Mix, c.Operation = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, "put"
 	r := NewTrial(c, Observed{CPUSeconds: 0.1}, stall(), nil, roles)
-	near(t, "p50", r.ResponseTime.At(50), 2e6)
-	near(t, "p95", r.ResponseTime.At(95), 0.5e9)
-	near(t, "p99", r.ResponseTime.At(99), 0.9e9)
+	near(t, "p50", r.ResponseTime.Percentile(50), 2e6)
+	near(t, "p95", r.ResponseTime.Percentile(95), 0.5e9)
+	near(t, "p99", r.ResponseTime.Percentile(99), 0.9e9)
 	if r.PerSecond != 1000 || *r.CPUPerOp != 10_000 || r.LongestGap != 1 || r.FailedFrom != nil {
 		t.Errorf("the trial is %+v", r)
 	}
@@ -101,10 +101,10 @@ func TestPercentileOnAFailureIsNull(t *testing.T) {
 	if len(r.ErrorTexts) != 1 {
 		t.Errorf("the texts %q, also of kinds that did not occur", r.ErrorTexts)
 	}
-	near(t, "time of errors", r.ErrorTimes["timeout"].At(50), 10e9)
+	near(t, "time of errors", r.ErrorTimes["timeout"].Percentile(50), 10e9)
 	var back Trial
 	must(t, json.Unmarshal(b, &back))
-	if f := back.ResponseTime.At(99); !f.Failed {
+	if f := back.ResponseTime.Percentile(99); !f.Failed {
 		t.Errorf("p99 reads back as %+v, not as failed", f)
 	}
 }
@@ -245,7 +245,7 @@ func TestFromScenario(t *testing.T) {
 			Distribution: scenario.Distribution{Name: "zipfian", Theta: 0.99, HotKeys: 0.2, HotOps: 0.8},
 		},
 	}
-	c := FromScenario(&s)
+	c := NewConditions(&s)
 	if c.Operation != Mixed || c.Consistency != "local" || c.Target.String() != "member:2" || *c.Rate != 500 || !c.TLS || !c.Authenticated ||
 		c.Duration != 1500*time.Millisecond || c.Prefix != "\xff" || c.Distribution.Theta != 0.99 || c.Distribution.HotKeys != 0 || !c.Open() || c.MaxInFlight != 100 {
 		t.Errorf("got %+v", c)
@@ -257,11 +257,11 @@ func TestFromScenario(t *testing.T) {
 	}
 	s.Load.Mix = append(s.Load.Mix, scenario.Operation{Kind: kv.Get, Consistency: kv.Linearizable})
 	s.Load.Rate = scenario.Rate{Percent: 50, Of: "put"}
-	if c = FromScenario(&s); c.Consistency != Mixed || c.Rate != nil {
+	if c = NewConditions(&s); c.Consistency != Mixed || c.Rate != nil {
 		t.Errorf("got %+v", c)
 	}
 	s.Load.Arrival = scenario.Closed
-	if c = FromScenario(&s); c.Open() || c.MaxInFlight != 0 {
+	if c = NewConditions(&s); c.Open() || c.MaxInFlight != 0 {
 		t.Errorf("got %+v", c)
 	}
 }

@@ -156,9 +156,9 @@ func (t *TrialWriter) Answered() *Answered {
 	return a
 }
 
-// Made records the times to create the watchers, once they exist, as an interval that
+// WatchersCreated records the times to create the watchers, once they exist, as an interval that
 // begins with the phase and has the given length in seconds.
-func (t *TrialWriter) Made(phase measure.Phase, h *measure.Histogram, seconds float64) error {
+func (t *TrialWriter) WatchersCreated(phase measure.Phase, h *measure.Histogram, seconds float64) error {
 	return t.do(func() error {
 		start := t.start[phase]
 		if start.IsZero() || count(h) == 0 {

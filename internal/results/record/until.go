@@ -31,8 +31,8 @@ const (
 	EndedDisturbed Ending = "disturbed"
 )
 
-// UntilOf returns the rule of a scenario; nil without one.
-func UntilOf(u *scenario.Until) *Until {
+// NewUntil returns the rule of a scenario; nil without one.
+func NewUntil(u *scenario.Until) *Until {
 	if u == nil {
 		return nil
 	}
@@ -42,5 +42,7 @@ func UntilOf(u *scenario.Until) *Until {
 // Plan records how many trials are planned, as far as is known.
 func (w *Writer) Plan(trials int) error { return w.update(func(r *Run) { r.Planned = trials }) }
 
-// Repeated records why trials are not repeated any more.
-func (w *Writer) Repeated(why Ending) error { return w.update(func(r *Run) { r.Until.Ended = why }) }
+// EndRepeating records why trials are not repeated any more.
+func (w *Writer) EndRepeating(why Ending) error {
+	return w.update(func(r *Run) { r.Until.Ended = why })
+}

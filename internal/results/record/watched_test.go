@@ -70,7 +70,7 @@ func TestWatchProblemsAreReported(t *testing.T) {
 	} {
 		m := watchedTotals(1000)
 		c.change(m)
-		trial := NewTrial(FromScenario(watchedSpec()), Observed{Started: time.Unix(1, 0), Opened: time.Unix(1, 0)}, m, nil, nil)
+		trial := NewTrial(NewConditions(watchedSpec()), Observed{Started: time.Unix(1, 0), Opened: time.Unix(1, 0)}, m, nil, nil)
 		w := trial.Watch
 		if w == nil || w.FromDue.Count != 2000+w.Lost || w.InWindow != 2000 || w.PerSecond != 1000 || w.CreationSeconds != 0.5 || w.Creation.Count != 1 {
 			t.Fatalf("%s: %+v", name, w)
@@ -81,8 +81,8 @@ func TestWatchProblemsAreReported(t *testing.T) {
 		if c.state == verdict.Invalid && trial.Verdict.State != c.state {
 			t.Errorf("%s: %s", name, trial.Verdict.State)
 		}
-		if failed := w.FromDue.At(95).Failed; failed != (w.Lost > 0) {
-			t.Errorf("%s: p95 is %+v", name, w.FromDue.At(95))
+		if failed := w.FromDue.Percentile(95).Failed; failed != (w.Lost > 0) {
+			t.Errorf("%s: p95 is %+v", name, w.FromDue.Percentile(95))
 		}
 		b, err := json.Marshal(&trial)
 		if err != nil {
@@ -93,7 +93,7 @@ func TestWatchProblemsAreReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range measure.Percentiles {
-			if a, z := w.FromDue.At(p), back.Watch.FromDue.At(p); a.Known != z.Known || a.Failed != z.Failed {
+			if a, z := w.FromDue.Percentile(p), back.Watch.FromDue.Percentile(p); a.Known != z.Known || a.Failed != z.Failed {
 				t.Errorf("%s: p%v is %+v, and read back %+v", name, p, a, z)
 			}
 		}
@@ -110,7 +110,7 @@ func TestWatchedCatchUpIsNotUntimed(t *testing.T) {
 	m := watchedTotals(1000)
 	m.Watch.FromDue, m.Watch.FromSent = nil, nil
 	m.Watching.Untimed, m.Watching.Foreign = 2000, 2000
-	trial := NewTrial(FromScenario(spec), Observed{Started: time.Unix(1, 0)}, m, nil, nil)
+	trial := NewTrial(NewConditions(spec), Observed{Started: time.Unix(1, 0)}, m, nil, nil)
 	if ruleOf(trial.Verdict, 21) || trial.Watch.FromDue.Count != 0 {
 		t.Errorf("%+v, %v", trial.Watch, trial.Verdict)
 	}
@@ -119,7 +119,7 @@ func TestWatchedCatchUpIsNotUntimed(t *testing.T) {
 // The histogram log has the watch events of each second.
 func TestHlogHoldsWatchEvents(t *testing.T) {
 	w := newRun(t)
-	tw, err := w.Trial(FromScenario(watchedSpec()), time.Unix(100, 0))
+	tw, err := w.Trial(NewConditions(watchedSpec()), time.Unix(100, 0))
 	must(t, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	whole := measure.NewHistogram()
@@ -135,7 +135,7 @@ func TestHlogHoldsWatchEvents(t *testing.T) {
 		}
 		must(t, tw.Second(s))
 	}
-	must(t, tw.Made(measure.Measured, whole, 2.5))
+	must(t, tw.WatchersCreated(measure.Measured, whole, 2.5))
 	must(t, tw.Abort(Failed, "it was a test"))
 	files, err := OpenTrial(w.Dir(), tw.folder)
 	must(t, err)
@@ -155,7 +155,7 @@ func TestHlogHoldsWatchEvents(t *testing.T) {
 func TestHashesThatDiffer(t *testing.T) {
 	h := &Hashes{Members: []MemberHash{{Endpoint: "a:1", Hash: 1, Revision: 9}, {Endpoint: "b:1", Hash: 1, Revision: 9}}}
 	trial := func() Trial {
-		return NewTrial(FromScenario(watchedSpec()), Observed{Started: time.Unix(1, 0), Hashes: h}, watchedTotals(1000), nil, nil)
+		return NewTrial(NewConditions(watchedSpec()), Observed{Started: time.Unix(1, 0), Hashes: h}, watchedTotals(1000), nil, nil)
 	}
 	if got := trial(); ruleOf(got.Verdict, 22) {
 		t.Errorf("equal hashes: %v", got.Verdict)
@@ -165,7 +165,7 @@ func TestHashesThatDiffer(t *testing.T) {
 		t.Errorf("hashes 1 and 2: %v", got.Verdict)
 	}
 	// Members have the same names as elsewhere.
-	got := NewTrial(FromScenario(watchedSpec()), Observed{Started: time.Unix(1, 0), Hashes: h, Members: []Member{{Name: "m1", Endpoint: "a:1"}}}, watchedTotals(1000), nil, nil)
+	got := NewTrial(NewConditions(watchedSpec()), Observed{Started: time.Unix(1, 0), Hashes: h, Members: []Member{{Name: "m1", Endpoint: "a:1"}}}, watchedTotals(1000), nil, nil)
 	if text := fmt.Sprint(got.Verdict.Reasons); !strings.Contains(text, "m1 has the hash 1, b:1 has the hash 2") || h.Members[0].Name != "" {
 		t.Errorf("%s", text)
 	}

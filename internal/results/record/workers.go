@@ -52,7 +52,7 @@ func byWorker(parts []measure.Part) []ByWorker {
 		return nil
 	}
 	all := make([]ByWorker, len(parts))
-	apart := measure.Apart(parts)
+	apart := measure.MedianDistances(parts)
 	for i := range parts {
 		p := &parts[i]
 		b := &all[i]
@@ -84,9 +84,9 @@ func byWorker(parts []measure.Part) []ByWorker {
 	return all
 }
 
-// Together reports how closely together several workers began, and when their results were
+// WorkerTiming reports how closely together several workers began, and when their results were
 // merged.
-type Together struct {
+type WorkerTiming struct {
 	// StartSpreadNS is how long after the first worker the first half of the workers had
 	// opened their windows; StartLatestNS is the same for the last worker.
 	StartSpreadNS *int64 `json:"start_spread_ns,omitempty"`
@@ -96,7 +96,7 @@ type Together struct {
 }
 
 // together returns an empty value for a single worker.
-func together(workers []ByWorker, m *measure.Totals) (t Together) {
+func together(workers []ByWorker, m *measure.Totals) (t WorkerTiming) {
 	if len(workers) == 0 {
 		return t
 	}
@@ -145,7 +145,7 @@ func anyLost(parts []measure.Part) bool {
 
 // workers returns the input for the verdict. ranForLoad is Observed.RanForLoad.
 func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker {
-	all, apart := make([]verdict.Worker, len(m.Parts)), measure.Apart(m.Parts)
+	all, apart := make([]verdict.Worker, len(m.Parts)), measure.MedianDistances(m.Parts)
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		response := p.Response.Histogram()

@@ -166,7 +166,7 @@ func (w *Writer) update(change func(*Run)) error {
 		return w.err
 	}
 	change(&w.run)
-	return w.keep(w.whole())
+	return w.keep(w.writeRun())
 }
 
 // keep makes the first error permanent and returns it. The caller holds mu.

@@ -231,7 +231,7 @@ func TestRowsThatFollow(t *testing.T) {
 
 func TestNamesOfRows(t *testing.T) {
 	for name, want := range map[string]RowKind{
-		"m1": MemberRow, "m1-etcd": MemberRow, GeneratorName: GeneratorRow, MachineName: WholeRow, OtherMachine("b"): WholeRow,
+		"m1": MemberRow, "m1-etcd": MemberRow, GeneratorName: GeneratorRow, MachineName: WholeMachineRow, OtherMachine("b"): WholeMachineRow,
 		PartName(DiskRow, "vda", MachineName): DiskRow, PartName(NetworkRow, "gen1", MachineName): NetworkRow, PartName(ProgramRow, "disk x", OtherMachine("b")): ProgramRow,
 	} {
 		if got := KindOf(name); got != want {

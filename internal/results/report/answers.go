@@ -44,10 +44,10 @@ func Answers(a *record.Answers) (lines []string) {
 	for i := range a.Members {
 		m := &a.Members[i]
 		if m.Failure != "" {
-			add("Final state of %s NOT verified: %s", m.Who(), m.Failure)
+			add("Final state of %s NOT verified: %s", m.MemberName(), m.Failure)
 			continue
 		}
-		add("Final state of %s verified (%s)", m.Who(), text.Plural(m.Keys, "key"))
+		add("Final state of %s verified (%s)", m.MemberName(), text.Plural(m.Keys, "key"))
 	}
 	if w := a.Watches; w != nil {
 		add("%s", watches(w))
@@ -98,7 +98,7 @@ func locks(l *record.CheckedLocks) string {
 // spread returns the median of a number of times, if they support it, and the maximum.
 func spread(s *record.Spread, count uint64) string {
 	words := "max " + text.Duration(float64(s.Max))
-	if p50, ok := s.At(50, count); ok {
+	if p50, ok := s.Percentile(50, count); ok {
 		words = "p50 " + text.Duration(float64(p50)) + ", " + words
 	}
 	return words
@@ -122,25 +122,25 @@ func eachOperation(a *record.Answers) string {
 
 // staleness describes how stale one member's responses were.
 func staleness(s *record.Staleness) string {
-	words := fmt.Sprintf("%s reads at %s: %s of %s were stale", s.Consistency, s.Who(), text.Count(s.Behind), text.Count(s.Reads))
+	words := fmt.Sprintf("%s reads at %s: %s of %s were stale", s.Consistency, s.MemberName(), text.Count(s.Behind), text.Count(s.Reads))
 	if s.Behind == 0 {
 		return words
 	}
 	count := func(n int64) string { return strconv.FormatInt(n, 10) }
 	line := func(d *record.Spread, words func(int64) string) string {
 		figure := func(p float64) string {
-			if at, ok := d.At(p, s.Reads); ok {
+			if at, ok := d.Percentile(p, s.Reads); ok {
 				return words(at)
 			}
 			return text.Dash
 		}
 		return fmt.Sprintf("p50 %s, p99 %s, p99.9 %s, max %s", figure(50), figure(99), figure(99.9), words(d.Max))
 	}
-	return words + "; versions behind " + line(&s.Versions, count) + "; time behind " + line(&s.Times, behind)
+	return words + "; versions behind " + line(&s.Versions, count) + "; time behind " + line(&s.Times, formatDelay)
 }
 
-// behind writes a time, and 0 for none.
-func behind(ns int64) string {
+// formatDelay writes a time, and 0 for none.
+func formatDelay(ns int64) string {
 	if ns == 0 {
 		return "0"
 	}

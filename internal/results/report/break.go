@@ -16,12 +16,12 @@ func Effect(e *faults.Effect) Finding {
 
 func effectParts(to layout, e *faults.Effect) {
 	t := e.Trial
-	to.say(e.Sentence())
+	to.addLines(e.Sentence())
 	if e.Fault.Failure != "" {
-		to.say("The fault was not as requested: " + e.Fault.Failure)
+		to.addLines("The fault was not as requested: " + e.Fault.Failure)
 	}
-	to.say("", fmt.Sprintf("%s %s, %s; load %s for %s; verdict %s.", t.Store, t.Version, text.Plural(uint64(max(t.Members, 0)), "member"),
-		text.PerSecond(*t.Rate), text.FormatDuration(t.Duration), analyze.JudgedOf([]*record.Trial{t})))
+	to.addLines("", fmt.Sprintf("%s %s, %s; load %s for %s; verdict %s.", t.Store, t.Version, text.Plural(uint64(max(t.Members, 0)), "member"),
+		text.PerSecond(*t.Rate), text.FormatDuration(t.Duration), analyze.JudgeTrials([]*record.Trial{t})))
 }
 
 func effectObject(e *faults.Effect) (o record.Object) {

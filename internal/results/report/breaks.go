@@ -11,7 +11,7 @@ import (
 // with its 95 % interval, the p90 and the maximum, in seconds.
 func Faults(run *record.Run) Finding {
 	return Finding{rows: func() (columns []string, all []record.Object) {
-		for _, b := range faults.Broken(analyze.Rows(run)) {
+		for _, b := range faults.FindEffects(analyze.Rows(run)) {
 			all = append(all, brokenFields(b))
 		}
 		return nil, all
@@ -19,7 +19,7 @@ func Faults(run *record.Run) Finding {
 }
 
 // brokenFields returns the fields of a kind of fault.
-func brokenFields(b *faults.Breaks) (o record.Object) {
+func brokenFields(b *faults.KindEffects) (o record.Object) {
 	first := b.Row.First()
 	o.Add("fault", b.What)
 	o.Add("trial", first.Name)
@@ -27,37 +27,37 @@ func brokenFields(b *faults.Breaks) (o record.Object) {
 	o.Add("version", first.Version)
 	o.Add("times", number(b.Times))
 	o.Add("outages_lasted", number(b.Lasted))
-	o.Add("amiss", number(b.Amiss))
+	o.Add("amiss", number(b.FailedOrInvalid))
 	o.Add("errors_definite", number(b.Definite))
 	o.Add("errors_indefinite", number(b.Indefinite))
-	told := b.EventCounts
-	if told == nil {
-		told = &faults.EventCounts{}
+	counts := b.EventCounts
+	if counts == nil {
+		counts = &faults.EventCounts{}
 	}
-	count := func(name string, n uint64, ok bool) { o.Add(name, known(float64(n), ok)) }
-	count("late_events", told.Late, b.EventCounts != nil)
-	count("lost_events", told.Lost, told.ShowsLost)
-	count("ended_watchers", told.EndedWatchers, b.EventCounts != nil)
-	count("resubscribed", told.Resubscribed, b.EventCounts != nil)
-	count("leases_ended", told.Leases, b.EventCounts != nil)
-	count("leases_ended_early", told.EarlyLeases, b.EventCounts != nil)
+	count := func(name string, n uint64, ok bool) { o.Add(name, numberOrNil(float64(n), ok)) }
+	count("late_events", counts.Late, b.EventCounts != nil)
+	count("lost_events", counts.Lost, counts.ShowsLost)
+	count("ended_watchers", counts.EndedWatchers, b.EventCounts != nil)
+	count("resubscribed", counts.Resubscribed, b.EventCounts != nil)
+	count("leases_ended", counts.Leases, b.EventCounts != nil)
+	count("leases_ended_early", counts.EarlyLeases, b.EventCounts != nil)
 	for i := range b.Spans {
 		s := &b.Spans[i]
 		p90, ok := s.P90()
 		most, any := s.Max()
 		o.Add(s.Name+"_known", number(len(s.All)))
-		o.Add(s.Name+"_p50_seconds", known(s.Median.Value, any))
-		o.Add(s.Name+"_p50_low_seconds", known(s.Median.Low, s.HasInterval))
-		o.Add(s.Name+"_p50_high_seconds", known(s.Median.High, s.HasInterval))
-		o.Add(s.Name+"_p90_seconds", known(p90, ok))
-		o.Add(s.Name+"_max_seconds", known(most, any))
+		o.Add(s.Name+"_p50_seconds", numberOrNil(s.Median.Value, any))
+		o.Add(s.Name+"_p50_low_seconds", numberOrNil(s.Median.Low, s.HasInterval))
+		o.Add(s.Name+"_p50_high_seconds", numberOrNil(s.Median.High, s.HasInterval))
+		o.Add(s.Name+"_p90_seconds", numberOrNil(p90, ok))
+		o.Add(s.Name+"_max_seconds", numberOrNil(most, any))
 	}
 	return o
 }
 
 // brokenObjects returns the fields for JSON, with each known value.
 func brokenObjects(rows []*analyze.Row) (all []record.Object) {
-	for _, b := range faults.Broken(rows) {
+	for _, b := range faults.FindEffects(rows) {
 		o := brokenFields(b)
 		for _, s := range b.Spans {
 			o.Add(s.Name+"_seconds", append([]float64{}, s.All...))

@@ -43,7 +43,7 @@ func faulty() *record.Run {
 }
 
 // All formats show the outages that faults caused.
-func TestWhatFaultsBroke(t *testing.T) {
+func TestOutageSentences(t *testing.T) {
 	r := faulty()
 	golden(t, "faults.txt", renderText(t, r))
 	var b bytes.Buffer

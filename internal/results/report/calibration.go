@@ -27,8 +27,8 @@ func calibrationParts(to layout, c *record.Calibration) {
 	part := func(head string, rows ...[]string) {
 		to.inset(&Table{Heading: head, Columns: []analyze.Column{{Left: true}, {Title: "median"}, {Title: "lowest"}, {Title: "highest"}}, Rows: rows})
 	}
-	time := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, text.Duration) }
-	rate := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, text.PerSecond) }
+	time := func(what string, of *record.RoundsSummary) []string { return ofRounds(what, of, text.Duration) }
+	rate := func(what string, of *record.RoundsSummary) []string { return ofRounds(what, of, text.PerSecond) }
 	part("Load generator against a null server",
 		time("one client, closed loop: service time p50", g.ServiceP50NS), time("one client, closed loop: service time p99", g.ServiceP99NS),
 		time("one client on the null server's CPU: p50", g.OneProcessorP50NS), time("one client on the null server's CPU: p99", g.OneProcessorP99NS),
@@ -45,25 +45,25 @@ func calibrationParts(to layout, c *record.Calibration) {
 	for i := range c.RoundTrips {
 		r := &c.RoundTrips[i]
 		if r.Failure != "" {
-			trips = append(trips, ofRounds(text.Line(r.Failure, text.OfOutput), nil, text.Duration))
+			trips = append(trips, ofRounds(text.Line(r.Failure, text.MaxOutput), nil, text.Duration))
 			continue
 		}
 		trips = append(trips, time(fmt.Sprintf("%s: p50 (fastest of %d: %s)", r.To, r.Count, text.Duration(r.LowestNS)), r.P50NS))
 	}
 	part("TCP connections", trips...)
 	if d := c.Disk; d != nil {
-		words := fmt.Sprintf("fdatasync in %s: p50 %s, p99 %s of %s on %s", text.Line(d.Path, text.OfOutput), d.P50().Text(), d.P99().Text(),
+		words := fmt.Sprintf("fdatasync in %s: p50 %s, p99 %s of %s on %s", text.Line(d.Path, text.MaxOutput), d.P50().Text(), d.P99().Text(),
 			text.Plural(uint64(max(d.Fdatasyncs, 0)), "write"), text.OrDash(d.FileSystem))
 		if d.Volatile {
 			words += ", which loses its data at power loss"
 		}
 		to.blank()
-		to.say(words)
+		to.addLines(words)
 	}
 }
 
 // ofRounds returns the cells of a figure of rounds.
-func ofRounds(what string, of *record.OfRounds, shown func(float64) string) []string {
+func ofRounds(what string, of *record.RoundsSummary, shown func(float64) string) []string {
 	if of == nil {
 		return []string{what, text.Dash, text.Dash, text.Dash}
 	}

@@ -10,7 +10,7 @@ func Calls(run *record.Run) Finding {
 	return Finding{rows: func() (columns []string, all []record.Object) {
 		for i := range run.Trials {
 			t := &run.Trials[i]
-			if !analyze.Measured(t) {
+			if !analyze.HasFigures(t) {
 				continue
 			}
 			for k := range t.ByCall {
@@ -37,13 +37,13 @@ func callFields(t *record.Trial, c *record.Calls) (o record.Object) {
 	o.Add("errors", number(c.Errors))
 	o.Add("due_per_second", &c.PerSecond)
 	o.Add("share", &c.Share)
-	o.Add("bound_ns", known(float64(c.BoundNS), c.BoundNS > 0))
-	o.Add("late", known(float64(c.Late), c.BoundNS > 0))
+	o.Add("bound_ns", numberOrNil(float64(c.BoundNS), c.BoundNS > 0))
+	o.Add("late", numberOrNil(float64(c.Late), c.BoundNS > 0))
 	times := func(name string, of *record.Times) {
-		p50, p99 := of.At(50), of.At(99)
-		o.Add(name+"_p50_ns", known(p50.NS, p50.Known))
-		o.Add(name+"_p99_ns", known(p99.NS, p99.Known))
-		o.Add(name+"_max_ns", known(of.Max.NS, of.Max.Known))
+		p50, p99 := of.Percentile(50), of.Percentile(99)
+		o.Add(name+"_p50_ns", numberOrNil(p50.NS, p50.Known))
+		o.Add(name+"_p99_ns", numberOrNil(p99.NS, p99.Known))
+		o.Add(name+"_max_ns", numberOrNil(of.Max.NS, of.Max.Known))
 	}
 	times("response_time", &c.ResponseTime)
 	times("service_time", &c.ServiceTime)

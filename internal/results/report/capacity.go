@@ -18,7 +18,7 @@ func Capacity(all *size.CapacityFindings, dir string) Finding {
 	return Finding{
 		parts: func(to layout) {
 			capacitiesParts(to, all)
-			to.places("Run directory: " + text.Line(dir, text.OfOutput))
+			to.places("Run directory: " + text.Line(dir, text.MaxOutput))
 		},
 		object: func() any {
 			o := capacitiesObject(all)
@@ -33,16 +33,16 @@ func capacitiesParts(to layout, all *size.CapacityFindings) {
 		capacityParts(to, all.All[0], "")
 		return
 	}
-	parameter := text.Line(all.Parameter, text.OfField)
+	parameter := text.Line(all.Parameter, text.MaxField)
 	if len(all.All) == 0 {
-		to.say("No search over " + parameter + " was started.")
+		to.addLines("No search over " + parameter + " was started.")
 		return
 	}
-	to.say(fmt.Sprintf("Capacity over %s, for %s: one search per value", parameter, all.All[0].Objective))
+	to.addLines(fmt.Sprintf("Capacity over %s, for %s: one search per value", parameter, all.All[0].Objective))
 	to.gap()
 	to.cells(capacitiesTable(all))
 	for _, f := range all.All {
-		to.heading(parameter + "=" + text.Line(f.Value, text.OfField))
+		to.heading(parameter + "=" + text.Line(f.Value, text.MaxField))
 		to.gap()
 		capacityParts(to, f, parameter)
 	}
@@ -90,14 +90,14 @@ func capacitiesTable(all *size.CapacityFindings) *Table {
 
 // capacityParts reports one search; parameter is named if there are several.
 func capacityParts(to layout, f *size.CapacityFinding, parameter string) {
-	to.say(CapacitySentences(f)...)
+	to.addLines(CapacitySentences(f)...)
 	if len(f.Tried) > 0 {
 		head := "Response time over rate, by trial"
 		if f.Parameter != "" {
-			head = "Response time over " + text.Line(f.Parameter, text.OfField) + ", by trial"
+			head = "Response time over " + text.Line(f.Parameter, text.MaxField) + ", by trial"
 		}
 		if parameter != "" {
-			head += ", " + parameter + "=" + text.Line(f.Value, text.OfField)
+			head += ", " + parameter + "=" + text.Line(f.Value, text.MaxField)
 		}
 		curve := capacityCurve(f)
 		curve.Heading = head
@@ -164,7 +164,7 @@ func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 	t := p.Trial
 	cells := []string{rate, text.PerSecond(t.PerSecond)}
 	for _, percentile := range percentiles {
-		cells = append(cells, t.ResponseTime.At(percentile).Text())
+		cells = append(cells, t.ResponseTime.Percentile(percentile).Text())
 	}
 	return append(cells, bad, text.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State))
 }

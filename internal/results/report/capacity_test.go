@@ -13,7 +13,7 @@ import (
 // The lower bound of a capacity in whole numbers is 0 if the objective was met at 1 but 1 is not
 // certain: the result is then an interval. The capacity is "none" if the search found that the
 // objective holds nowhere.
-func TestOneIsMoreThanNone(t *testing.T) {
+func TestBoundOfOneIsDistinguishedFromNone(t *testing.T) {
 	t.Parallel()
 	kept := []record.CapacityTrial{{Value: 1, Holds: true}, {Value: 2}}
 	missed := []record.CapacityTrial{{Value: 1}, {Value: 2}}
@@ -32,8 +32,8 @@ func TestOneIsMoreThanNone(t *testing.T) {
 	} {
 		f := &size.CapacityFinding{Capacity: &record.Capacity{Parameter: "clusters", Level: 0.95, Lower: new(0.0), Upper: new(c.upper), UpperPerSecond: new(40.0), Status: string(c.status), Trials: c.trials}}
 		f.Curve = []size.CapacityPoint{{}}
-		if got := capacityInterval(f); got != c.want || f.None() != c.none {
-			t.Errorf("%s after %+v: %q, none %v; want %q, %v", c.status, c.trials, got, f.None(), c.want, c.none)
+		if got := capacityInterval(f); got != c.want || f.HoldsNowhere() != c.none {
+			t.Errorf("%s after %+v: %q, none %v; want %q, %v", c.status, c.trials, got, f.HoldsNowhere(), c.want, c.none)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func CapacitySentences(f *size.CapacityFinding) (all []string) {
 		of = fmt.Sprintf(" of %s on %s, %s", load, analyze.Store(t), text.Plural(uint64(max(t.Members, 0)), "member"))
 	}
 	if f.Parameter != "" {
-		what = "Largest " + text.Line(f.Parameter, text.OfField)
+		what = "Largest " + text.Line(f.Parameter, text.MaxField)
 	}
 	all = append(all, fmt.Sprintf("%s%s, for %s: %s", what, of, f.Objective, capacityInterval(f)))
 	if f.Why != "" {
@@ -81,13 +81,13 @@ func periodInterval(p *record.CapacityPeriod) string {
 	case p.LowerPerSecond <= 0 || best == "":
 		return "below " + high
 	}
-	return text.Between(low, high) + " (best estimate " + best + ")"
+	return text.JoinRange(low, high) + " (best estimate " + best + ")"
 }
 
 // voidSentences returns how many trials were unusable, why, and what to do.
 func voidSentences(f *size.CapacityFinding) (all []string) {
 	for _, v := range f.Void {
-		words := fmt.Sprintf("%s of %d could not be used (void): %s.", text.Plural(uint64(v.Trials), "trial"), len(f.Curve), text.Line(v.Why, text.OfField))
+		words := fmt.Sprintf("%s of %d could not be used (void): %s.", text.Plural(uint64(v.Trials), "trial"), len(f.Curve), text.Line(v.Why, text.MaxField))
 		if v.Remedy != "" {
 			words += " What to do: " + v.Remedy + "."
 		}
@@ -102,7 +102,7 @@ func shortWindows(f *size.CapacityFinding) string {
 	for _, p := range f.Percentiles {
 		most := 0.0
 		for _, at := range f.Curve {
-			if is := at.Trial.ResponseTime.At(p); at.Void == "" && !is.Known && !is.Failed {
+			if is := at.Trial.ResponseTime.Percentile(p); at.Void == "" && !is.Known && !is.Failed {
 				most = max(most, at.Rate)
 			}
 		}
@@ -129,7 +129,7 @@ func warmedUp(w *record.WarmUp) string {
 		words += " (not steady when its time was over)"
 	}
 	if w.Reason != "" {
-		words += "; a new store is slower because " + text.Line(w.Reason, text.OfField)
+		words += "; a new store is slower because " + text.Line(w.Reason, text.MaxField)
 	}
 	return words + "."
 }
@@ -145,7 +145,7 @@ func capacityInterval(f *size.CapacityFinding) string {
 	if f.Lower != nil {
 		calls = fmt.Sprintf(", at %s due", low)
 		if low = text.Number(*f.Lower); f.Upper != nil {
-			calls = fmt.Sprintf(", at %s due", text.Between(text.PerSecond(f.LowerPerSecond), high))
+			calls = fmt.Sprintf(", at %s due", text.JoinRange(text.PerSecond(f.LowerPerSecond), high))
 			if *f.Lower <= 0 { // there is no such load
 				calls = fmt.Sprintf(", at up to %s due", high)
 			}
@@ -159,7 +159,7 @@ func capacityInterval(f *size.CapacityFinding) string {
 	case f.Status == string(capacity.NotKnown) || !f.HasEvidence():
 		return "unknown"
 	case closed:
-		return fmt.Sprintf("%s (%s interval, %s wide%s%s)%s", text.Between(low, high), text.Percent(f.Level, 0), text.Percent(width, 1), likeliest(f), doubt(f), calls)
+		return fmt.Sprintf("%s (%s interval, %s wide%s%s)%s", text.JoinRange(low, high), text.Percent(f.Level, 0), text.Percent(width, 1), likeliest(f), doubt(f), calls)
 	case high != "" && f.Lower != nil:
 		return "none: the objective is missed at " + text.Number(*f.Upper)
 	case high != "":

@@ -22,9 +22,9 @@ func perfParts(to layout, c *analyze.PerfCheck, verbose bool) {
 	cleanedUp(to, t.Cleanup)
 	switch {
 	case t.State == record.Interrupted && t.Seconds == 0:
-		to.say("INTERRUPTED before the first second was measured")
+		to.addLines("INTERRUPTED before the first second was measured")
 	case t.State == record.Interrupted:
-		to.say(fmt.Sprintf("INTERRUPTED after %.1f s: %.0f writes/s, slowest %fs", t.Seconds, t.PerSecond, c.Slowest))
+		to.addLines(fmt.Sprintf("INTERRUPTED after %.1f s: %.0f writes/s, slowest %fs", t.Seconds, t.PerSecond, c.Slowest))
 	default:
 		perfJudged(to, c, verbose)
 	}
@@ -33,20 +33,20 @@ func perfParts(to layout, c *analyze.PerfCheck, verbose bool) {
 // withoutVote names the members without a vote, which receive no load.
 func withoutVote(to layout, t *record.Trial) {
 	for _, name := range t.Roles.WithoutVote() {
-		to.say(fmt.Sprintf("Member %s has no vote and received no load.", name))
+		to.addLines(fmt.Sprintf("Member %s has no vote and received no load.", name))
 	}
 }
 
 func perfJudged(to layout, c *analyze.PerfCheck, verbose bool) {
 	t := c.Trial
 	withoutVote(to, t)
-	to.say(c.Lines...)
+	to.addLines(c.Lines...)
 	printAbsent(to, t)
 	if c.NotSent > 0 {
-		to.say(fmt.Sprintf("%s writes were not sent: all %d allowed operations were in flight", text.Count(c.NotSent), t.MaxInFlight))
+		to.addLines(fmt.Sprintf("%s writes were not sent: all %d allowed operations were in flight", text.Count(c.NotSent), t.MaxInFlight))
 	}
 	if verbose {
-		to.say("Response time (from due): "+t.ResponseTime.PercentilesText(),
+		to.addLines("Response time (from due): "+t.ResponseTime.PercentilesText(),
 			"Service time (from sent): "+t.ServiceTime.PercentilesText())
 	}
 	switch causes := c.Limits.Causes; {
@@ -58,32 +58,32 @@ func perfJudged(to layout, c *analyze.PerfCheck, verbose bool) {
 	case len(causes) == 0:
 		listed(to, "No measured figure explains the slow operations:", c.Limits.Looked)
 	default:
-		to.say("Bottlenecks:")
+		to.addLines("Bottlenecks:")
 		for _, cause := range causes {
-			to.say(fmt.Sprintf("  %s: %s", cause.What, cause.Text))
+			to.addLines(fmt.Sprintf("  %s: %s", cause.What, cause.Text))
 		}
 		listed(to, "Measured:", c.Limits.Looked)
 	}
 	switch {
 	case c.NotKnown != "":
-		to.say("NOT KNOWN: " + c.NotKnown)
+		to.addLines("NOT KNOWN: " + c.NotKnown)
 	case c.Pass && t.Cleanup.Err() == nil:
-		to.say("PASS")
+		to.addLines("PASS")
 	default:
-		to.say("FAIL")
+		to.addLines("FAIL")
 	}
 }
 
 // printAbsent names the members that did not respond before the load.
 func printAbsent(to layout, t *record.Trial) {
 	for _, m := range t.Absent {
-		to.say(m.String())
+		to.addLines(m.String())
 	}
 }
 
 func listed(to layout, head string, lines []string) {
-	to.say(head)
-	to.say(indented(lines)...)
+	to.addLines(head)
+	to.addLines(indented(lines)...)
 }
 
 // cleanedUp writes the result of a clean-up in etcdctl's words, with the reclaimed space.
@@ -93,25 +93,25 @@ func cleanedUp(to layout, c *record.Cleanup) {
 	}
 	reclaimed := c.Revision > 0 || c.Defragmented()
 	if c.Failure != "" && !reclaimed {
-		to.say(fmt.Sprintf("FAIL: Cleanup failed during key deletion: ERROR(%s)", c.Failure))
+		to.addLines(fmt.Sprintf("FAIL: Cleanup failed during key deletion: ERROR(%s)", c.Failure))
 		return
 	}
 	if c.Revision > 0 {
-		to.say(fmt.Sprintf("Compacting with revision %d", c.Revision), fmt.Sprintf("Compacted with revision %d", c.Revision))
+		to.addLines(fmt.Sprintf("Compacting with revision %d", c.Revision), fmt.Sprintf("Compacted with revision %d", c.Revision))
 	}
 	for _, s := range c.Space {
 		if s.Defragmented {
-			to.say(fmt.Sprintf("Defragmenting %q", s.Endpoint), fmt.Sprintf("Defragmented %q", s.Endpoint))
+			to.addLines(fmt.Sprintf("Defragmenting %q", s.Endpoint), fmt.Sprintf("Defragmented %q", s.Endpoint))
 		}
 	}
 	if reclaimed {
 		for _, s := range c.Space {
-			to.say(fmt.Sprintf("Space of member %s: %s before, %s after, %s reclaimed", s.Member,
+			to.addLines(fmt.Sprintf("Space of member %s: %s before, %s after, %s reclaimed", s.Member,
 				text.Mebibytes(s.Before), text.Mebibytes(s.After), text.Mebibytes(s.GivenBack())))
 		}
 	}
 	if c.Failure != "" {
-		to.say(fmt.Sprintf("FAIL: Cleanup failed: ERROR(%s)", c.Failure))
+		to.addLines(fmt.Sprintf("FAIL: Cleanup failed: ERROR(%s)", c.Failure))
 	}
 }
 
@@ -129,7 +129,7 @@ func scaleParts(to layout, c *analyze.ScaleCheck, verbose bool) {
 	cleanedUp(to, t.Cleanup)
 	switch {
 	case t.State == record.Interrupted:
-		to.say(fmt.Sprintf("INTERRUPTED after %.1f s: %s keys were written", t.Seconds, text.Count(t.Operations)))
+		to.addLines(fmt.Sprintf("INTERRUPTED after %.1f s: %s keys were written", t.Seconds, text.Count(t.Operations)))
 	case len(c.Members) > 0:
 		scaleJudged(to, c, verbose)
 	}
@@ -138,22 +138,22 @@ func scaleParts(to layout, c *analyze.ScaleCheck, verbose bool) {
 func scaleJudged(to layout, c *analyze.ScaleCheck, verbose bool) {
 	t, first := c.Trial, &c.Members[0]
 	withoutVote(to, t)
-	to.say(c.Lines...)
+	to.addLines(c.Lines...)
 	if len(c.ByError) == 0 {
-		to.say(fmt.Sprintf("PASS: Approximate system memory used : %.2f MB.", first.Memory.MB()))
+		to.addLines(fmt.Sprintf("PASS: Approximate system memory used : %.2f MB.", first.Memory.MB()))
 	}
 	printAbsent(to, t)
 	for i := range c.Members {
 		m := &c.Members[i]
-		to.say(fmt.Sprintf("Member %s: memory %s; database %s", m.Name, grown(m.Memory, t.Operations, m.Unread), grown(m.Disk, t.Operations, "")))
+		to.addLines(fmt.Sprintf("Member %s: memory %s; database %s", m.Name, grown(m.Memory, t.Operations, m.Unread), grown(m.Disk, t.Operations, "")))
 	}
 	if first.Memory.Grown() < 0 {
-		to.say(fmt.Sprintf("Member %s needs less memory than before, because it had free memory left. Restart it for a useful figure.", first.Name))
+		to.addLines(fmt.Sprintf("Member %s needs less memory than before, because it had free memory left. Restart it for a useful figure.", first.Name))
 	}
-	to.say(fmt.Sprintf("%s keys in %.1f s: %s", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond)))
-	to.say(fmt.Sprintf("Service time: %s", t.ServiceTime.PercentilesText()))
+	to.addLines(fmt.Sprintf("%s keys in %.1f s: %s", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond)))
+	to.addLines(fmt.Sprintf("Service time: %s", t.ServiceTime.PercentilesText()))
 	if verbose {
-		to.say(fmt.Sprintf("Slowest %s, mean %s", t.ServiceTime.Max.Text(), t.ServiceTime.Mean.Text()))
+		to.addLines(fmt.Sprintf("Slowest %s, mean %s", t.ServiceTime.Max.Text(), t.ServiceTime.Mean.Text()))
 	}
 }
 
@@ -181,15 +181,15 @@ func DiskCheck(c *analyze.DiskCheck) Finding {
 }
 
 func diskParts(to layout, c *analyze.DiskCheck) {
-	to.say(fmt.Sprintf("%s: %s records of %s, each synced before the next, in %s: %s", c.Dir, text.Count(uint64(c.Records)),
+	to.addLines(fmt.Sprintf("%s: %s records of %s, each synced before the next, in %s: %s", c.Dir, text.Count(uint64(c.Records)),
 		text.FormatSize(c.Record), text.Duration(c.NS()), text.PerSecond(c.PerSecond())))
-	to.say(fmt.Sprintf("File system: %s", c.FileSystem))
+	to.addLines(fmt.Sprintf("File system: %s", c.FileSystem))
 	if !c.Durable {
-		to.say("It is not durable: it loses its data at power loss, and fdatasync does nothing, so no disk was measured.")
+		to.addLines("It is not durable: it loses its data at power loss, and fdatasync does nothing, so no disk was measured.")
 	}
 	for _, line := range c.Times() {
-		to.say(fmt.Sprintf("%s: p50 %s, p99 %s, p99.9 %s, max %s", line.Name, line.At(50).Text(), line.At(99).Text(),
-			line.At(99.9).Text(), line.Max.Text()))
+		to.addLines(fmt.Sprintf("%s: p50 %s, p99 %s, p99.9 %s, max %s", line.Name, line.Percentile(50).Text(), line.Percentile(99).Text(),
+			line.Percentile(99.9).Text(), line.Max.Text()))
 	}
 	for _, o := range ofOneOpinion(c.Opinions) {
 		word := "PASS"
@@ -199,7 +199,7 @@ func diskParts(to layout, c *analyze.DiskCheck) {
 		case !o.Pass:
 			word = "FAIL"
 		}
-		to.say(fmt.Sprintf("%s: %s: %s", word, o.Store, o.Text))
+		to.addLines(fmt.Sprintf("%s: %s: %s", word, o.Store, o.Text))
 	}
 }
 
@@ -226,14 +226,14 @@ func diskObject(c *analyze.DiskCheck) (o record.Object) {
 	o.Add("file_system", c.FileSystem)
 	o.Add("durable", c.Durable)
 	o.Add("fdatasync_seconds", analyze.SecondsWithMax(c.Sync))
-	o.Add("write_and_fdatasync_seconds", analyze.SecondsWithMax(c.Whole))
+	o.Add("write_and_fdatasync_seconds", analyze.SecondsWithMax(c.WriteAndSync))
 	var stores []record.Object // null without any
 	for i := range c.Opinions {
 		of, one := &c.Opinions[i], record.Object{}
 		one.Add("store", of.Store)
 		one.Add("pass", of.Pass)
 		one.Add("known", of.Known)
-		one.Add("seconds", known(of.Figure, of.Known))
+		one.Add("seconds", numberOrNil(of.Figure, of.Known))
 		one.Add("limit_seconds", of.Rule.Limit.Seconds())
 		one.Add("text", of.Text)
 		stores = append(stores, one)

@@ -22,7 +22,7 @@ func membersParts(to layout, c *analyze.MembersCheck) {
 	t := c.Trial
 	cleanedUp(to, t.Cleanup)
 	if t.State == record.Interrupted {
-		to.say(fmt.Sprintf("INTERRUPTED after %.1f s", t.Seconds))
+		to.addLines(fmt.Sprintf("INTERRUPTED after %.1f s", t.Seconds))
 		return
 	}
 	times := &Table{Columns: []analyze.Column{
@@ -38,22 +38,22 @@ func membersParts(to layout, c *analyze.MembersCheck) {
 		if len(m.Slow) > 0 {
 			name += " *"
 		}
-		times.add(name, text.OrDash(m.Role), m.Reads.At(50).Text(), m.Reads.At(99).Text(), m.Reads.Max.Text(),
-			m.Writes.At(50).Text(), m.Writes.At(99).Text(), m.Writes.Max.Text(), text.Count(m.Errors))
+		times.add(name, text.OrDash(m.Role), m.Reads.Percentile(50).Text(), m.Reads.Percentile(99).Text(), m.Reads.Max.Text(),
+			m.Writes.Percentile(50).Text(), m.Writes.Percentile(99).Text(), m.Writes.Max.Text(), text.Count(m.Errors))
 		own.add(name, m.Endpoint, m.RoundTrip.Text(), m.Fsync.Text(), m.Commit.Text())
 	}
 	to.cells(times)
 	to.blank()
 	to.cells(own)
-	to.say("Local reads and writes, from when each was due. Fsync and commit are the member's own metrics.")
-	if slices.ContainsFunc(c.Members, func(m analyze.CheckedMember) bool { return !m.Reads.At(99).Known && m.Errors == 0 }) {
-		to.say("A p99 needs 1,000 reads and writes of each member: give a longer --duration.")
+	to.addLines("Local reads and writes, from when each was due. Fsync and commit are the member's own metrics.")
+	if slices.ContainsFunc(c.Members, func(m analyze.CheckedMember) bool { return !m.Reads.Percentile(99).Known && m.Errors == 0 }) {
+		to.addLines("A p99 needs 1,000 reads and writes of each member: give a longer --duration.")
 	}
-	to.say("")
+	to.addLines("")
 	for _, m := range t.Absent {
-		to.say("Not measured: " + m.Reason)
+		to.addLines("Not measured: " + m.Reason)
 	}
-	to.say(membersVerdict(c)...)
+	to.addLines(membersVerdict(c)...)
 }
 
 // membersVerdict returns the last lines: which members are slow, or that none is.

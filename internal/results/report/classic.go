@@ -39,7 +39,7 @@ func (c Classic) parts(t *record.Trial, files *record.Files) []analyze.ClassicPa
 // Write writes a trial's summary, or several: one for reads and one for writes,
 // or one for each section.
 func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error {
-	if !analyze.Measured(t) {
+	if !analyze.HasFigures(t) {
 		return nil
 	}
 	var b bytes.Buffer
@@ -72,7 +72,7 @@ func classicHashes(b *bytes.Buffer, h *record.Hashes) {
 		of = fmt.Sprintf(" (all %d endpoints)", len(h.Members))
 	}
 	for _, m := range h.Members {
-		fmt.Fprintf(b, "\nHashKV Summary:\n\tHashKV: %d\n\tEndpoint: %s\n\tTime taken to get hashkv: %v%s\n", m.Hash, m.Endpoint, h.Took(), of)
+		fmt.Fprintf(b, "\nHashKV Summary:\n\tHashKV: %d\n\tEndpoint: %s\n\tTime taken to get hashkv: %v%s\n", m.Hash, m.Endpoint, h.Duration(), of)
 		if m.DBSize != nil {
 			fmt.Fprintf(b, "\tDB size: %s\n", text.Bytes(uint64(*m.DBSize)))
 		}

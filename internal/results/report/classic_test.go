@@ -38,7 +38,7 @@ func classicTrial(reads, writes, timeouts int) (*record.Trial, *record.Files) {
 	return t, files
 }
 
-func TestClassicHasTheLinesThatScriptsLookFor(t *testing.T) {
+func TestClassicHasTheLinesThatScriptsParse(t *testing.T) {
 	trial, files := classicTrial(0, 200, 50)
 	var b strings.Builder
 	if err := (Classic{Sample: true}).Write(&b, trial, files); err != nil {
@@ -60,7 +60,7 @@ func TestClassicHasTheLinesThatScriptsLookFor(t *testing.T) {
 	}
 }
 
-func TestClassicTellsReadsFromWrites(t *testing.T) {
+func TestClassicSeparatesReadsFromWrites(t *testing.T) {
 	trial, files := classicTrial(300, 100, 0)
 	var b strings.Builder
 	if err := (Classic{}).Write(&b, trial, files); err != nil {

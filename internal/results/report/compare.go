@@ -31,7 +31,7 @@ func Comparisons(all ...*compare.Comparison) Finding {
 				if i > 0 {
 					to.blank()
 				}
-				to.say(c.Run.Name + " of " + c.Run.Started.UTC().Format(time.RFC3339))
+				to.addLines(c.Run.Name + " of " + c.Run.Started.UTC().Format(time.RFC3339))
 				comparisonParts(to, c)
 			}
 		},
@@ -60,22 +60,22 @@ func comparisonParts(to layout, c *compare.Comparison) {
 	to.heading(comparisonHead(c))
 	to.blank()
 	if len(c.Pairs) == 0 {
-		to.say("No trial has a valid repeat on both sides. Repeat on a quieter machine.")
-		to.say(leftOut(c)...)
+		to.addLines("No trial has a valid repeat on both sides. Repeat on a quieter machine.")
+		to.addLines(leftOut(c)...)
 		return
 	}
 	to.cells(sides(c))
 	to.blank()
-	if to.say(c.Differences...); len(c.Differences) > 0 {
+	if to.addLines(c.Differences...); len(c.Differences) > 0 {
 		to.blank()
 	}
 	t := c.Table()
 	to.cells(TableOf(&t))
 	to.blank()
 	for i, words := range t.Footnotes {
-		to.say(footnote(i, words))
+		to.addLines(footnote(i, words))
 	}
-	to.say(compareNotes(c)...)
+	to.addLines(compareNotes(c)...)
 }
 
 // ComparisonTables returns a comparison as tables: the conditions of both sides, and the changes,
@@ -113,13 +113,13 @@ func sides(c *compare.Comparison) *Table {
 }
 
 func compareNotes(c *compare.Comparison) []string {
-	words := "Figures are medians of the valid repeats; changes are of " + c.ChangesOf()
+	words := "Figures are medians of the valid repeats; changes are of " + c.ComparedFigures()
 	if c.By.Times() {
 		words += "; percentiles are of the service time"
 		switch {
-		case c.Open():
+		case c.HasOpenLoops():
 			words += ", or of the response time if the column clients has a rate or clients waited for connections"
-		case c.Waiting():
+		case c.ClientsWaited():
 			words += ", or of the response time if clients waited for connections"
 		}
 	}
@@ -143,7 +143,7 @@ func compareNotes(c *compare.Comparison) []string {
 	if c.Disturbed() {
 		lines = append(lines, "Repeats were disturbed: intervals are of the change without what disturbed them, as far as that is known. A repeat counts the less, the more its figure can be off, and where one side can be off by more than the other the interval is as much longer in that direction.")
 	}
-	if c.OfRounds() {
+	if c.UsesRounds() {
 		lines = append(lines, fmt.Sprintf("With at least %d rounds, intervals are of the rounds' ratios: a repeat is compared with the baseline's in the same round, so drift between rounds cancels.", stats.FewestRounds))
 	}
 	if c.Run != c.Base {
@@ -184,17 +184,17 @@ func leftOut(c *compare.Comparison) (lines []string) {
 func changeFields(f *compare.Compared) (o record.Object) {
 	c := &f.Change
 	j := &c.Judged
-	o.Add("now", known(analyze.InFile(f.Now), f.Now.Known))
-	o.Add("baseline", known(analyze.InFile(f.Base), f.Base.Known))
-	o.Add("change", known(c.Share, c.Known))
-	o.Add("change_low", known(c.Low, c.Interval))
-	o.Add("change_high", known(c.High, c.Interval))
+	o.Add("now", numberOrNil(analyze.FileNumber(f.Now), f.Now.Known))
+	o.Add("baseline", numberOrNil(analyze.FileNumber(f.Base), f.Base.Known))
+	o.Add("change", numberOrNil(c.Share, c.Known))
+	o.Add("change_low", numberOrNil(c.Low, c.Interval))
+	o.Add("change_high", numberOrNil(c.High, c.Interval))
 	o.Add("result", string(j.Word))
-	o.Add("more_repeats", known(float64(j.More), j.More > 0))
-	o.Add("p", known(j.P, c.Interval))
-	o.Add("p_adjusted", known(j.Adjusted, c.Interval))
-	o.Add("corrected_low", known(c.CorrectedLow, c.Interval))
-	o.Add("corrected_high", known(c.CorrectedHigh, c.Interval))
+	o.Add("more_repeats", numberOrNil(float64(j.More), j.More > 0))
+	o.Add("p", numberOrNil(j.P, c.Interval))
+	o.Add("p_adjusted", numberOrNil(j.Adjusted, c.Interval))
+	o.Add("corrected_low", numberOrNil(c.CorrectedLow, c.Interval))
+	o.Add("corrected_high", numberOrNil(c.CorrectedHigh, c.Interval))
 	return o
 }
 
@@ -239,11 +239,11 @@ func pairObject(p *compare.Pair) record.Object {
 		figure.Add("repeats", [2]int{len(p.New), len(p.Base)}) // here, and in the baseline
 		o.Add(p.Figures[i].Figure.Key(), figure)
 	}
-	o.Add("verdict", analyze.Worst(p.AllNew))
-	o.Add("baseline_verdict", analyze.Worst(p.AllBase))
+	o.Add("verdict", analyze.WorstVerdict(p.AllNew))
+	o.Add("baseline_verdict", analyze.WorstVerdict(p.AllBase))
 	o.Add("repeats_left_out", p.LeftOut())
 	o.Add("repeats_share_cluster", p.Dependent)
-	o.Add("intervals_of_rounds", p.OfRounds())
+	o.Add("intervals_of_rounds", p.UsesRounds())
 	return o
 }
 
@@ -265,8 +265,8 @@ func pairFields(c *compare.Comparison, p *compare.Pair) record.Object {
 			o.Add(name, f.Value)
 		}
 	}
-	o.Add("verdict", string(analyze.Worst(p.AllNew)))
-	o.Add("baseline_verdict", string(analyze.Worst(p.AllBase)))
+	o.Add("verdict", string(analyze.WorstVerdict(p.AllNew)))
+	o.Add("baseline_verdict", string(analyze.WorstVerdict(p.AllBase)))
 	o.Add("run", c.Run.Name)
 	o.Add("baseline", c.Base.Name)
 	return o

@@ -42,7 +42,7 @@ func matrix(repeats int, factor float64) *record.Run {
 
 func compareRuns(t *testing.T, now, base *record.Run) *compare.Comparison {
 	t.Helper()
-	c, err := compare.Compare(now, base, compare.ByDefault())
+	c, err := compare.Compare(now, base, compare.DefaultComparing())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestCompareAsData(t *testing.T) {
 func TestBaselineWithinTheRun(t *testing.T) {
 	settle.Unraced(t)
 	r := matrix(5, 1)
-	if compare.Within(r) != nil {
+	if compare.CompareBaselines(r) != nil {
 		t.Error("there is a comparison without a baseline")
 	}
 	old := matrix(5, 0.8)
@@ -164,7 +164,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 		r.Trials[i].Started = o.Started.Add(time.Second)
 	}
 	r.Trials = append(r.Trials, old.Trials...)
-	c := compare.Within(r)
+	c := compare.CompareBaselines(r)
 	if c == nil || len(c.Pairs) != 2 || c.Pairs[0].Name != "put-64" || math.Abs(c.Pairs[0].Figures[0].Change.Share-0.25) > 0.01 || !c.Pairs[0].Figures[0].Change.Interval {
 		t.Fatalf("%+v", c)
 	}
@@ -177,7 +177,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
 	}
-	if strings.Contains(b.String(), "rounds' ratios") || c.Pairs[0].OfRounds() {
+	if strings.Contains(b.String(), "rounds' ratios") || c.Pairs[0].UsesRounds() {
 		t.Errorf("five rounds are too few to compare rounds:\n%s", b.String())
 	}
 	for i := range r.Trials { // one side after the other
@@ -185,14 +185,14 @@ func TestBaselineWithinTheRun(t *testing.T) {
 			r.Trials[i].Started = r.Trials[i].Started.Add(24 * time.Hour)
 		}
 	}
-	if c := compare.Within(r); c.Pairs[0].Figures[0].Change.Interval {
+	if c := compare.CompareBaselines(r); c.Pairs[0].Figures[0].Change.Interval {
 		t.Error("repeats that are not interleaved have an interval")
 	}
 	for i := range r.Trials {
 		r.Trials[i].Verdict.State = verdict.Invalid
 	}
-	by := compare.ByDefault()
-	c = compare.WithinBy(r, by)
+	by := compare.DefaultComparing()
+	c = compare.CompareBaselinesBy(r, by)
 	if c == nil || len(c.Pairs) > 0 || len(c.LeftOut) == 0 {
 		t.Fatalf("invalid repeats are no comparison: %+v", c)
 	}
@@ -221,7 +221,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 			}
 		}
 	}
-	if c := compare.Within(r); !c.OfRounds() || !c.Pairs[1].OfRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool {
+	if c := compare.CompareBaselines(r); !c.UsesRounds() || !c.Pairs[1].UsesRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool {
 		return strings.HasPrefix(line, "With at least 10 rounds, intervals are of the rounds' ratios")
 	}) {
 		t.Errorf("twelve rounds are not compared as such: %q", compareNotes(c))
@@ -229,8 +229,8 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	spoil("put-64", 1, 7)
 	spoil("put-64-baseline", 7, 9)
 	spoil("put-256", 2, 3, 4, 5)
-	by := compare.ByDefault()
-	c := compare.WithinBy(r, by)
+	by := compare.DefaultComparing()
+	c := compare.CompareBaselinesBy(r, by)
 	rounds := func(trials []*record.Trial) (all []int) {
 		for _, one := range trials {
 			all = append(all, one.Repeat)
@@ -254,7 +254,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 		t.Errorf("the warnings are %q", c.Differences)
 	}
 	spoil("put-256-baseline", 1, 6, 7, 8, 9, 10, 11, 12)
-	if c = compare.WithinBy(r, by); len(c.Pairs) != 1 || compare.Unjudged([]*compare.Comparison{c}) == nil {
+	if c = compare.CompareBaselinesBy(r, by); len(c.Pairs) != 1 || compare.Unjudged([]*compare.Comparison{c}) == nil {
 		t.Errorf("without a round in common %d are compared", len(c.Pairs))
 	}
 }
@@ -268,7 +268,7 @@ func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 			r.Trials[i].Verdict.State = verdict.Invalid
 		}
 	}
-	c, err := compare.Compare(r, base, compare.ByDefault())
+	c, err := compare.Compare(r, base, compare.DefaultComparing())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestBaselineRefused(t *testing.T) {
 		for i := range base.Trials {
 			change(&base.Trials[i])
 		}
-		if _, err := compare.Compare(matrix(1, 1), base, compare.ByDefault()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := compare.Compare(matrix(1, 1), base, compare.DefaultComparing()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
@@ -328,14 +328,14 @@ func TestBaselineRefused(t *testing.T) {
 	}
 	compareRuns(t, now, then)
 	now.Trials[0].Load.Rate, then.Trials[0].Load.Rate = scenario.Rate{PerSecond: 100}, scenario.Rate{PerSecond: 200}
-	if _, err := compare.Compare(now, then, compare.ByDefault()); err == nil || !strings.Contains(err.Error(), "the rate a second in put-64: 100 here, 200 there") {
+	if _, err := compare.Compare(now, then, compare.DefaultComparing()); err == nil || !strings.Contains(err.Error(), "the rate a second in put-64: 100 here, 200 there") {
 		t.Errorf("got %v", err)
 	}
 }
 
 // Medians leave out invalid and interrupted repeats: the other repeats are compared, and the report
 // lists what was left out.
-func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
+func TestCompareExcludesRepeatsThatDoNotCount(t *testing.T) {
 	settle.Unraced(t)
 	now, base := matrix(6, 1), matrix(5, 1)
 	spoil := func(r *record.Run, name string, repeat int, how func(*record.Trial)) {

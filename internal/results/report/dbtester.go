@@ -22,12 +22,12 @@ import (
 // and a summary of all trials as CSV and text, which it also writes to w. Latencies are in
 // milliseconds: service times in a closed loop, response times in an open one.
 func Dbtester(w io.Writer, run *record.Run, out string) error {
-	if err := EmptyFolder(out); err != nil {
+	if err := CreateEmptyFolder(out); err != nil {
 		return err
 	}
 	var trials []*analyze.Dbtester
 	for _, t := range analyze.InOrder(run) {
-		if !analyze.Measured(t) {
+		if !analyze.HasFigures(t) {
 			continue
 		}
 		d, err := analyze.DbtesterOf(t)
@@ -59,8 +59,8 @@ func Dbtester(w io.Writer, run *record.Run, out string) error {
 	return put(w)
 }
 
-// EmptyFolder creates a folder for output, which must be empty or absent.
-func EmptyFolder(out string) error {
+// CreateEmptyFolder creates a folder for output, which must be empty or absent.
+func CreateEmptyFolder(out string) error {
 	entries, err := os.ReadDir(out)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -175,13 +175,13 @@ func binRows(bins []analyze.Bin, failed uint64) [][]string {
 
 // percentiles returns the percentiles of the headline time.
 func percentiles() []record.Figure {
-	return slices.DeleteFunc(record.Points(""), func(f record.Figure) bool { return !strings.HasPrefix(f.Name, "p") })
+	return slices.DeleteFunc(record.DistributionFigures(""), func(f record.Figure) bool { return !strings.HasPrefix(f.Name, "p") })
 }
 
 func percentileRows(t *record.Trial) [][]string {
 	rows := [][]string{{"LATENCY-PERCENTILE", "LATENCY-MS"}}
 	for _, f := range percentiles() {
-		rows = append(rows, []string{f.Name, summaryCell(f.Of(t), 4)})
+		rows = append(rows, []string{f.Name, summaryCell(f.Value(t), 4)})
 	}
 	return rows
 }
@@ -239,7 +239,7 @@ func (s *summary) value(name string, decimals int, of func(*analyze.Dbtester) re
 
 func (s *summary) figure(name, figure string, decimals int) {
 	f := record.Registered(figure)
-	s.value(name, decimals, func(t *analyze.Dbtester) record.Value { return f.Of(t.Trial) })
+	s.value(name, decimals, func(t *analyze.Dbtester) record.Value { return f.Value(t.Trial) })
 }
 
 func (s *summary) percent(name string, of func(*analyze.Dbtester) record.Value) {
@@ -295,7 +295,7 @@ func (s *summary) addClients() {
 	s.figure("CLIENT-ERROR-COUNT", "errors", 0)
 	for _, f := range record.Figures() {
 		kind, ok := strings.CutPrefix(f.Name, "errors-")
-		if ok && s.any(func(t *analyze.Dbtester) bool { return f.Of(t.Trial).Number > 0 }) {
+		if ok && s.any(func(t *analyze.Dbtester) bool { return f.Value(t.Trial).Number > 0 }) {
 			s.figure("CLIENT-ERROR-COUNT-"+strings.ToUpper(kind), f.Name, 0)
 		}
 	}

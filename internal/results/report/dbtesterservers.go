@@ -31,9 +31,9 @@ func serverFiles(d *analyze.Dbtester) map[string][][]string {
 	written := [][]string{{keysHead(d.Keys), "AVG-WRITE-BYTES-NUM-DELTA"}}
 	for _, k := range d.Servers.ByKey {
 		keys := strconv.FormatUint(k.Keys, 10)
-		memory = append(memory, []string{keys, text.Known(k.MinRSS, 2), text.Known(k.MeanRSS, 2), text.Known(k.MaxRSS, 2)})
-		read = append(read, []string{keys, text.Known(k.ReadBytes, 0)})
-		written = append(written, []string{keys, text.Known(k.WriteBytes, 0)})
+		memory = append(memory, []string{keys, text.CSVNumber(k.MinRSS, 2), text.CSVNumber(k.MeanRSS, 2), text.CSVNumber(k.MaxRSS, 2)})
+		read = append(read, []string{keys, text.CSVNumber(k.ReadBytes, 0)})
+		written = append(written, []string{keys, text.CSVNumber(k.WriteBytes, 0)})
 	}
 	files["server-memory-by-key-number.csv"] = memory
 	files["server-read-bytes-delta-by-key-number.csv"] = read
@@ -87,7 +87,7 @@ func systemRows(s *analyze.ServerSeconds) [][]string {
 	for i := range s.Rows {
 		row := []string{strconv.FormatInt(s.Rows[i].Process.Time.Unix(), 10)}
 		for _, c := range systemColumns {
-			row = append(row, text.Known(c.of(&s.Rows[i]), c.decimals))
+			row = append(row, text.CSVNumber(c.of(&s.Rows[i]), c.decimals))
 		}
 		rows = append(rows, row)
 	}

@@ -21,7 +21,7 @@ func unevenlyServed(to layout, rows []*analyze.Row) {
 		if len(rows) > 1 || len(r.Trials) > 1 {
 			indent += analyze.Label(worst) + ": "
 		}
-		for i, line := range Uneven(worst) {
+		for i, line := range UnevennessLines(worst) {
 			if i == 0 && n > 1 {
 				line += fmt.Sprintf(" (worst of %d such repeats, of %d)", n, len(r.Done))
 			}
@@ -32,8 +32,9 @@ func unevenlyServed(to layout, rows []*analyze.Row) {
 	to.section("Fairness", lines)
 }
 
-// Uneven describes how unevenly a trial's clients were served; nothing if chance explains it.
-func Uneven(t *record.Trial) (lines []string) {
+// UnevennessLines describes how unevenly a trial's clients were served; nothing if chance explains
+// it.
+func UnevennessLines(t *record.Trial) (lines []string) {
 	u, ok := analyze.UnfairnessOf(t)
 	if !ok {
 		return nil

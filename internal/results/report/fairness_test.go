@@ -27,20 +27,20 @@ func served(fast, slow uint64) *record.Trial {
 
 // Uneven names the members and clients that were served unevenly, with their figures, and returns
 // nothing for even service.
-func TestUnevenSaysWho(t *testing.T) {
+func TestUnevennessNamesClientsAndMembers(t *testing.T) {
 	want := []string{
 		"m2's 2 clients completed 250 operations each on average, the other members' 10,000; Jain's fairness index is 0.525",
 		"the slowest 1 of 4 clients completed 1.2 % of the operations (even: 25 %)",
 	}
 	uneven := served(10_000, 250)
-	if got := Uneven(uneven); !slices.Equal(got, want) {
+	if got := UnevennessLines(uneven); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	uneven.ByClient.Starved = 1
-	if got := Uneven(uneven); len(got) != 3 || got[2] != "1 of 4 clients completed less than a tenth of the median client's operations" {
+	if got := UnevennessLines(uneven); len(got) != 3 || got[2] != "1 of 4 clients completed less than a tenth of the median client's operations" {
 		t.Errorf("%q", got)
 	}
-	if got := Uneven(served(10_000, 9_000)); got != nil {
+	if got := UnevennessLines(served(10_000, 9_000)); got != nil {
 		t.Errorf("%q", got)
 	}
 	var b bytes.Buffer

@@ -30,7 +30,7 @@ type layout interface {
 	title(name, words string)
 	lead(lines ...string) // below the title
 	heading(head string)
-	say(lines ...string) // each on a separate line
+	addLines(lines ...string) // each on a separate line
 	facts(groups ...[]analyze.Fact)
 	block(lines []string) // aligned lines
 	table(t *Table)       // with its heading and notes
@@ -121,8 +121,9 @@ func cellOf(value any) string {
 	return ""
 }
 
-// known returns a number for JSON and CSV, or nil if it is not known: null in JSON, empty in CSV.
-func known(x float64, ok bool) *float64 {
+// numberOrNil returns a number for JSON and CSV, or nil if it is not known: null in JSON, empty in
+// CSV.
+func numberOrNil(x float64, ok bool) *float64 {
 	if !ok {
 		return nil
 	}
@@ -130,7 +131,7 @@ func known(x float64, ok bool) *float64 {
 }
 
 // number returns a count for JSON and CSV.
-func number[T int | uint64](n T) *float64 { return known(float64(n), true) }
+func number[T int | uint64](n T) *float64 { return numberOrNil(float64(n), true) }
 
 func orEmpty(list []string) []string {
 	if list == nil {

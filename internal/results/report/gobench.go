@@ -32,7 +32,7 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 	var b bytes.Buffer
 	comment := func(what string, all ...string) {
 		if len(all) > 0 {
-			fmt.Fprintf(&b, "# %s: %s\n", what, text.Line(strings.Join(all, ", "), text.OfOutput))
+			fmt.Fprintf(&b, "# %s: %s\n", what, text.Line(strings.Join(all, ", "), text.MaxOutput))
 		}
 	}
 	comment("run", fmt.Sprintf("%s of %s by quorumbench %s", run.Name, run.Started.UTC().Format(time.RFC3339), text.OrDash(run.Tool.Version)))
@@ -46,17 +46,17 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 		fmt.Fprintf(&b, "Unit %s better=%s\n", u.unit, better)
 	}
 	comment("store-cpu-ns/op, store-rss-B", "sums of all members")
-	told := ""
+	counts := ""
 	for _, t := range trials {
-		if now := goMachine(t); now != told {
+		if now := goMachine(t); now != counts {
 			b.WriteString(now)
-			told = now
+			counts = now
 		}
 		comment(analyze.Label(t), analyze.Store(t), "verdict "+string(t.Verdict.State))
 		b.WriteString(goName(t) + "\t" + strconv.FormatUint(t.Operations, 10))
 		for _, u := range goUnits {
 			f := record.Registered(u.figure)
-			if v := f.Of(t); v.Known || v.Failed {
+			if v := f.Value(t); v.Known || v.Failed {
 				b.WriteString("\t" + goFigure(v, u.unit))
 			}
 		}
@@ -73,7 +73,7 @@ func goFigure(v record.Value, unit string) string {
 	if v.Failed {
 		return "+Inf " + strings.Replace(unit, "ns", "sec", 1)
 	}
-	return strconv.FormatFloat(analyze.InFile(v), 'f', -1, 64) + " " + unit
+	return strconv.FormatFloat(analyze.FileNumber(v), 'f', -1, 64) + " " + unit
 }
 
 // goMachine returns configuration lines in the format of go test. An empty value resets a
@@ -85,7 +85,7 @@ func goMachine(t *record.Trial) string {
 	}
 	words := ""
 	for _, c := range [][2]string{{"goos", system}, {"goarch", architecture}, {"cpu", cpu}} {
-		words += strings.TrimRight(c[0]+": "+text.Line(c[1], text.OfOutput), " ") + "\n"
+		words += strings.TrimRight(c[0]+": "+text.Line(c[1], text.MaxOutput), " ") + "\n"
 	}
 	return words
 }

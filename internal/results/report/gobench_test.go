@@ -23,7 +23,7 @@ import (
 func goBench(t testing.TB, r *record.Run) string {
 	t.Helper()
 	var b bytes.Buffer
-	count, leftOut := analyze.Counting(r)
+	count, leftOut := analyze.ComparableTrials(r)
 	if err := GoBench(&b, r, count, leftOut); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestGoBenchIsRead(t *testing.T) {
 		unit  string
 		value float64
 	}{
-		{"p50-sec", trial.ServiceTime.At(50).NS / 1e9}, {"p99-sec", math.Inf(1)}, {"ops/s", trial.PerSecond}, {"errors/op", float64(trial.Errors) / float64(trial.Due)},
+		{"p50-sec", trial.ServiceTime.Percentile(50).NS / 1e9}, {"p99-sec", math.Inf(1)}, {"ops/s", trial.PerSecond}, {"errors/op", float64(trial.Errors) / float64(trial.Due)},
 		{"gen-cpu-sec/op", *trial.CPUPerOp / 1e9}, {"store-cpu-sec/op", *trial.StoreCPUPerOp / 1e9}, {"store-rss-B", 200 << 20},
 	} {
 		if got, ok := results[0].Value(want.unit); !ok || got != want.value && math.Abs(got/want.value-1) > 1e-6 {
@@ -150,7 +150,7 @@ func TestBenchstatReadsIt(t *testing.T) {
 		}
 	}
 	middle := made{number: 1, name: "put-64", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6 * 1.015, clients: 2}.trial()
-	for unit, want := range map[string]float64{"p50-sec": middle.ServiceTime.At(50).NS / 1e9, "p99-sec": middle.ServiceTime.At(99).NS / 1e9, "ops/s": middle.PerSecond} {
+	for unit, want := range map[string]float64{"p50-sec": middle.ServiceTime.Percentile(50).NS / 1e9, "p99-sec": middle.ServiceTime.Percentile(99).NS / 1e9, "ops/s": middle.PerSecond} {
 		cells := row[unit]
 		var got float64
 		if len(cells) < 6 {

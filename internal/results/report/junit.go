@@ -58,7 +58,7 @@ type (
 
 // word makes an attribute of foreign text: one line, never empty.
 func word(wordss string) string {
-	return text.OrDash(strings.TrimSpace(text.Line(wordss, text.OfOutput)))
+	return text.OrDash(strings.TrimSpace(text.Line(wordss, text.MaxOutput)))
 }
 
 // inSeconds writes a duration as JUnit does.
@@ -96,8 +96,8 @@ func outcome(kind, sentence string) *junitOutcome {
 	return &junitOutcome{Message: word(sentence), Type: kind, Text: text.Lines(sentence)}
 }
 
-// say adds a line to the suite's output.
-func (s *junitSuite) say(line string) { s.Out += text.Line(line, text.OfOutput) + "\n" }
+// addLines adds a line to the suite's output.
+func (s *junitSuite) addLines(line string) { s.Out += text.Line(line, text.MaxOutput) + "\n" }
 
 func writeJUnit(w io.Writer, suites ...*junitSuite) error {
 	b, err := xml.MarshalIndent(junitSuites{Suites: suites}, "", "  ")
@@ -112,7 +112,7 @@ func writeJUnit(w io.Writer, suites ...*junitSuite) error {
 // each threshold and trial. A missed threshold is a failure with the sentence of the terminal
 // report. A trial that cannot have the figure is skipped. An unknown result, or a trial that did
 // not run, is an error.
-func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.Held) error {
+func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.ThresholdResult) error {
 	s := suiteOf(run, run.Name)
 	if run.Finished != nil {
 		s.Time = inSeconds(run.Finished.Sub(run.Started).Seconds())
@@ -121,18 +121,18 @@ func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.Held) error {
 		h := &held[i]
 		var c junitCase
 		switch h.Standing {
-		case analyze.Unkept:
+		case analyze.NotMet:
 			c.Failure = outcome("threshold", h.String())
 		case analyze.Unknown:
 			c.Error = outcome("unknown", h.String())
 		case analyze.Inapplicable:
 			c.Skipped = outcome("", h.String())
 		default:
-			s.say(h.String())
+			s.addLines(h.String())
 		}
 		s.add(analyze.Label(h.Of)+": "+h.Threshold, h.Of.Seconds, c)
 	}
-	if err := analyze.NotRun(run); err != nil {
+	if err := analyze.CheckAllRun(run); err != nil {
 		s.add("all trials ran", 0, junitCase{Error: outcome("incomplete", err.Error())})
 	}
 	s.Err = text.Lines(strings.Join(run.Problems, "\n"))
@@ -180,7 +180,7 @@ func (s *junitSuite) compare(c *compare.Comparison, failing bool) {
 		s.add("changes could be judged", 0, junitCase{Error: outcome("unjudged", err.Error())})
 	}
 	for _, line := range append(c.Differences, compareNotes(c)...) {
-		s.say(line)
+		s.addLines(line)
 	}
 }
 
@@ -202,7 +202,7 @@ func (s *junitSuite) change(name string, f *compare.Compared, failing bool) (c j
 	case word == stats.Unclear:
 		c.Skipped = outcome("", words)
 	default:
-		s.say(words)
+		s.addLines(words)
 	}
 	return c
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // held checks a run against thresholds.
-func held(t *testing.T, r *record.Run, thresholds ...string) []analyze.Held {
+func held(t *testing.T, r *record.Run, thresholds ...string) []analyze.ThresholdResult {
 	t.Helper()
 	var all []analyze.Threshold
 	for _, text := range thresholds {
@@ -30,7 +30,7 @@ func held(t *testing.T, r *record.Run, thresholds ...string) []analyze.Held {
 		}
 		all = append(all, parsed)
 	}
-	h, err := analyze.HoldRun(all, r)
+	h, err := analyze.EvaluateThresholds(all, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,8 +198,8 @@ func FuzzJUnit(f *testing.F) {
 		now.Trials = append([]record.Trial{}, r.Trials...)
 		now.Name, base.Name, now.Problems, now.Machines = name, name, []string{why}, []measure.Machine{{Name: name}}
 		now.Tool.Version = why
-		h := []analyze.Held{
-			{Of: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Why: why}, Standing: analyze.Unkept},
+		h := []analyze.ThresholdResult{
+			{Of: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Why: why}, Standing: analyze.NotMet},
 			{Of: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Why: why}, Standing: analyze.Inapplicable},
 			{Of: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Figure: why}},
 		}

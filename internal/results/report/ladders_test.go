@@ -51,7 +51,7 @@ func TestKneeAndScalability(t *testing.T) {
 
 // A cause that several trials share is reported once, in the words of the trial that it limited
 // most.
-func TestSharedCausesAreSaidOnce(t *testing.T) {
+func TestSharedCausesAreListedOnce(t *testing.T) {
 	cause := analyze.SharedCause{Cause: analyze.Cause{What: analyze.CauseCPU, Text: "all were busy", Limit: 1}, Furthest: "b", Trials: []string{"a", "b"}}
 	for want, change := range map[string]func(*analyze.SharedCause){
 		"worst in b: all were busy": func(*analyze.SharedCause) {},

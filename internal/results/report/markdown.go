@@ -42,7 +42,7 @@ func (l *markdownLayout) facts(groups ...[]analyze.Fact) {
 	l.block(lines)
 }
 
-func (l *markdownLayout) say(lines ...string) {
+func (l *markdownLayout) addLines(lines ...string) {
 	for _, line := range lines {
 		l.WriteString(paragraph(line) + "\n")
 	}
@@ -56,7 +56,7 @@ func (l *markdownLayout) table(t *Table) {
 	l.cells(t)
 	for _, note := range t.AllNotes() {
 		l.blank()
-		l.say(note)
+		l.addLines(note)
 	}
 }
 

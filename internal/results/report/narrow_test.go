@@ -39,10 +39,10 @@ func randomTable(random *rand.Rand) *Table {
 	return t
 }
 
-// TestNarrowTablesFitAndNameWhatTheyHide checks that a table of short words fits the screen, that
+// TestNarrowTablesFitAndNameHiddenColumns checks that a table of short words fits the screen, that
 // every column is shown, is a shared condition, or is named below the table, and that all words of
 // the shown columns are printed.
-func TestNarrowTablesFitAndNameWhatTheyHide(t *testing.T) {
+func TestNarrowTablesFitAndNameHiddenColumns(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		table := randomTable(random)

@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Repeated returns how often trials were repeated until they were precise, and why the run stopped;
-// nothing for a run without that rule.
-func Repeated(run *record.Run) (lines []string) {
-	for _, p := range run.Each() {
-		r := compare.RepeatingOf(p)
+// RepeatingLines returns how often trials were repeated until they were precise, and why the run
+// stopped; nothing for a run without that rule.
+func RepeatingLines(run *record.Run) (lines []string) {
+	for _, p := range run.PartsOrSelf() {
+		r := compare.RepeatingFromRun(p)
 		if r == nil {
 			continue
 		}
@@ -41,21 +41,21 @@ func ended(run *record.Run, r *compare.Repeating) string {
 		}
 		return words
 	case record.EndedHopeless:
-		return fmt.Sprintf("%s: not every figure can become precise (%s), because a figure has no valid repeat, or is unknown, 0 or failed in one. Not precise: %s", after, within, still(r))
+		return fmt.Sprintf("%s: not every figure can become precise (%s), because a figure has no valid repeat, or is unknown, 0 or failed in one. Not precise: %s", after, within, impreciseFigures(r))
 	case record.EndedDisturbed:
-		return fmt.Sprintf("%s: more repeats cannot bring every 95 %% interval %s, because disturbances may have moved figures further. Not precise: %s", after, within, still(r))
+		return fmt.Sprintf("%s: more repeats cannot bring every 95 %% interval %s, because disturbances may have moved figures further. Not precise: %s", after, within, impreciseFigures(r))
 	case record.EndedMost:
-		return fmt.Sprintf("%s, the maximum; not every 95 %% interval is %s. Not precise: %s", after, within, still(r))
+		return fmt.Sprintf("%s, the maximum; not every 95 %% interval is %s. Not precise: %s", after, within, impreciseFigures(r))
 	case record.EndedTime:
 		return fmt.Sprintf("%s: time limit %s; not every 95 %% interval is %s. Not precise: %s",
-			after, text.FormatDuration(r.AtMost()), within, still(r))
+			after, text.FormatDuration(r.AtMost()), within, impreciseFigures(r))
 	}
 	return fmt.Sprintf("The run is %s after %s and should repeat until every 95 %% interval is %s. Not precise: %s",
-		run.State, text.Plural(uint64(r.Repeats), "repeat"), within, still(r))
+		run.State, text.Plural(uint64(r.Repeats), "repeat"), within, impreciseFigures(r))
 }
 
-// Standing returns the progress of the repeating after a round.
-func Standing(r *compare.Repeating) string {
+// RepeatingProgress returns the progress of the repeating after a round.
+func RepeatingProgress(r *compare.Repeating) string {
 	words := fmt.Sprintf("after %s: %s of %d intervals are precise to ± %s", text.Plural(uint64(r.Repeats), "repeat"),
 		text.Count(uint64(r.Precise())), len(r.Known), text.Share(r.Until.Precision))
 	if p, ok := r.Widest(); ok {
@@ -79,10 +79,10 @@ func figures(r *compare.Repeating) string {
 // mostOpen is the largest number of figures that a sentence names.
 const mostOpen = 4
 
-// still names the figures that are not precise.
-func still(r *compare.Repeating) string {
+// impreciseFigures names the figures that are not precise.
+func impreciseFigures(r *compare.Repeating) string {
 	var parts []string
-	for i, p := range r.Open() {
+	for i, p := range r.Imprecise() {
 		if i == mostOpen {
 			parts = append(parts, "and others")
 			break

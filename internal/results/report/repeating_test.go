@@ -63,12 +63,12 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 		}},
 		{repeated(5, 0, func(r *record.Run) { r.Until = nil }), nil},
 	} {
-		if got := Repeated(test.run); !slices.Equal(got, test.want) {
+		if got := RepeatingLines(test.run); !slices.Equal(got, test.want) {
 			t.Errorf("it says %q, not %q", got, test.want)
 		}
 	}
 	run := repeated(10, 0.02, func(*record.Run) {})
-	if got, want := Standing(compare.RepeatingOf(run)), "after 10 repeats: 1 of 1 intervals are precise to ± 2 %, widest: ops of put (± 0.79 %)"; got != want {
+	if got, want := RepeatingProgress(compare.RepeatingFromRun(run)), "after 10 repeats: 1 of 1 intervals are precise to ± 2 %, widest: ops of put (± 0.79 %)"; got != want {
 		t.Errorf("it says %q, not %q", got, want)
 	}
 }

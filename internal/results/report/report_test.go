@@ -316,7 +316,7 @@ func TestJSONIsOneObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "trial.json", again.String())
-	if f := back.ResponseTime.At(99); !f.Failed || f.Text() != "failed" {
+	if f := back.ResponseTime.Percentile(99); !f.Failed || f.Text() != "failed" {
 		t.Errorf("p99 prints as %s", f.Text())
 	}
 }
@@ -325,7 +325,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("the pipe is broken") }
 
-func TestErrorsOfTheOutputSurface(t *testing.T) {
+func TestOutputErrorsAreReturned(t *testing.T) {
 	trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 10, p50: 1e6}.trial()
 	for what, err := range map[string]error{
 		"Text": Text(broken{}, Run(quick(), nil, ""), false), "Summary": Text(broken{}, Trial(&trial, ""), true), "JSON": JSON(broken{}, Trial(&trial, "")),

@@ -38,7 +38,7 @@ func Recorded(run *record.Run, comparisons []*compare.Comparison) Finding {
 	}
 	f.parts = func(to layout) {
 		trialParts(to, &run.Trials[0], run.Dir)
-		to.say(run.Problems...)
+		to.addLines(run.Problems...)
 		for _, c := range comparisons {
 			comparisonParts(to, c)
 		}
@@ -56,7 +56,7 @@ func Runs(runs []*record.Run) Finding {
 		objects := make([]any, 0, len(runs))
 		for _, run := range runs {
 			var within []*compare.Comparison
-			if c := compare.Within(run); c != nil {
+			if c := compare.CompareBaselines(run); c != nil {
 				within = append(within, c)
 			}
 			objects = append(objects, runObject(run, within))
@@ -70,7 +70,7 @@ func runParts(to layout, run *record.Run, dir string) {
 	if run.Failure != "" {
 		to.lead(run.Failure)
 	}
-	to.lead(Repeated(run)...)
+	to.lead(RepeatingLines(run)...)
 	if f := size.CapacitiesOf(run); f != nil {
 		capacitiesParts(to, f)
 		to.blank()
@@ -81,10 +81,10 @@ func runParts(to layout, run *record.Run, dir string) {
 	to.list("Problems of the record", run.Problems)
 	var places []string
 	if dir != "" {
-		places = append(places, "Run directory: "+text.Line(dir, text.OfOutput))
+		places = append(places, "Run directory: "+text.Line(dir, text.MaxOutput))
 	}
 	for _, p := range run.Parts {
-		places = append(places, "Run directory of "+p.Name+": "+text.Line(p.Dir, text.OfOutput))
+		places = append(places, "Run directory of "+p.Name+": "+text.Line(p.Dir, text.MaxOutput))
 	}
 	to.places(places...)
 }
@@ -102,7 +102,7 @@ func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
 		to.gap()
 		to.block(late)
 	}
-	tables(faults.BrokenTables(rows))
+	tables(faults.OutageTables(rows))
 	tables(analyze.WatchTables(rows))
 	tables(analyze.CallsTables(run))
 	tables(analyze.WorkersTables(run))
@@ -115,10 +115,10 @@ func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
 	unevenlyServed(to, rows)
 	to.section(answersHead, ofTrials(run.Trials, func(t *record.Trial) []string { return Answers(t.Answers) }))
 	to.section("Connections lost", ofTrials(run.Trials, func(t *record.Trial) []string {
-		if !analyze.Measured(t) {
+		if !analyze.HasFigures(t) {
 			return nil
 		}
-		return Losses(t)
+		return LostConnectionLines(t)
 	}))
 	reasons(to, run)
 }
@@ -127,7 +127,7 @@ func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
 func Progress(run *record.Run) string {
 	finished := 0
 	for i := range run.Trials {
-		if analyze.Measured(&run.Trials[i]) {
+		if analyze.HasFigures(&run.Trials[i]) {
 			finished++
 		}
 	}
@@ -144,7 +144,7 @@ func lateness(all []*analyze.Row) (lines []string) {
 		for _, t := range r.Done {
 			if l := t.Lateness; l != nil {
 				lines = append(lines, fmt.Sprintf("%s: sent late by p50 %s, p99 %s, p99.9 %s", analyze.Label(t),
-					l.At(50).Text(), l.At(99).Text(), l.At(99.9).Text()))
+					l.Percentile(50).Text(), l.Percentile(99).Text(), l.Percentile(99.9).Text()))
 			}
 		}
 	}
@@ -189,7 +189,7 @@ func trialRows(run *record.Run, parameters []*scenario.Parameter) (rows []record
 	for _, t := range analyze.InOrder(run) {
 		row := append(inPlace(trialFields(t, parameters)), certain[t.Number]...)
 		if len(run.Parts) > 0 {
-			row.Add("run", run.Of(t).Name)
+			row.Add("run", run.PartOf(t).Name)
 		}
 		rows = append(rows, row)
 	}
@@ -211,12 +211,12 @@ func certainties(r *analyze.Row) (all record.Object) {
 			basis = "repeats_on_one_cluster"
 		}
 		median, _ := r.Figure(&f)
-		all.Add(name+"_median"+unit, known(analyze.InFile(median), median.Known))
+		all.Add(name+"_median"+unit, numberOrNil(analyze.FileNumber(median), median.Known))
 		all.Add(name+"_interval", basis)
-		all.Add(name+"_low"+unit, known(analyze.InFile(c.Low), ok && c.Low.Known))
-		all.Add(name+"_high"+unit, known(analyze.InFile(c.High), ok && c.High.Known))
+		all.Add(name+"_low"+unit, numberOrNil(analyze.FileNumber(c.Low), ok && c.Low.Known))
+		all.Add(name+"_high"+unit, numberOrNil(analyze.FileNumber(c.High), ok && c.High.Known))
 		if f.Name == "ops" {
-			all.Add("effective_seconds", known(c.Effective, c.Basis == analyze.WithinRun))
+			all.Add("effective_seconds", numberOrNil(c.Effective, c.Basis == analyze.WithinRun))
 		}
 	}
 	return all

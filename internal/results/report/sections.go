@@ -199,8 +199,9 @@ func causeText(c *analyze.SharedCause) string {
 	return fmt.Sprintf("in %s: %s", c.Furthest, c.Text)
 }
 
-// Losses returns a line for each member that lost connections, with the destination of the load.
-func Losses(t *record.Trial) (lines []string) {
+// LostConnectionLines returns a line for each member that lost connections, with the destination of
+// the load.
+func LostConnectionLines(t *record.Trial) (lines []string) {
 	for _, b := range analyze.LostConnections(t) {
 		l := b.Links
 		line := fmt.Sprintf("%s lost %s", b.Name, text.Plural(uint64(max(l.Lost, 0)), "connection"))
@@ -221,7 +222,7 @@ func Losses(t *record.Trial) (lines []string) {
 func moment(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 2, 64) + " s" }
 
 // meanwhile describes the throughput during the loss and the members that served it.
-func meanwhile(w *record.Meanwhile) string {
+func meanwhile(w *record.ServiceWhileLost) string {
 	if w == nil {
 		return ""
 	}

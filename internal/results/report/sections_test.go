@@ -22,7 +22,7 @@ var opened = noon.Add(2 * time.Second)
 func at(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
 	return record.Event{
 		Time: opened.Add(after), Kind: string(kind), Member: member, Duration: took,
-		Text: member + " " + kind.Says(), Line: "the log's",
+		Text: member + " " + kind.Predicate(), Line: "the log's",
 	}
 }
 
@@ -208,7 +208,7 @@ func lost() record.Trial {
 	trial.ByMember = []record.ByMember{
 		{Name: "m1", Operations: 4500, Share: 0.45, Links: &record.Links{Opened: 34, Fewest: 34}},
 		{Name: "m2", Operations: 1500, Share: 0.15, Links: &record.Links{Opened: 33, Lost: 33, LostAt: ptr(1.204), BackAt: ptr(4.5),
-			Meanwhile: &record.Meanwhile{Seconds: 2, PerSecond: 1340, Otherwise: ptr(2010), Shares: map[string]float64{"m1": 0.51, "m2": 0, "m3": 0.49}}}},
+			Meanwhile: &record.ServiceWhileLost{Seconds: 2, PerSecond: 1340, Otherwise: ptr(2010), Shares: map[string]float64{"m1": 0.51, "m2": 0, "m3": 0.49}}}},
 		{Name: "m3", Operations: 3993, Share: 0.3993, Links: &record.Links{Opened: 33, Fewest: 33}},
 		{Errors: 7, Share: 0.0007},
 	}
@@ -249,7 +249,7 @@ func TestLinesOfLostConnections(t *testing.T) {
 		"m1 lost 1 connection": {Opened: 3, Fewest: 3, Lost: 1},
 		"m1 lost 3 connections (0 of 3 remained), from 0.00 s of the window until its end": {Opened: 3, Lost: 3, LostAt: ptr(0)},
 	} {
-		if got := Losses(&record.Trial{Parts: record.Parts{ByMember: []record.ByMember{{Name: "m1", Links: &l}}}}); len(got) != 1 || got[0] != want {
+		if got := LostConnectionLines(&record.Trial{Parts: record.Parts{ByMember: []record.ByMember{{Name: "m1", Links: &l}}}}); len(got) != 1 || got[0] != want {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}

@@ -31,10 +31,10 @@ func Sizes(all []*size.Sized) Finding {
 }
 
 func sizeParts(to layout, s *size.Sized) {
-	line := func(words string) string { return text.Line(words, text.OfOutput) }
+	line := func(words string) string { return text.Line(words, text.MaxOutput) }
 	t := s.Curve.First
-	to.say(line(fmt.Sprintf("%s of %s on %s, %s: %s", text.PerSecond(s.Load.Rate), analyze.Headline(t), analyze.Store(t), text.Plural(uint64(max(t.Members, 0)), "member"), fitSentence(s))))
-	to.say(line(firstSentence(s)))
+	to.addLines(line(fmt.Sprintf("%s of %s on %s, %s: %s", text.PerSecond(s.Load.Rate), analyze.Headline(t), analyze.Store(t), text.Plural(uint64(max(t.Members, 0)), "member"), fitSentence(s))))
+	to.addLines(line(firstSentence(s)))
 	uses := usesTable(s)
 	uses.Heading = "Resource use of the load and at the capacity"
 	to.table(uses)
@@ -68,7 +68,7 @@ func fitSentence(s *size.Sized) string {
 	f := s.Curve
 	between := "at least " + text.PerSecond(f.LowerPerSecond)
 	if f.UpperPerSecond != nil {
-		between = text.Between(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond))
+		between = text.JoinRange(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond))
 	}
 	of := fmt.Sprintf("of the capacity for %s (%s)", f.Objective, between)
 	switch carried(s) {
@@ -186,12 +186,12 @@ func carried(s *size.Sized) any {
 // useObject returns the fields of a use; a value that is not known is null.
 func useObject(u *size.Use) (o record.Object) {
 	o.Add("what", u.What)
-	o.Add("used", known(u.Used, size.IsKnown(u.Used)))
-	o.Add("limit", known(u.Limit, u.Limit > 0))
-	o.Add("share", known(u.Share()))
-	o.Add("used_at_capacity", known(u.AtCapacity, size.IsKnown(u.AtCapacity)))
-	o.Add("share_at_capacity", known(u.ShareAtCapacity()))
-	o.Add("full_at_per_second", known(u.FullAt, u.FullAt > 0))
+	o.Add("used", numberOrNil(u.Used, size.IsKnown(u.Used)))
+	o.Add("limit", numberOrNil(u.Limit, u.Limit > 0))
+	o.Add("share", numberOrNil(u.Share()))
+	o.Add("used_at_capacity", numberOrNil(u.AtCapacity, size.IsKnown(u.AtCapacity)))
+	o.Add("share_at_capacity", numberOrNil(u.ShareAtCapacity()))
+	o.Add("full_at_per_second", numberOrNil(u.FullAt, u.FullAt > 0))
 	o.Add("text", u.Text)
 	o.Add("source", u.Source)
 	return o

@@ -9,7 +9,7 @@ import (
 
 // Whether the cluster can carry a load is unknown within the interval, and above its lower end if
 // it has no upper end.
-func TestCarriedIsSaidWhereItIsKnown(t *testing.T) {
+func TestCarriedInIsPrintedIfKnown(t *testing.T) {
 	for _, c := range []struct {
 		rate  float64
 		upper *float64

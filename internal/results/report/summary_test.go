@@ -93,7 +93,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 
 // If no event is lost, the throughput and the p99 of watch events are each followed by how certain
 // they are: the range of a few repeats, or the interval over five.
-func TestTableOfWatchEventsSaysHowSure(t *testing.T) {
+func TestTableOfWatchEventsHasItsCertainty(t *testing.T) {
 	settle.Unraced(t)
 	for repeats, want := range map[int][]string{
 		3: {" 3,800–4,000/s¹ ", " 2.04–2.04 ms¹ ", "¹ Minimum and maximum of the repeats. A confidence interval needs 5 repeats above 0 that do not differ too much."},
@@ -145,7 +145,7 @@ func TestCSVOfWatchEvents(t *testing.T) {
 	w := run.Trials[1].Watch
 	want := map[string]string{"watchers": "1200", "watch_events_per_second": "3000", "watch_expected_events": "15007", "watch_delivered_events": "15000",
 		"watch_lost_events": "7", "watch_duplicated_events": "5", "watch_reordered_events": "3", "watch_from_due_max_ns": "",
-		"watch_from_due_p50_ns": fmt.Sprintf("%.0f", w.FromDue.At(50).NS), "watch_from_sent_p99_9_ns": fmt.Sprintf("%.0f", w.FromSent.At(99.9).NS)}
+		"watch_from_due_p50_ns": fmt.Sprintf("%.0f", w.FromDue.Percentile(50).NS), "watch_from_sent_p99_9_ns": fmt.Sprintf("%.0f", w.FromSent.Percentile(99.9).NS)}
 	for i, name := range rows[0][first:] {
 		if rows[1][first+i] != "" && strings.HasPrefix(name, "watch") {
 			t.Errorf("without watchers, %s is %q", name, rows[1][first+i])
@@ -199,8 +199,8 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 	if err := Text(&second, Trial(&r.Trials[1], ""), true); err != nil {
 		t.Fatal(err)
 	}
-	const told, note = "timeout 10 s, warmed up for 6.5 s\n", "Throughput was not steady at the start of the window, after 12 s of warm-up. Use a longer warm-up.\n"
-	for text, want := range map[string][]string{run.String(): {told, "put-all: " + note}, first.String(): {told}, second.String(): {" " + note}} {
+	const counts, note = "timeout 10 s, warmed up for 6.5 s\n", "Throughput was not steady at the start of the window, after 12 s of warm-up. Use a longer warm-up.\n"
+	for text, want := range map[string][]string{run.String(): {counts, "put-all: " + note}, first.String(): {counts}, second.String(): {" " + note}} {
 		for _, w := range want {
 			if !strings.Contains(text, w) {
 				t.Errorf("%q is not in\n%s", w, text)

@@ -98,7 +98,7 @@ func certainty(c *analyze.Certainty) string {
 	case c.Short:
 		return "too short"
 	}
-	return text.Between(Value(c.Low), Value(c.High))
+	return text.JoinRange(Value(c.Low), Value(c.High))
 }
 
 // cell returns a table's cell as text.

@@ -32,7 +32,7 @@ func severalStores() *record.Run {
 
 // A consistency level that guarantees less than its name has a mark in the table and a sentence
 // below it; the same level of another store has none.
-func TestTableOfStoresSaysWhatALevelIsNot(t *testing.T) {
+func TestTableOfStoresExplainsWeakerLevels(t *testing.T) {
 	settle.Unraced(t)
 	golden(t, "stores.txt", renderText(t, severalStores()))
 	var b strings.Builder
@@ -57,7 +57,7 @@ func TestTableOfStoresSaysWhatALevelIsNot(t *testing.T) {
 }
 
 // A comparison of two stores has the same mark and sentence.
-func TestComparisonSaysWhatALevelIsNot(t *testing.T) {
+func TestComparisonExplainsWeakerLevels(t *testing.T) {
 	settle.Unraced(t)
 	now, base := severalStores(), severalStores()
 	for i := range base.Trials {

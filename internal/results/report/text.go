@@ -18,10 +18,10 @@ type textLayout struct {
 }
 
 func (l *textLayout) detailed() bool           { return l.wide }
-func (l *textLayout) title(name, words string) { l.say(name + ": " + words) }
-func (l *textLayout) lead(lines ...string)     { l.say(lines...) }
-func (l *textLayout) heading(head string)      { l.say("", head) }
-func (l *textLayout) block(lines []string)     { l.say(lines...) }
+func (l *textLayout) title(name, words string) { l.addLines(name + ": " + words) }
+func (l *textLayout) lead(lines ...string)     { l.addLines(lines...) }
+func (l *textLayout) heading(head string)      { l.addLines("", head) }
+func (l *textLayout) block(lines []string)     { l.addLines(lines...) }
 func (l *textLayout) gap()                     {}
 func (l *textLayout) blank()                   { l.WriteByte('\n') }
 
@@ -31,7 +31,7 @@ func (l *textLayout) cells(t *Table) { l.fitted(t) }
 func (l *textLayout) fitted(t *Table) (notes []string) {
 	f := t.fit(l.wide)
 	if len(f.same) > 0 {
-		l.say(f.indent + strings.Join(f.same, ", "))
+		l.addLines(f.indent + strings.Join(f.same, ", "))
 	}
 	l.WriteString(f.text())
 	return f.notes()
@@ -59,9 +59,9 @@ func briefly(all []analyze.Fact) (brief []analyze.Fact) {
 	return brief
 }
 
-// say writes lines. The parts of a long line after the first are indented by two columns more
+// addLines writes lines. The parts of a long line after the first are indented by two columns more
 // than the line.
-func (l *textLayout) say(lines ...string) {
+func (l *textLayout) addLines(lines ...string) {
 	for _, line := range lines {
 		l.wrapped(line, text.Indent(line)+2)
 	}
@@ -80,7 +80,7 @@ func (l *textLayout) wrapped(line string, indent int) {
 
 func (l *textLayout) table(t *Table) {
 	l.heading(t.Heading)
-	l.say(l.fitted(t)...)
+	l.addLines(l.fitted(t)...)
 }
 
 func (l *textLayout) inset(t *Table) {
@@ -89,17 +89,17 @@ func (l *textLayout) inset(t *Table) {
 	inner.indent = indent
 	l.blank()
 	if t.Heading != "" {
-		l.say(t.Heading)
+		l.addLines(t.Heading)
 	}
 	for _, note := range l.fitted(&inner) {
-		l.say(indent + note)
+		l.addLines(indent + note)
 	}
 }
 
 func (l *textLayout) section(head string, lines []string) {
 	if len(lines) > 0 {
 		l.heading(head)
-		l.say(lines...)
+		l.addLines(lines...)
 	}
 }
 
@@ -115,7 +115,7 @@ func (l *textLayout) list(head string, lines []string) {
 func (l *textLayout) places(lines ...string) {
 	if len(lines) > 0 {
 		l.blank()
-		l.say(lines...)
+		l.addLines(lines...)
 	}
 }
 

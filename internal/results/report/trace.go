@@ -55,7 +55,7 @@ func Trace(w io.Writer, run *record.Run) error {
 	return err
 }
 
-func shownInTrace(words string) string { return text.Line(words, text.OfField) }
+func shownInTrace(words string) string { return text.Line(words, text.MaxField) }
 
 func (c *trace) metadata(kind string, tid int, name string) {
 	c.all = append(c.all, traceEvent{Name: kind, Phase: "M", PID: c.pid, TID: tid, Args: map[string]any{"name": name}})

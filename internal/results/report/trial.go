@@ -26,13 +26,13 @@ func trialParts(to layout, t *record.Trial, dir string) {
 	if t.Failure != "" {
 		to.lead(t.Failure)
 	}
-	if analyze.Measured(t) {
+	if analyze.HasFigures(t) {
 		measuredParts(to, t)
 	} else {
 		to.facts(analyze.Conditions(t))
 	}
 	if dir != "" {
-		to.places("Run directory: " + text.Line(dir, text.OfOutput))
+		to.places("Run directory: " + text.Line(dir, text.MaxOutput))
 	}
 }
 
@@ -50,7 +50,7 @@ func measuredParts(to layout, t *record.Trial) {
 	to.facts(analyze.Conditions(t), Results(t))
 	inset(analyze.TimesTable(t))
 	to.section("Errors", indented(ErrorLines(t)))
-	if _, delivered := Watched(t); delivered != nil {
+	if _, delivered := WatchFacts(t); delivered != nil {
 		lines, _ := factLines(delivered)
 		to.section("Watch events", lines)
 		inset(analyze.WatchTimesTable(t))
@@ -63,10 +63,10 @@ func measuredParts(to layout, t *record.Trial) {
 		inset(analyze.MembersTable(t))
 	}
 	inset(analyze.WorkersTable(t), analyze.HostsTable(t))
-	for _, table := range faults.BrokenTables(row) {
+	for _, table := range faults.OutageTables(row) {
 		to.inset(TableOf(&table))
 	}
-	to.say(indented(Losses(t))...)
+	to.addLines(indented(LostConnectionLines(t))...)
 	hashes(to, t.Hashes)
 	to.section(answersHead, indented(Answers(t.Answers)))
 	events(to, row)
@@ -75,7 +75,7 @@ func measuredParts(to layout, t *record.Trial) {
 		unevenlyServed(to, row)
 	}
 	to.blank()
-	to.say("Verdict: " + string(t.Verdict.State))
+	to.addLines("Verdict: " + string(t.Verdict.State))
 	reasons := make([]string, 0, len(t.Verdict.Reasons))
 	for _, r := range t.Verdict.Reasons {
 		reasons = append(reasons, r.String())
@@ -99,7 +99,7 @@ func indented(lines []string) []string {
 // figure returns a figure of the trial.
 func figure(t *record.Trial, name string) record.Value {
 	f := record.Registered(name)
-	return f.Of(t)
+	return f.Value(t)
 }
 
 // Results returns a trial's throughput, its errors and the cost of the load.
@@ -112,7 +112,7 @@ func Results(t *record.Trial) []analyze.Fact {
 		all = append(all, analyze.Fact{What: what, Text: words, Wide: true})
 	}
 	add("throughput", "%s%s (%s completed in %s)", text.PerSecond(t.PerSecond), doubtOf(t.Verdict.Doubts("ops")), text.Plural(t.Completed, "operation"), text.Seconds(t.Seconds))
-	if words := Certain(analyze.RowOf(t)); words != "" {
+	if words := CertaintySentence(analyze.RowOf(t)); words != "" {
 		add("", "%s", strings.TrimSpace(words))
 	}
 	errors := "none"
@@ -215,9 +215,9 @@ func ErrorLines(t *record.Trial) (lines []string) {
 	return lines
 }
 
-// Watched returns what the watchers of a trial received, in two lines and in full; nil if it has
+// WatchFacts returns what the watchers of a trial received, in two lines and in full; nil if it has
 // none.
-func Watched(t *record.Trial) (short, whole []analyze.Fact) {
+func WatchFacts(t *record.Trial) (short, whole []analyze.Fact) {
 	w := t.Watch
 	if w == nil || t.Load.Watch == nil {
 		return nil, nil
@@ -234,7 +234,7 @@ func Watched(t *record.Trial) (short, whole []analyze.Fact) {
 	}
 	if w.Creation.Count > 0 {
 		whole = append(whole, analyze.Fact{What: "creation", Text: fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", text.Seconds(w.CreationSeconds),
-			w.Creation.At(50).Text(), w.Creation.At(99).Text(), w.Creation.Max.Text())})
+			w.Creation.Percentile(50).Text(), w.Creation.Percentile(99).Text(), w.Creation.Max.Text())})
 	}
 	return short, whole
 }

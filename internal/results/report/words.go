@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Certain returns a sentence, with a space before it, about how certain a row's throughput and p99
-// are; empty if that is not known.
-func Certain(r *analyze.Row) string {
+// CertaintySentence returns a sentence, with a space before it, about how certain a row's
+// throughput and p99 are; empty if that is not known.
+func CertaintySentence(r *analyze.Row) string {
 	bounds := func(name string) (c analyze.Certainty, text string) {
 		f := record.Registered(name)
 		c, ok := analyze.CertaintyOf(r, &f)
@@ -44,9 +44,9 @@ func Certain(r *analyze.Row) string {
 // EventText describes an event, or several of one kind and member, without a time.
 func EventText(e *analyze.Events) string {
 	if e.Longest.Line == "" {
-		return analyze.Briefly(e.Longest)
+		return analyze.BriefText(e.Longest)
 	}
-	words := e.Longest.Member + " " + e.Kind.Says()
+	words := e.Longest.Member + " " + e.Kind.Predicate()
 	if e.Times > 1 {
 		words += " " + text.Count(e.Times) + " times"
 	}

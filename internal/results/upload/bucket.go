@@ -59,7 +59,7 @@ func (b *bucket) read(ctx context.Context, key string, most int64) ([]byte, erro
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // it was only read
-	return files.All(r, most)
+	return files.ReadAll(r, most)
 }
 
 // holds reports whether an object has the expected contents. It trusts the store's MD5 of

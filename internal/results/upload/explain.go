@@ -24,7 +24,7 @@ func (d *Destination) explain(ctx context.Context, err error) error {
 	var dns *net.DNSError
 	var answer minio.ErrorResponse
 	_ = errors.As(err, &answer)
-	text := said(err)
+	text := errorText(err)
 	switch {
 	case errors.Is(err, errNoCredentials):
 		return fmt.Errorf("there are no credentials for %s: %s%s", d, credentialsHint(d.scheme), strings.TrimPrefix(text, errNoCredentials.Error()))
@@ -61,8 +61,8 @@ func hasOneOf(text string, parts ...string) bool {
 // quote the request that failed.
 var secrets = [...]string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "GS_SECRET_ACCESS_KEY"}
 
-// said returns the text of a library's or server's error on one line, without secrets.
-func said(err error) string {
+// errorText returns the text of a library's or server's error on one line, without secrets.
+func errorText(err error) string {
 	words := err.Error()
 	var answer minio.ErrorResponse
 	if errors.As(err, &answer) && !strings.Contains(words, answer.Code) {
@@ -74,5 +74,5 @@ func said(err error) string {
 			words = strings.ReplaceAll(words, value, "***")
 		}
 	}
-	return text.Line(words, text.OfServer)
+	return text.Line(words, text.MaxServerText)
 }

@@ -26,10 +26,10 @@ const attempts = 3
 
 // s3Store is a bucket of a store with the S3 interface, including Google's.
 type s3Store struct {
-	client     *minio.Client
-	bucket     string
-	whole      bool // every object is sent in one request
-	encryption encrypt.ServerSide
+	client        *minio.Client
+	bucket        string
+	singleRequest bool // every object is sent in one request
+	encryption    encrypt.ServerSide
 }
 
 func openS3(ctx context.Context, d *Destination) (store, error) {
@@ -60,7 +60,7 @@ func openS3(ctx context.Context, d *Destination) (store, error) {
 	if d.isSet("accelerate") {
 		client.SetS3TransferAccelerate("s3-accelerate.amazonaws.com")
 	}
-	s := &s3Store{client: client, bucket: d.bucket, whole: d.scheme == schemeGS}
+	s := &s3Store{client: client, bucket: d.bucket, singleRequest: d.scheme == schemeGS}
 	s.encryption, err = d.encryption()
 	return s, err
 }
@@ -169,7 +169,7 @@ func (s *s3Store) reader(ctx context.Context, key string) (io.ReadCloser, error)
 
 func (s *s3Store) write(ctx context.Context, key string, from io.Reader, size int64) error {
 	_, err := s.client.PutObject(ctx, s.bucket, key, from, size, minio.PutObjectOptions{
-		ContentType: contentType(key), PartSize: uint64(max(partSize, size/mostParts)), DisableMultipart: s.whole, ServerSideEncryption: s.encryption,
+		ContentType: contentType(key), PartSize: uint64(max(partSize, size/mostParts)), DisableMultipart: s.singleRequest, ServerSideEncryption: s.encryption,
 	})
 	return err
 }

@@ -43,8 +43,8 @@ type sending struct {
 	anew     int
 }
 
-// all sends, verifies and lists everything.
-func (s *sending) all(ctx context.Context) (sent Sent, err error) {
+// sendEverything sends, verifies and lists everything.
+func (s *sending) sendEverything(ctx context.Context) (sent Sent, err error) {
 	there, err := s.bucket.objects(ctx, s.folder)
 	if err != nil {
 		return sent, err
@@ -74,7 +74,7 @@ func (s *sending) all(ctx context.Context) (sent Sent, err error) {
 		return sent, err
 	}
 	sent = Sent{
-		Where: s.where(), Files: len(s.have), Anew: s.anew, LeftOut: s.tree.leftOut,
+		Where: s.destination(), Files: len(s.have), Anew: s.anew, LeftOut: s.tree.leftOut,
 		Unfinished: s.run.State == record.Incomplete,
 	}
 	for _, of := range s.have {
@@ -83,7 +83,7 @@ func (s *sending) all(ctx context.Context) (sent Sent, err error) {
 	return sent, nil
 }
 
-func (s *sending) where() string { return s.to.String() + "/" + s.name }
+func (s *sending) destination() string { return s.to.String() + "/" + s.name }
 
 // sameRun refuses to mix two runs whose directories have the same name.
 func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
@@ -100,10 +100,10 @@ func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
 	other, err := record.Parse(b)
 	switch {
 	case err != nil:
-		return &localError{fmt.Errorf("%s has a %s that does not belong to a run, and is not changed; choose another folder, or remove it", s.where(), runName)}
+		return &localError{fmt.Errorf("%s has a %s that does not belong to a run, and is not changed; choose another folder, or remove it", s.destination(), runName)}
 	case !other.Started.Equal(s.run.Started) || other.Name != s.run.Name:
 		return &localError{fmt.Errorf("%s is another run, which started at %s; choose another folder, or rename the run directory",
-			s.where(), other.Started.UTC().Format(time.RFC3339))}
+			s.destination(), other.Started.UTC().Format(time.RFC3339))}
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (s *sending) removeHalf(ctx context.Context, there map[string]object) error
 func (s *sending) compare(ctx context.Context, there map[string]object) (missing []file, err error) {
 	s.begin("comparing", len(s.tree.files), s.tree.files)
 	var mu sync.Mutex
-	err = s.each(ctx, s.tree.files, func(ctx context.Context, f file) error {
+	err = s.forEachFile(ctx, s.tree.files, func(ctx context.Context, f file) error {
 		same, err := s.isThere(ctx, f, there)
 		if err == nil && !same {
 			mu.Lock()
@@ -176,7 +176,7 @@ func (s *sending) sendAll(ctx context.Context, files []file) error {
 				some = append(some, f)
 			}
 		}
-		if err := s.each(ctx, some, s.send); err != nil {
+		if err := s.forEachFile(ctx, some, s.send); err != nil {
 			return err
 		}
 	}
@@ -207,7 +207,7 @@ func (s *sending) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.each(ctx, s.tree.files, func(ctx context.Context, f file) error {
+	return s.forEachFile(ctx, s.tree.files, func(ctx context.Context, f file) error {
 		want := s.have[f.name]
 		o, ok := there[f.name]
 		if ok && o.size == want.size && s.read[f.name] {
@@ -243,11 +243,11 @@ func (s *sending) list(ctx context.Context) error {
 
 // differs returns the error for an object that differs from its file.
 func (s *sending) differs(name string) error {
-	return &localError{fmt.Errorf("%s/%s differs from what was sent; upload the run again and, if that does not help, check the store", s.where(), name)}
+	return &localError{fmt.Errorf("%s/%s differs from what was sent; upload the run again and, if that does not help, check the store", s.destination(), name)}
 }
 
-// each calls do for files, for some of them concurrently.
-func (s *sending) each(ctx context.Context, files []file, do func(context.Context, file) error) error {
+// forEachFile calls do for files, for some of them concurrently.
+func (s *sending) forEachFile(ctx context.Context, files []file, do func(context.Context, file) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, f := range files {
@@ -279,7 +279,7 @@ func (s *sending) begin(step string, of int, files []file) {
 		s.progress.Total += uint64(f.info.Size())
 	}
 	if of > 0 {
-		s.tell()
+		s.reportProgress()
 	}
 }
 
@@ -291,7 +291,7 @@ func (s *sending) count(n int) {
 	before := s.progress.Bytes
 	s.progress.Bytes += uint64(n)
 	if before>>20 != s.progress.Bytes>>20 {
-		s.tell()
+		s.reportProgress()
 	}
 }
 
@@ -300,10 +300,10 @@ func (s *sending) done() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.progress.Files++
-	s.tell()
+	s.reportProgress()
 }
 
-func (s *sending) tell() {
+func (s *sending) reportProgress() {
 	if s.options.Progress != nil {
 		s.options.Progress(s.progress)
 	}

@@ -61,7 +61,7 @@ func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, er
 		to: d, tree: t, run: run, bucket: b, name: name, folder: d.folder + name + "/",
 		options: o, have: map[string]sums{}, read: map[string]bool{},
 	}
-	sent, err := s.all(w.ctx)
+	sent, err := s.sendEverything(w.ctx)
 	var ours *localError
 	if err != nil && !errors.As(err, &ours) {
 		err = d.explain(w.ctx, err)
@@ -118,6 +118,6 @@ func (d *Destination) refuseSpecialFiles(name string) error {
 		if e.Type()&fs.ModeSymlink != 0 {
 			what = "a link"
 		}
-		return fmt.Errorf("%s is %s, which upload does not write to; remove it, or choose another folder", text.Line(path, text.OfField), what)
+		return fmt.Errorf("%s is %s, which upload does not write to; remove it, or choose another folder", text.Line(path, text.MaxField), what)
 	})
 }

@@ -39,10 +39,10 @@ func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) err
 	if err := c.each(p.take); err != nil {
 		return err
 	}
-	var beside sync.WaitGroup
-	beside.Go(func() { c.doubles(c.revisions) })
+	var otherParts sync.WaitGroup
+	otherParts.Go(func() { c.doubles(c.revisions) })
 	c.keys(p)
-	beside.Wait()
+	otherParts.Wait()
 	return nil
 }
 

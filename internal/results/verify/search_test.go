@@ -121,11 +121,11 @@ func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
 		}
 		for _, f := range found {
 			wrong++
-			told := false
+			watchKind := false
 			for _, l := range lies {
-				told = told || l.key == f.key
+				watchKind = watchKind || l.key == f.key
 			}
-			if !told {
+			if !watchKind {
 				t.Errorf("seed %d: key %d is accused, and was not lied about", seed, f.key)
 			}
 		}

@@ -185,7 +185,7 @@ func Sentence(o *history.Op, counted bool) string {
 	if o.Consistency != kv.None {
 		what = o.Consistency.String() + " " + what
 	}
-	if what += " of"; !o.Kind.OneKey() {
+	if what += " of"; !o.Kind.HasOneKey() {
 		what += " several keys, including"
 	}
 	out := fmt.Sprintf("Client %d, %s to %s: %s key %d", o.Session, clock(o.Invoked), clock(o.Done), what, o.Key)

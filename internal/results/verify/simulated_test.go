@@ -427,7 +427,7 @@ func (s *simulation) close(key uint64, made int64, value uint64, client uint32, 
 	k := &s.keys[key]
 	cur := k.versionAt(s.rev)
 	s.rev++
-	end := history.MayBeGone(key, client, now, now)
+	end := history.PossibleDelete(key, client, now, now)
 	s.ops = append(s.ops, end)
 	lies := cur.rev == made && s.lies == lieOutlives && s.Float64() < s.rate*100
 	if cur.rev == made && !lies {

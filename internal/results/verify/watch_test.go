@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-func watching(watcher uint32, told history.WatchEvent, o history.Op) history.Op {
-	o.Kind, o.Watch, o.Session = kv.Watch, told, watcher
+func watching(watcher uint32, watchKind history.WatchEvent, o history.Op) history.Op {
+	o.Kind, o.Watch, o.Session = kv.Watch, watchKind, watcher
 	return o
 }
 

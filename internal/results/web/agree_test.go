@@ -53,8 +53,8 @@ func formatsOf(t *testing.T, run *record.Run) formats {
 		must(t, to(&b))
 		return b.Bytes()
 	}
-	kept, leftOut := analyze.Counting(run)
-	c, err := compare.Compare(run, run, compare.ByDefault())
+	kept, leftOut := analyze.ComparableTrials(run)
+	c, err := compare.Compare(run, run, compare.DefaultComparing())
 	must(t, err)
 	page := string(print(func(b *bytes.Buffer) error { return HTML(b, run, nil) }))
 	return formats{
@@ -131,11 +131,11 @@ func figureAgrees(t *testing.T, f *formats, r *analyze.Row, row int) {
 				t.Errorf("%s of %s: %s lacks %s", name, r.First().Name, in, shown)
 			}
 		}
-		if got := object.Certainty[row][key]; got != analyze.InFile(v) {
+		if got := object.Certainty[row][key]; got != analyze.FileNumber(v) {
 			t.Errorf("%s: %s is %v in JSON, and %v", r.First().Name, key, got, v)
 		}
 		for _, cells := range table[1:] {
-			if got, _ := strconv.ParseFloat(cells[slices.Index(table[0], key)], 64); cells[slices.Index(table[0], "name")] == r.First().Name && got != analyze.InFile(v) {
+			if got, _ := strconv.ParseFloat(cells[slices.Index(table[0], key)], 64); cells[slices.Index(table[0], "name")] == r.First().Name && got != analyze.FileNumber(v) {
 				t.Errorf("%s: %s is %v in CSV, and %v", r.First().Name, key, got, v)
 			}
 		}
@@ -163,7 +163,7 @@ func benchAgrees(t *testing.T, f *formats, r *analyze.Row) {
 	ops := record.Registered("ops")
 	v, _ := r.Figure(&ops)
 	slices.Sort(each)
-	if len(each) != len(r.Counting()) || len(each) > 0 && each[(len(each)-1)/2] != v.Number {
+	if len(each) != len(r.ComparableTrials()) || len(each) > 0 && each[(len(each)-1)/2] != v.Number {
 		t.Errorf("%s: gobench has %v, and the report %v", r.First().Name, each, v)
 	}
 }

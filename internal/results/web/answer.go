@@ -29,7 +29,7 @@ func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, 
 		all = append(all, single(rows)...)
 		all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return early(r, shown) })...)
 	}
-	if lines := report.Repeated(run); len(lines) > 0 {
+	if lines := report.RepeatingLines(run); len(lines) > 0 {
 		all = append(all, sentence{About: "Repeated:", Text: strings.Join(lines, " "), Link: "table"})
 	}
 	for i := range ladders {
@@ -119,15 +119,15 @@ func headlines(r *analyze.Row, shown shownTrials) []sentence {
 		v, _ := r.Figure(&f)
 		return report.Value(v)
 	}
-	words := fmt.Sprintf("%s, %s p50 %s, p99 %s", figure("ops"), r.HeadlineTime().Words(), figure("p50"), figure("p99"))
-	if n := len(r.Counting()); len(r.Done) > 1 {
+	words := fmt.Sprintf("%s, %s p50 %s, p99 %s", figure("ops"), r.HeadlineTime().Phrase(), figure("p50"), figure("p99"))
+	if n := len(r.ComparableTrials()); len(r.Done) > 1 {
 		words += fmt.Sprintf(" (median of %s", text.Plural(uint64(n), "repeat"))
 		if n < len(r.Done) {
 			words += fmt.Sprintf(" that count, of %d", len(r.Done))
 		}
 		words += ")"
 	}
-	return []sentence{{About: r.First().Name, Text: words + "." + report.Certain(r), Link: linkTo(r.Done[0], "", shown)}}
+	return []sentence{{About: r.First().Name, Text: words + "." + report.CertaintySentence(r), Link: linkTo(r.Done[0], "", shown)}}
 }
 
 // single warns of trials without repeats.
@@ -169,7 +169,7 @@ func uneven(r *analyze.Row, shown shownTrials) []sentence {
 	if t == nil {
 		return nil
 	}
-	return []sentence{{About: analyze.Label(t), Text: "served its clients unevenly: " + report.Uneven(t)[0] + ".", Link: linkTo(t, "-fairness", shown)}}
+	return []sentence{{About: analyze.Label(t), Text: "served its clients unevenly: " + report.UnevennessLines(t)[0] + ".", Link: linkTo(t, "-fairness", shown)}}
 }
 
 // broken reports the failures in a row's trials, with the repeats in which they happened.
@@ -180,7 +180,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 		if len(in) == 0 {
 			return
 		}
-		parts = append(parts, words+r.Places(in))
+		parts = append(parts, words+r.RepeatsText(in))
 		if first == nil || in[0].Repeat < first.Repeat {
 			first = in[0]
 		}
@@ -188,7 +188,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 	failures := map[string][]*record.Trial{}
 	var texts, lost []string
 	var failed, wrong, without, elected []*record.Trial
-	var errors, due, meant, answers, changes uint64
+	var errors, due, inFaults, answers, changes uint64
 	for _, t := range r.Trials {
 		if words := strings.TrimSuffix(t.Failure, "."); words != "" {
 			if failures[words] == nil {
@@ -197,7 +197,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 			failures[words] = append(failures[words], t)
 		}
 		if t.Errors > 0 {
-			failed, errors, due, meant = append(failed, t), errors+t.Errors, due+t.Due, meant+t.ErrorsInFaults
+			failed, errors, due, inFaults = append(failed, t), errors+t.Errors, due+t.Due, inFaults+t.ErrorsInFaults
 		}
 		if t.WrongAnswers > 0 {
 			wrong, answers = append(wrong, t), answers+t.WrongAnswers
@@ -217,8 +217,8 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 		if kinds := analyze.ErrorKinds(mostFailed(failed)); len(kinds) > 0 {
 			words += " (" + kinds[0].Kind + ")"
 		}
-		if meant > 0 {
-			words += fmt.Sprintf(", %s of them during faults", text.Count(meant))
+		if inFaults > 0 {
+			words += fmt.Sprintf(", %s of them during faults", text.Count(inFaults))
 		}
 		add(words, failed)
 	}
@@ -241,7 +241,7 @@ func mostFailed(trials []*record.Trial) *record.Trial {
 func reliability(run *record.Run) sentence {
 	counts := map[verdict.State]uint64{}
 	for i := range run.Trials {
-		if t := &run.Trials[i]; analyze.Measured(t) {
+		if t := &run.Trials[i]; analyze.HasFigures(t) {
 			counts[t.Verdict.State]++
 		}
 	}

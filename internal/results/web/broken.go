@@ -12,7 +12,7 @@ import (
 
 // outages returns a chart for each kind of fault, with all trials side by side.
 func outages(rows []*analyze.Row) (out []chart.Chart) {
-	all := faults.Broken(rows)
+	all := faults.FindEffects(rows)
 	for len(all) > 0 {
 		n := 1
 		for n < len(all) && all[n].What == all[0].What {

@@ -315,9 +315,9 @@ func TestBrowserThemesPrintAndNoScript(t *testing.T) {
 	}
 }
 
-// On a phone, only tables and files exceed the width of the screen. They scroll, and the first column
-// stays and leaves most of the width to the figures.
-func TestBrowserOnATelephone(t *testing.T) {
+// On a phone, only tables and files exceed the width of the screen. They scroll, and the first
+// column stays and leaves most of the width to the figures.
+func TestBrowserOnASmallScreen(t *testing.T) {
 	b := browse(t, written(t, made{name: "small", seconds: 12, trials: 2, open: true, hostile: "-at-all-followers-in-the-other-zone"}.record(t)))
 	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile), chromedp.Reload())
 	b.unfold("t1-1")
@@ -342,8 +342,8 @@ func TestBrowserOnATelephone(t *testing.T) {
 	}
 }
 
-// TestBrowserFoldsTrials checks that a page of many trials is short, that a link to a part of a trial
-// unfolds the trial, and that a printed page has all trials.
+// TestBrowserFoldsTrials checks that a page of many trials is short, that a link to a part of a
+// trial unfolds the trial, and that a printed page has all trials.
 func TestBrowserFoldsTrials(t *testing.T) {
 	b := browse(t, written(t, made{name: "many", seconds: 6, trials: 15}.record(t)))
 	if got := value[float64](b, `document.documentElement.scrollHeight`); got > 12_000 {

@@ -53,7 +53,7 @@ func TestChartsAsPNG(t *testing.T) {
 	// 4 took 800 ms, and 99 % of earlier ones 1 ms, so the line of p99 hides that of p50.
 	p99 := color.NRGBA{0xd5, 0x5e, 0x00, 255}
 	latency := pictures["latency"]
-	if y := colourIn(latency, second(2.5), p99); y < 2*(44+145) {
+	if y := countColor(latency, second(2.5), p99); y < 2*(44+145) {
 		t.Errorf("p99 of 1 ms is drawn at %d", y)
 	}
 	slow := false // the lines of p50, p99 and max meet there; the last is on top
@@ -74,8 +74,8 @@ func at(p image.Image, x, y int) color.NRGBA {
 	return color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA)
 }
 
-// colourIn returns the first row of a column that has a colour, or -1.
-func colourIn(p image.Image, x int, c color.NRGBA) int {
+// countColor returns the first row of a column that has a colour, or -1.
+func countColor(p image.Image, x int, c color.NRGBA) int {
 	for y := 2 * 40; y < p.Bounds().Max.Y; y++ {
 		if at(p, x, y) == c {
 			return y

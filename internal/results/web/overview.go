@@ -57,19 +57,19 @@ func overviewOf(rows []*analyze.Row, shown shownTrials) overview {
 	}
 	o.Tail = "p99"
 	if len(times) == 1 && len(rows) > 0 {
-		o.Tail = rows[0].HeadlineTime().Words() + " p99"
+		o.Tail = rows[0].HeadlineTime().Phrase() + " p99"
 	}
 	throughput, tail := newAxis("ops", rows), newAxis("p99", rows)
 	for _, r := range rows {
 		row := overviewRow{
-			Name: r.First().Name, Link: linkTo(r.First(), "", shown), Verdict: analyze.JudgedOf(r.Trials).State,
+			Name: r.First().Name, Link: linkTo(r.First(), "", shown), Verdict: analyze.JudgeTrials(r.Trials).State,
 			Throughput: throughput.bar(r), Tail: tail.bar(r), Limit: bottlenecks(r),
 		}
 		if len(stores) > 1 {
 			row.On = analyze.Store(r.First())
 		}
 		if len(times) > 1 && row.Tail.End != "" {
-			row.Tail.Text += " (" + r.HeadlineTime().Words() + ")"
+			row.Tail.Text += " (" + r.HeadlineTime().Phrase() + ")"
 		}
 		o.Rows = append(o.Rows, row)
 		if row.Throughput.Low != "" || row.Tail.Low != "" {

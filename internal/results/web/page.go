@@ -147,7 +147,7 @@ func (p *page) addRows(run *record.Run, rows []*analyze.Row) {
 	for i := range tables {
 		p.Sheets = append(p.Sheets, cut(report.TableOf(&tables[i])))
 	}
-	for _, table := range faults.BrokenTables(rows) {
+	for _, table := range faults.OutageTables(rows) {
 		p.Broken = append(p.Broken, cut(report.TableOf(&table)))
 	}
 	for _, c := range outages(rows) {
@@ -160,7 +160,7 @@ func (p *page) addRows(run *record.Run, rows []*analyze.Row) {
 
 // repeatsOf returns the commands that repeat the runs of scenarios.
 func repeatsOf(run *record.Run) (all []repeat) {
-	for _, p := range run.Each() {
+	for _, p := range run.PartsOrSelf() {
 		if p.Scenario == "" {
 			continue
 		}

@@ -297,7 +297,7 @@ func TestReportsOfUnusualRuns(t *testing.T) {
 	}
 }
 
-func TestTruncatedLogIsSaid(t *testing.T) {
+func TestTruncatedLogIsReported(t *testing.T) {
 	dir := made{name: "truncated", seconds: 10, trials: 1}.record(t)
 	run := opened(t, dir)
 	path := filepath.Join(dir, run.Trials[0].Folder, "latency.hlog")
@@ -327,7 +327,7 @@ func TestErrorsWithoutKinds(t *testing.T) {
 }
 
 // Sentences about seconds and bottlenecks are right even if there are few seconds, or none.
-func TestNothingIsSaidOfWhatIsNotKnown(t *testing.T) {
+func TestUnknownFiguresAreOmitted(t *testing.T) {
 	if text := pageText0(t, made{name: "short", seconds: 1, trials: 1, failing: true}.record(t)); strings.Contains(text, "No second was far worse") {
 		t.Error("one second is said to be no worse than the others")
 	}

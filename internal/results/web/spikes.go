@@ -18,7 +18,7 @@ type spike struct {
 
 // spikesOf returns a trial's worst seconds, and a note if there are none.
 func spikesOf(t *record.Trial) (out []spike, note string) {
-	if analyze.Measured(t) && !analyze.SpikesSought(t) {
+	if analyze.HasFigures(t) && !analyze.CanFindSpikes(t) {
 		return nil, "Too few seconds to detect spikes."
 	}
 	all := analyze.Spikes(t)
@@ -42,7 +42,7 @@ func spikesOf(t *record.Trial) (out []spike, note string) {
 		}
 		out = append(out, s)
 	}
-	if len(out) == 0 && analyze.Measured(t) {
+	if len(out) == 0 && analyze.HasFigures(t) {
 		note = "No spikes: no second had twice the median p99 (or slowest operation), many errors, or less than a quarter of the median throughput."
 	}
 	return out, note

@@ -71,7 +71,7 @@ func axisOf(ladders []size.Ladder) string {
 	axis := ""
 	for _, l := range ladders {
 		for i := range l.Steps {
-			words := l.Steps[i].Row.HeadlineTime().Words()
+			words := l.Steps[i].Row.HeadlineTime().Phrase()
 			switch {
 			case l.Open || words == axis:
 			case axis == "":
@@ -81,7 +81,7 @@ func axisOf(ladders []size.Ladder) string {
 			}
 		}
 	}
-	return cmp.Or(axis, record.Service.Words()) + " against throughput"
+	return cmp.Or(axis, record.Service.Phrase()) + " against throughput"
 }
 
 func spotsOf(ladders []size.Ladder, places [][]chart.Spot) [][]spot {

@@ -32,7 +32,7 @@ func togetherOf(all []drawn) (out []drawnTogether) {
 	for i := range all {
 		overs = append(overs, all[i].over)
 	}
-	found := analyze.AllTogether(overs)
+	found := analyze.GroupForCharts(overs)
 	for i := range found {
 		g := &found[i]
 		out = append(out, drawnTogether{g, panels(&g.OverTime), panels(&g.ByWrites)})

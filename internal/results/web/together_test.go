@@ -103,7 +103,7 @@ func TestPageHasSteps(t *testing.T) {
 }
 
 // The answer reports a bottleneck of all trials in one sentence.
-func TestAnswerSaysSharedLimitsOnce(t *testing.T) {
+func TestAnswerListsSharedLimitsOnce(t *testing.T) {
 	run := ladderOf(t, "limits", 5)
 	text := pageOfRun(t, run)
 	if n := strings.Count(text, "limited by member pauses"); n != 1 {

@@ -77,8 +77,8 @@ func id(t *record.Trial) string { return fmt.Sprintf("t%d-%d", t.Number, t.Repea
 type drawn struct {
 	trial *record.Trial
 	over  *analyze.OverTime
-	// colours has the series of the members and of other processes in machines.csv.
-	colours chart.Colours
+	// colors has the series of the members and of other processes in machines.csv.
+	colors  chart.Colors
 	charts  []chart.Chart // over time
 	events  bool          // whether the first of charts shows the events
 	heat    *chart.Chart
@@ -99,21 +99,21 @@ func drawnTrials(shown shownTrials) (all []drawn, problems []string) {
 }
 
 func draw(t *record.Trial, over *analyze.OverTime) drawn {
-	d := drawn{trial: t, over: over, colours: chart.Colours{}}
+	d := drawn{trial: t, over: over, colors: chart.Colors{}}
 	for i := range over.Panels {
 		if p := &over.Panels[i]; p.Name == "processors" || p.Name == "log-sync" {
 			for j := range p.Lines {
-				if _, seen := d.colours[p.Lines[j].Name]; !seen {
-					d.colours[p.Lines[j].Name] = len(d.colours)
+				if _, seen := d.colors[p.Lines[j].Name]; !seen {
+					d.colors[p.Lines[j].Name] = len(d.colors)
 				}
 			}
 		}
 	}
-	if c, ok := chart.Events(over, d.colours, analyze.KindName, markText); ok {
+	if c, ok := chart.Events(over, d.colors, analyze.KindName, markText); ok {
 		d.charts, d.events = append(d.charts, c), true
 	}
 	for i := range over.Panels {
-		d.charts = append(d.charts, chart.OverTime(over, &over.Panels[i], d.colours))
+		d.charts = append(d.charts, chart.OverTime(over, &over.Panels[i], d.colors))
 	}
 	if c, ok := chart.Heat(over); ok {
 		d.heat = &c
@@ -188,7 +188,7 @@ func trialOf(d *drawn) trial {
 		out.Notes = append(out.Notes, t.Failure)
 	}
 	out.Facts = analyze.Conditions(t)
-	if analyze.Measured(t) {
+	if analyze.HasFigures(t) {
 		out.measured(t)
 	} else {
 		out.Verdict = "no result: " + string(t.State)
@@ -230,7 +230,7 @@ func trialOf(d *drawn) trial {
 // measured adds the results of a finished trial.
 func (out *trial) measured(t *record.Trial) {
 	out.Facts = append(out.Facts, report.Results(t)...)
-	watched, _ := report.Watched(t)
+	watched, _ := report.WatchFacts(t)
 	out.Facts = append(out.Facts, watched...)
 	for _, table := range []analyze.Table{analyze.TimesTable(t), analyze.WatchTimesTable(t), analyze.CallsTable(t), analyze.RolesTable(t), analyze.MembersTable(t), analyze.WorkersTable(t), analyze.HostsTable(t)} {
 		if len(table.Rows) > 0 {
@@ -245,12 +245,12 @@ func (out *trial) measured(t *record.Trial) {
 	}
 	out.Notes = append(out.Notes, analyze.Notes(t)...)
 	out.Errors = report.ErrorLines(t)
-	out.Losses = report.Losses(t)
-	out.Uneven = report.Uneven(t)
+	out.Losses = report.LostConnectionLines(t)
+	out.Uneven = report.UnevennessLines(t)
 	out.Answers = report.Answers(t.Answers)
 	events := analyze.EventsOf(t)
 	out.Events = report.EventLines(&events)
-	limits := analyze.WhatLimited(t)
+	limits := analyze.FindLimits(t)
 	causes, more := limits.Bounds()
 	for i, c := range causes {
 		out.Limits = append(out.Limits, report.LimitText(&c, more[i]))

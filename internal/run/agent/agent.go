@@ -41,7 +41,7 @@ const (
 )
 
 // mostBytes is the maximum size of a gRPC message in bytes: a load's message and its envelope.
-const mostBytes = remote.MostBytes + 64
+const mostBytes = remote.MaxMessage + 64
 
 // Maximum numbers of bytes that may be sent but not yet read, for one stream and for the whole
 // connection. The windows are fixed, because gRPC would otherwise measure the link with a ping for

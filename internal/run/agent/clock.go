@@ -13,13 +13,13 @@ type Clock struct {
 	After func(time.Duration) <-chan time.Time
 }
 
-// System returns this machine's clock. Agents use it, because it is the clock that members' logs
-// contain.
-func System() Clock { return Clock{Now: time.Now, After: time.After} }
+// SystemClock returns this machine's clock. Agents use it, because it is the clock that members'
+// logs contain.
+func SystemClock() Clock { return Clock{Now: time.Now, After: time.After} }
 
-// Steady returns the controller's clock, which never jumps. All agents' clocks are compared with
-// it.
-func Steady() Clock { return Clock{Now: measure.Now, After: time.After} }
+// ControllerClock returns the controller's clock, which never jumps. All agents' clocks are
+// compared with it.
+func ControllerClock() Clock { return Clock{Now: measure.Now, After: time.After} }
 
 // Exchange contains the four timestamps of an NTP exchange. Asked and Heard are times on our clock;
 // Received and Answered are times on the other clock.
@@ -63,7 +63,7 @@ func (o *Offsets) Add(e Exchange) {
 	before := o.best(now.At)
 	for i := range o.last {
 		one := &o.last[i]
-		if (now.Ahead - one.Ahead).Abs() > now.Bound+one.Within(now.At) {
+		if (now.Ahead - one.Ahead).Abs() > now.Bound+one.ErrorBound(now.At) {
 			o.last = o.last[:0]
 			o.jumps++
 			o.set += now.Ahead - before.Ahead
@@ -86,16 +86,16 @@ const begins = 8
 // best returns the best estimate for a time.
 func (o *Offsets) best(at time.Time) (best host.Clock) {
 	for i := range o.last {
-		if one := &o.last[i]; i == 0 || one.Within(at) <= best.Within(at) {
+		if one := &o.last[i]; i == 0 || one.ErrorBound(at) <= best.ErrorBound(at) {
 			best = *one
 		}
 	}
 	return best
 }
 
-// At returns the estimate for a time, which must not be before the last exchange. Before the first
-// exchange it returns the zero value.
-func (o *Offsets) At(at time.Time) host.Clock {
+// Estimate returns the estimate for a time, which must not be before the last exchange. Before the
+// first exchange it returns the zero value.
+func (o *Offsets) Estimate(at time.Time) host.Clock {
 	best := o.best(at)
 	if o.first != nil {
 		best.Moved, best.Set, best.Jumps = best.Ahead-o.first.Ahead, o.set, o.jumps
@@ -108,7 +108,7 @@ func (o *Offsets) At(at time.Time) host.Clock {
 // three times as a new exchange, which shows by how much the clock was set.
 func (o *Offsets) Convert(theirs, asked, heard time.Time) time.Time {
 	is := o.best(heard)
-	slack := is.Within(heard)
+	slack := is.ErrorBound(heard)
 	at := theirs.Add(-is.Ahead)
 	if len(o.last) > 0 && !at.Before(asked.Add(-slack)) && !at.After(heard.Add(slack)) {
 		return at

@@ -22,7 +22,7 @@ func exchangeAt(at time.Time, there, back, ahead time.Duration) Exchange {
 
 // The true offset is within the bound, whatever the delays are. If both delays are equal, the
 // estimate is exact.
-func TestTheBoundHoldsTheTruth(t *testing.T) {
+func TestBoundContainsTheTruth(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
 		ahead := time.Duration(r.Int64N(2*int64(10*time.Hour))) - 10*time.Hour
@@ -39,7 +39,7 @@ func TestTheBoundHoldsTheTruth(t *testing.T) {
 
 // The estimate comes from the exchange with the shortest round trip, and its bound holds while both
 // clocks run at the same rate.
-func TestOffsetsTakeTheBest(t *testing.T) {
+func TestOffsetsUseTheBestExchange(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var o Offsets
 	const ahead = -3 * time.Second
@@ -52,8 +52,8 @@ func TestOffsetsTakeTheBest(t *testing.T) {
 		all = append(all, c)
 	}
 	at := epoch.Add(kept * time.Second)
-	best := slices.MinFunc(all, func(a, b host.Clock) int { return cmp.Compare(a.Within(at), b.Within(at)) }).Bound
-	now := o.At(at)
+	best := slices.MinFunc(all, func(a, b host.Clock) int { return cmp.Compare(a.ErrorBound(at), b.ErrorBound(at)) }).Bound
+	now := o.Estimate(at)
 	if now.Bound != best || (now.Ahead-ahead).Abs() > now.Bound || now.Jumps != 0 || now.Moved.Abs() > time.Second {
 		t.Errorf("%+v, and the best bound is %v", now, best)
 	}
@@ -66,9 +66,9 @@ func TestFollowsAClockThatJumps(t *testing.T) {
 	for i := range 20 {
 		o.Add(exchangeAt(epoch.Add(time.Duration(i)*time.Second), 50*time.Microsecond, 60*time.Microsecond, time.Millisecond))
 	}
-	before := o.At(epoch.Add(time.Minute))
+	before := o.Estimate(epoch.Add(time.Minute))
 	o.Add(exchangeAt(epoch.Add(time.Minute), time.Millisecond, 2*time.Millisecond, time.Hour))
-	now := o.At(epoch.Add(time.Minute + time.Second))
+	now := o.Estimate(epoch.Add(time.Minute + time.Second))
 	if before.Jumps != 0 || now.Jumps != 1 || (now.Ahead-time.Hour).Abs() > now.Bound || (now.Moved-time.Hour).Abs() > 2*now.Bound || (now.Set-time.Hour).Abs() > 2*now.Bound {
 		t.Errorf("%+v, then %+v", before, now)
 	}
@@ -76,7 +76,7 @@ func TestFollowsAClockThatJumps(t *testing.T) {
 	for i := range 1000 {
 		o.Add(exchangeAt(epoch.Add(time.Duration(100+i)*time.Second), 50*time.Microsecond, 50*time.Microsecond, time.Hour+time.Duration(i)*10*time.Microsecond))
 	}
-	if now := o.At(epoch.Add(1100 * time.Second)); (now.Ahead - time.Hour - 10*time.Millisecond).Abs() > 200*time.Microsecond {
+	if now := o.Estimate(epoch.Add(1100 * time.Second)); (now.Ahead - time.Hour - 10*time.Millisecond).Abs() > 200*time.Microsecond {
 		t.Errorf("after a drift of 10 ms: %+v", now)
 	}
 }
@@ -91,8 +91,8 @@ func TestIgnoresImpossibleTimes(t *testing.T) {
 		{Asked: at, Received: at, Answered: at.Add(-1), Heard: at.Add(1)},
 	} {
 		var o Offsets
-		if o.Add(e); o.At(at) != (host.Clock{}) {
-			t.Errorf("%+v: %+v", e, o.At(at))
+		if o.Add(e); o.Estimate(at) != (host.Clock{}) {
+			t.Errorf("%+v: %+v", e, o.Estimate(at))
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (w wandering) ask(r *rand.Rand, at time.Time) Exchange {
 // However two clocks drift, the true offset is always within the bound, even long after the last
 // exchange, and drift is not reported as a jump. After a clock is set, the estimate is wrong at
 // most until the next exchange.
-func TestTheBoundHoldsWhileClocksDrift(t *testing.T) {
+func TestBoundIsValidWhileClocksDrift(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		w := wandering{rate: (2*r.Float64() - 1) * host.Drift, ahead: time.Duration(r.Int64N(1e12)) - 5e11}
@@ -137,12 +137,12 @@ func TestTheBoundHoldsWhileClocksDrift(t *testing.T) {
 			e := w.ask(r, at)
 			o.Add(e)
 			later := e.Heard.Add(time.Duration(r.ExpFloat64() * 5e9))
-			if is := o.At(later); (is.Ahead - w.offsetAt(later)).Abs() > is.Within(later) {
-				t.Fatalf("seed %d: %+v within %v, and it is %v ahead", seed, is, is.Within(later), w.offsetAt(later))
+			if is := o.Estimate(later); (is.Ahead - w.offsetAt(later)).Abs() > is.ErrorBound(later) {
+				t.Fatalf("seed %d: %+v within %v, and it is %v ahead", seed, is, is.ErrorBound(later), w.offsetAt(later))
 			}
 			at = later
 		}
-		is := o.At(at)
+		is := o.Estimate(at)
 		if is.Jumps != jumps || (is.Set-set).Abs() > time.Duration(jumps+1)*100*time.Millisecond {
 			t.Fatalf("seed %d: %d jumps by %v are seen as %+v", seed, jumps, set, is)
 		}
@@ -165,7 +165,7 @@ func TestTimesOfAnswersAfterAJump(t *testing.T) {
 			said := at.Add(time.Duration(r.ExpFloat64() * 1e6))
 			heard := said.Add(time.Duration(r.ExpFloat64() * 1e6))
 			got := o.Convert(said.Add(w.offsetAt(said)), at, heard)
-			if is := o.At(heard); (got.Sub(said)).Abs() > is.Within(heard)+heard.Sub(at) || got.Before(at.Add(-is.Within(heard))) || got.After(heard.Add(is.Within(heard))) {
+			if is := o.Estimate(heard); (got.Sub(said)).Abs() > is.ErrorBound(heard)+heard.Sub(at) || got.Before(at.Add(-is.ErrorBound(heard))) || got.After(heard.Add(is.ErrorBound(heard))) {
 				t.Fatalf("seed %d: said at %v of %v to %v, and taken for %v", seed, said.Sub(at), 0, heard.Sub(at), got.Sub(at))
 			}
 			at = heard.Add(time.Second)

@@ -96,8 +96,8 @@ func (b *begun) Read(p []byte) (int, error) {
 
 // connect opens a connection to an agent and completes the TLS handshake.
 func connect(ctx context.Context, t Target) (net.Conn, error) {
-	if t.Way != nil {
-		return t.Way.Dial(ctx)
+	if t.Transport != nil {
+		return t.Transport.Dial(ctx)
 	}
 	of, at := network(t.Address)
 	var config *tls.Config

@@ -35,7 +35,7 @@ func served(t *testing.T, change func(*Options)) (*Server, Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := servers.Serving(t, servers.Loopback(t), s.Serve)
+	address := servers.Serve(t, servers.Loopback(t), s.Serve)
 	return s, Target{Name: "there", Address: address, CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: testVersion}
 }
 
@@ -95,7 +95,7 @@ func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the socket's mode is %v, %v", info.Mode(), err)
 	}
-	servers.Serving(t, l, s.Serve)
+	servers.Serve(t, l, s.Serve)
 	r := dialled(t, Target{Name: "there", Address: "unix:" + path, Version: testVersion})
 	d, err := r.Host().Describe(t.Context())
 	if err != nil || !strings.HasPrefix(d.Folder, string(s.folder)+"/"+sessionPrefix) {

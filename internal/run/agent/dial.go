@@ -29,13 +29,13 @@ type Target struct {
 	// Paths of PEM files: the certificate of the authority that signed the agent's certificate, and
 	// the controller's certificate and key. They are empty for a Unix socket.
 	CACert, Cert, Key string
-	Version           string // version of quorumbench, which must equal the agent's version
-	Clock             Clock  // the zero value means Steady
-	Way               Way    // used instead of Address, which still appears in errors; may be nil
+	Version           string    // version of quorumbench, which must equal the agent's version
+	Clock             Clock     // the zero value means ControllerClock
+	Transport         Transport // used instead of Address, which still appears in errors; may be nil
 }
 
-// Way connects to an agent by other means than a network address.
-type Way interface {
+// Transport connects to an agent by other means than a network address.
+type Transport interface {
 	// Dial opens a connection to the agent. No other program may be able to read the connection or
 	// to impersonate the agent.
 	Dial(context.Context) (net.Conn, error)
@@ -81,14 +81,14 @@ const dialWithin = 10 * time.Second
 // continues until Close, even if ctx is canceled.
 func Dial(ctx context.Context, t Target) (*Remote, error) {
 	if t.Clock.Now == nil {
-		t.Clock = Steady()
+		t.Clock = ControllerClock()
 	}
 	t.Name = cmp.Or(t.Name, t.Address)
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
 	socket, err := connect(ctx, t)
 	if err != nil {
-		return nil, fmt.Errorf("agent %s: %w", t.Name, t.away(err))
+		return nil, fmt.Errorf("agent %s: %w", t.Name, t.closeTransport(err))
 	}
 	r := &Remote{target: t, heard: make(chan beat, 1), ended: make(chan struct{})}
 	r.host = &remoteHost{r}
@@ -99,7 +99,7 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 		if r.conn != nil {
 			_ = r.conn.Close() // err is more important
 		}
-		return nil, fmt.Errorf("agent %s: %w", t.Name, t.away(err))
+		return nil, fmt.Errorf("agent %s: %w", t.Name, t.closeTransport(err))
 	}
 	var beating context.Context
 	beating, r.quit = context.WithCancel(r.ctx)
@@ -289,7 +289,7 @@ func (r *Remote) Name() string { return r.target.Name }
 func (r *Remote) Offset() host.Clock {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.offsets.At(r.now())
+	return r.offsets.Estimate(r.now())
 }
 
 func (r *Remote) now() time.Time { return r.target.Clock.Now() }
@@ -337,17 +337,18 @@ func (r *Remote) Close() (err error) {
 			err = r.leave()
 		}
 		r.cancel(errClosed)
-		err = r.target.away(errors.Join(err, r.conn.Close()))
+		err = r.target.closeTransport(errors.Join(err, r.conn.Close()))
 	})
 	return err
 }
 
-// away closes the target's Way. It returns err, or the error from closing if err is nil.
-func (t *Target) away(err error) error {
-	if t.Way == nil {
+// closeTransport closes the target's Transport. It returns err, or the error from closing if err is
+// nil.
+func (t *Target) closeTransport(err error) error {
+	if t.Transport == nil {
 		return err
 	}
-	return cmp.Or(err, t.Way.Close())
+	return cmp.Or(err, t.Transport.Close())
 }
 
 // leave compares the clocks once more, and waits until the agent has stopped everything.

@@ -20,7 +20,7 @@ type folder string
 const longestPath = 4096
 
 // check returns an error if the agent must not use the path. It does not check for links, because
-// the host does not follow them (host.Local.In).
+// the host does not follow them (host.Local.WithFolder).
 func (f folder) check(path string) error {
 	if len(path) >= longestPath || strings.ContainsRune(path, 0) {
 		return errors.New("the path is invalid: it is too long or contains a zero byte")
@@ -64,7 +64,7 @@ func nothingForeign(dir *host.Folder) error {
 	slices.Sort(names)
 	for _, name := range names {
 		if !slices.ContainsFunc(ownEntries, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
-			return fmt.Errorf("the folder %s holds %s, which no agent made, and a controller could read or replace it; give an empty folder with --dir", dir.Path(), text.Line(name, text.OfServer))
+			return fmt.Errorf("the folder %s holds %s, which no agent made, and a controller could read or replace it; give an empty folder with --dir", dir.Path(), text.Line(name, text.MaxServerText))
 		}
 	}
 	return nil

@@ -9,17 +9,17 @@ import (
 	"net"
 )
 
-// Mutual is a Way that uses mutual TLS, with credentials in memory, over a connection that the
-// function Over opens.
+// Mutual is a Transport that uses mutual TLS, with credentials in memory, over a connection that
+// the function Over opens.
 type Mutual struct {
 	Over        func(context.Context) (net.Conn, error)
 	Name        string // the name in the agent's certificate
 	Credentials Credentials
 }
 
-var _ Way = (*Mutual)(nil)
+var _ Transport = (*Mutual)(nil)
 
-// Dial implements Way.
+// Dial implements Transport.
 func (m *Mutual) Dial(ctx context.Context) (net.Conn, error) {
 	pair, err := tls.X509KeyPair(m.Credentials[controllerName+".crt"], m.Credentials[controllerName+".key"])
 	if err != nil {
@@ -43,5 +43,5 @@ func (m *Mutual) Dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-// Close implements Way.
+// Close implements Transport.
 func (*Mutual) Close() error { return nil }

@@ -34,8 +34,8 @@ func once(t *testing.T, m *manual) (*Server, Target, <-chan error) {
 	return s, Target{Name: "there", Address: address, Version: testVersion, Clock: silent()}, ended
 }
 
-// over waits until an agent has stopped by itself.
-func over(t *testing.T, ended <-chan error) {
+// awaitEnd waits until an agent has stopped by itself.
+func awaitEnd(t *testing.T, ended <-chan error) {
 	t.Helper()
 	select {
 	case err := <-ended:
@@ -54,7 +54,7 @@ func TestOnceEndsAfterItsSession(t *testing.T) {
 	if err := dialled(t, to).Close(); err != nil {
 		t.Error(err)
 	}
-	over(t, ended)
+	awaitEnd(t, ended)
 }
 
 // If its controller is lost, an agent with Once set exits at the end of the lease, even if its
@@ -63,8 +63,8 @@ func TestOnceEndsAfterTheLease(t *testing.T) {
 	m := &manual{now: epoch}
 	s, to, ended := once(t, m)
 	r := dialled(t, to)
-	s.Leave()
-	s.Leave()
+	s.StopAfterSession()
+	s.StopAfterSession()
 	if err := r.conn.Close(); err != nil {
 		t.Error(err)
 	}
@@ -87,7 +87,7 @@ func TestOnceEndsAfterTheLease(t *testing.T) {
 		m.advance(time.Second)
 		return s.present() == nil
 	})
-	over(t, ended)
+	awaitEnd(t, ended)
 }
 
 // If no controller connects, an agent with Once set exits after a minute or when its lifeline ends.
@@ -100,16 +100,16 @@ func TestOnceWithoutAController(t *testing.T) {
 		return len(m.waits) > 0
 	})
 	m.advance(AwaitController)
-	over(t, ended)
+	awaitEnd(t, ended)
 	s, to, ended := once(t, &manual{now: epoch})
-	s.Leave()
-	over(t, ended)
+	s.StopAfterSession()
+	awaitEnd(t, ended)
 	if _, err := Dial(t.Context(), to); err == nil || !strings.HasPrefix(err.Error(), "agent there: ") {
 		t.Errorf("it serves still: %v", err)
 	}
 }
 
-// way is a Way to an agent's socket that counts how often it is closed.
+// way is a Transport to an agent's socket that counts how often it is closed.
 type way struct {
 	at     string
 	closed int
@@ -124,13 +124,13 @@ func (w *way) Close() error {
 	return nil
 }
 
-// A Way is closed once: when the session ends, or when no session could begin.
-func TestAWayIsClosed(t *testing.T) {
+// A Transport is closed once: when the session ends, or when no session could begin.
+func TestTransportIsClosed(t *testing.T) {
 	_, to, ended := once(t, &manual{now: epoch})
 	_, at := network(to.Address)
 	for _, version := range []string{"another", testVersion} {
 		w := &way{at: at}
-		to.Way, to.Address, to.Version = w, "somewhere", version
+		to.Transport, to.Address, to.Version = w, "somewhere", version
 		r, err := Dial(t.Context(), to)
 		if err == nil {
 			if w.closed > 0 {
@@ -142,5 +142,5 @@ func TestAWayIsClosed(t *testing.T) {
 			t.Errorf("version %s: %v, closed %d times", version, err, w.closed)
 		}
 	}
-	over(t, ended)
+	awaitEnd(t, ended)
 }

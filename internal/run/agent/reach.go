@@ -116,7 +116,7 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 		return nil, context.Cause(ctx)
 	}
 	if err == nil && a.Error != "" {
-		err = &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("from agent %s: %s", h.r.target.Name, text.Line(a.Error, text.OfServer))}
+		err = &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("from agent %s: %s", h.r.target.Name, text.Line(a.Error, text.MaxServerText))}
 	} else if err != nil {
 		err = h.r.fail(err)
 	}
@@ -124,11 +124,12 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 		st.close()
 		return nil, err
 	}
-	return through(st), nil
+	return streamConn(st), nil
 }
 
-// through returns a connection whose bytes are sent over a stream. A pipe implements the deadlines.
-func through(st *stream) net.Conn {
+// streamConn returns a connection whose bytes are sent over a stream. A pipe implements the
+// deadlines.
+func streamConn(st *stream) net.Conn {
 	near, far := net.Pipe()
 	go func() {
 		carry(st, far)

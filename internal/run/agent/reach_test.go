@@ -143,11 +143,11 @@ func TestReachRefused(t *testing.T) {
 	_, to := served(t, reaches)
 	r := dialled(t, to)
 	dial := reach(t, r)
-	if _, err := dial(t.Context(), nobody); !store.Refused(err) || !strings.Contains(err.Error(), "agent there") {
+	if _, err := dial(t.Context(), nobody); !store.IsRefused(err) || !strings.Contains(err.Error(), "agent there") {
 		t.Errorf("a closed port: %v", err)
 	}
 	for _, address := range []string{"", "127.0.0.1", "127.0.0.1:99999", "unix:/run/socket", "no such host:1"} {
-		if _, err := dial(t.Context(), address); err == nil || store.Refused(err) || strings.Contains(err.Error(), "\n") {
+		if _, err := dial(t.Context(), address); err == nil || store.IsRefused(err) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}

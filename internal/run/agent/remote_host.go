@@ -66,7 +66,7 @@ func (h *remoteHost) ask(ctx context.Context, st *stream, q request) (reply, err
 // replyError returns the error in a reply.
 func (h *remoteHost) replyError(a reply, err error) error {
 	if err == nil && a.Error != "" {
-		err = errors.New(text.Line(a.Error, 4*text.OfServer))
+		err = errors.New(text.Line(a.Error, 4*text.MaxServerText))
 	}
 	return h.r.fail(err)
 }

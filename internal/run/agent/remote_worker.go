@@ -117,7 +117,7 @@ func (j shiftedJob) within(a *load.Assignment) time.Duration {
 	now := j.by.Offset()
 	bound := now.Bound
 	if !now.At.IsZero() {
-		bound = now.Within(j.by.now())
+		bound = now.ErrorBound(j.by.now())
 	}
 	return bound + time.Duration(drifts*float64(lasts))
 }
@@ -148,7 +148,7 @@ func (r *Remote) carry(w load.Worker) load.Worker {
 	adapt := func(a *load.Assignment) (*load.Assignment, error) {
 		carried := *a
 		var err error
-		carried.Access, err = load.Carry(&a.Access)
+		carried.Access, err = load.CarryAccess(&a.Access)
 		return &carried, err
 	}
 	return wrapped{w, adapt, r.nameError}
@@ -240,7 +240,7 @@ func (w checked) ReadBack(ctx context.Context, a *load.Assignment, level kv.Cons
 		err = a.Valid(w.stores)
 	}
 	if err == nil {
-		err = st.Capabilities().Operation(a.Store, kv.Get, level)
+		err = st.Capabilities().CheckOperation(a.Store, kv.Get, level)
 	}
 	if err != nil {
 		return 0, err

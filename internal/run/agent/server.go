@@ -91,10 +91,10 @@ func New(o Options) (*Server, error) {
 	if worker == nil {
 		// The worker uses the same clock as the one that is compared with the controller's clock,
 		// even if that clock is set.
-		worker = &load.Local{Stores: o.Stores, Access: load.AccessCarried, Attended: true, Now: time.Now}
+		worker = &load.Local{Stores: o.Stores, Access: load.CarriedAccess, InAgent: true, Now: time.Now}
 	}
 	if o.Clock.Now == nil {
-		o.Clock = System()
+		o.Clock = SystemClock()
 	} else {
 		worker = shifted{worker, pretended(o.Clock.Now)}
 	}
@@ -127,9 +127,9 @@ func New(o Options) (*Server, error) {
 	if err := nothingForeign(opened); err != nil {
 		return nil, err
 	}
-	local := host.NewLocal(o.Clock.Now, nil).In(opened)
+	local := host.NewLocal(o.Clock.Now, nil).WithFolder(opened)
 	if o.Address != "" {
-		local = local.At(o.Address)
+		local = local.WithAddress(o.Address)
 	}
 	s := &Server{o: o, host: local, folder: folder(path), files: opened, mostKept: mostKept, worker: newChecked(worker, o.Stores), over: make(chan struct{})}
 	l := &launcher{stores: o.Stores, self: o.Self, folder: s.folder, execs: o.Execs}
@@ -137,9 +137,9 @@ func New(o Options) (*Server, error) {
 	return s, s.tidy()
 }
 
-// Leave makes Serve return when the current session, if any, has ended, including the lease of a
-// lost controller. It may be called more than once.
-func (s *Server) Leave() {
+// StopAfterSession makes Serve return when the current session, if any, has ended, including the
+// lease of a lost controller. It may be called more than once.
+func (s *Server) StopAfterSession() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.last {
@@ -155,8 +155,8 @@ func (s *Server) endLast() {
 	}
 }
 
-// Serve serves until ctx is canceled or Leave takes effect. When it returns, everything that
-// sessions started has been stopped.
+// Serve serves until ctx is canceled or StopAfterSession takes effect. When it returns, everything
+// that sessions started has been stopped.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(mostBytes), grpc.MaxSendMsgSize(mostBytes), grpc.MaxConcurrentStreams(1024),
@@ -196,7 +196,7 @@ func (s *Server) awaitEnd(g *grpc.Server, ended <-chan struct{}) {
 	if s.o.Once {
 		select {
 		case <-s.o.Clock.After(AwaitController):
-			s.Leave() // has no effect if a controller has connected
+			s.StopAfterSession() // has no effect if a controller has connected
 		case <-s.over:
 		case <-ended:
 			return

@@ -62,7 +62,7 @@ func member(t *testing.T, h host.Host, in string) (c host.Claim, dir string) {
 
 // When the folder of a running member is replaced by a link, an agent reads, writes and removes
 // nothing outside its own folder.
-func TestASwappedLinkLeadsNowhere(t *testing.T) {
+func TestSwappedLinkIsNotFollowed(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
 	h := dialled(t, to).Host()
@@ -129,7 +129,7 @@ func TestASwappedLinkLeadsNowhere(t *testing.T) {
 }
 
 // An agent is also safe if folders are replaced by links while requests are running.
-func TestLinksThatAreSwappedMeanwhile(t *testing.T) {
+func TestLinksSwappedConcurrently(t *testing.T) {
 	s, to := served(t, nil)
 	h := dialled(t, to).Host()
 	ctx := t.Context()

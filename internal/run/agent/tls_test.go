@@ -18,27 +18,27 @@ import (
 // the reason.
 func TestRefusesControllersCertificates(t *testing.T) {
 	_, to := served(t, nil)
-	stranger := certificates(t, "127.0.0.1")
+	foreign := certificates(t, "127.0.0.1")
 	dir := t.TempDir()
 	expired, err := MakeCertificates(dir, []string{"127.0.0.1"}, time.Hour, time.Now().Add(-2*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Target){
-		"is not signed by the CA of " + stranger.CA: func(to *Target) { to.CACert = stranger.CA },
-		"it refuses the certificate " + stranger.Controller: func(to *Target) {
-			to.Cert, to.Key = stranger.Controller+".crt", stranger.Controller+".key"
+		"is not signed by the CA of " + foreign.CA: func(to *Target) { to.CACert = foreign.CA },
+		"it refuses the certificate " + foreign.Controller: func(to *Target) {
+			to.Cert, to.Key = foreign.Controller+".crt", foreign.Controller+".key"
 		},
 		"it refuses the certificate " + expired.Controller: func(to *Target) {
 			to.Cert, to.Key = expired.Controller+".crt", expired.Controller+".key"
 		},
 		"it is not a client's certificate": func(to *Target) {
-			to.Cert, to.Key = stranger.Hosts[0]+".crt", stranger.Hosts[0]+".key"
+			to.Cert, to.Key = foreign.Hosts[0]+".crt", foreign.Hosts[0]+".key"
 		},
 		"give all three":                   func(to *Target) { to.Cert, to.Key = "", "" },
 		"cannot be read":                   func(to *Target) { to.CACert = filepath.Join(dir, "none") },
 		"contains no certificate in PEM":   func(to *Target) { to.CACert = to.Key },
-		"cannot be used":                   func(to *Target) { to.Key = stranger.Controller + ".key" },
+		"cannot be used":                   func(to *Target) { to.Key = foreign.Controller + ".key" },
 		"its certificate is not for local": func(to *Target) { to.Address = strings.Replace(to.Address, "127.0.0.1", "localhost", 1) },
 	} {
 		one := to

@@ -78,6 +78,6 @@ func roundTrip(ctx context.Context, to string, rounds int, connect connecting) (
 		r.Count += len(took)
 		medians = append(medians, nearestRank(took, 0.50))
 	}
-	r.P50NS = record.NewOfRounds(medians...)
+	r.P50NS = record.SummarizeRounds(medians...)
 	return r, nil
 }

@@ -67,7 +67,7 @@ func wakes(ctx context.Context, p poll.Poller, rounds int) (record.WakeError, er
 		slices.Sort(late)
 		p50, p99 = append(p50, nearestRank(late, 0.50)), append(p99, nearestRank(late, 0.99))
 	}
-	return record.WakeError{P50NS: record.NewOfRounds(p50...), P99NS: record.NewOfRounds(p99...), Count: rounds * perRound}, nil
+	return record.WakeError{P50NS: record.SummarizeRounds(p50...), P99NS: record.SummarizeRounds(p99...), Count: rounds * perRound}, nil
 }
 
 // waitOf returns the length of the i-th wait. Multiples of the golden ratio spread the lengths

@@ -257,14 +257,14 @@ func (c *Cluster) Access() store.Access {
 			setBehind(&a, m.Endpoint, b.Endpoint)
 		}
 	}
-	a.Dial = c.through()
+	a.Dial = c.hostDialer()
 	c.trust(&a)
 	return a
 }
 
-// through returns a function that connects to members from their own hosts, or nil if no host
+// hostDialer returns a function that connects to members from their own hosts, or nil if no host
 // supports this.
-func (c *Cluster) through() store.Dial {
+func (c *Cluster) hostDialer() store.Dial {
 	ways := map[string]store.Dial{}
 	for _, p := range c.places {
 		if r, ok := p.host.(host.Reacher); ok && p.lease != nil && r.Reach() != nil {
@@ -319,8 +319,8 @@ func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, e
 // process, and events are dropped when it is full.
 func (c *Cluster) Exits() <-chan Exit { return c.exits }
 
-// Whole reports whether all processes are running.
-func (c *Cluster) Whole() bool {
+// AllRunning reports whether all processes are running.
+func (c *Cluster) AllRunning() bool {
 	return !slices.ContainsFunc(c.processes(), func(p running) bool { return p.ended() })
 }
 

@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 func own(dir string) {
 	hosts := []host.Host{host.NewLocal(nil, nil)}
 	if os.Getenv(ownerHostsEnv) != "" {
-		hosts = []host.Host{host.NewLocal(nil, nil).At("127.0.0.23"), host.NewLocal(nil, nil).At("127.0.0.24")}
+		hosts = []host.Host{host.NewLocal(nil, nil).WithAddress("127.0.0.23"), host.NewLocal(nil, nil).WithAddress("127.0.0.24")}
 	}
 	c, err := Start(context.Background(), etcd.New(), Spec{Members: len(hosts), Hosts: hosts, Dir: dir})
 	if err != nil {

@@ -53,7 +53,7 @@ func Down(ctx context.Context, dir string) (Stopped, error) {
 
 // stoppable returns nil if the cluster may be stopped from here, and otherwise the reason.
 func (p *Playground) stoppable(folder *host.Folder) error {
-	if err := p.Elsewhere(); err != nil {
+	if err := p.CheckHere(); err != nil {
 		return fmt.Errorf("%w; nothing was stopped or removed; run `cluster down` there, or remove the folder yourself if that machine or namespace is gone", err)
 	}
 	if p.Starter != nil && p.Starter.Running() {
@@ -72,7 +72,7 @@ func (p *Playground) removable(folder *host.Folder) error {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return fmt.Errorf("the folder of member %s in %s cannot be read: %w", m.Name, p.Dir, host.Cause(err))
-		case !ours || !p.same(m.Folder, id) && (m.Folder != (host.FileID{}) || !folder.Empty(m.Name)):
+		case !ours || !p.isSameFile(m.Folder, id) && (m.Folder != (host.FileID{}) || !folder.Empty(m.Name)):
 			return fmt.Errorf("%w: %s in %s is not what `cluster up` made there; nothing was stopped or removed", ErrForeign, m.Name, p.Dir)
 		}
 	}
@@ -97,7 +97,7 @@ func (s *seen) release() {
 func (p *Playground) look() *seen {
 	s := &seen{}
 	if p.Place.Reach() == host.SamePlace {
-		s.processes = host.Marked(p.Mark, p.Dir)
+		s.processes = host.FindMarked(p.Mark, p.Dir)
 	}
 	for i := range p.Members {
 		m := &p.Members[i]
@@ -126,9 +126,9 @@ func (p *Playground) member(h *host.Held) string {
 func (p *Playground) proven(found *seen) error {
 	for i := range p.Members {
 		m := &p.Members[i]
-		if stranger := host.Unproven(m.processes(), found.processes); stranger != nil {
+		if foreign := host.FindUnproven(m.processes(), found.processes); foreign != nil {
 			return fmt.Errorf("process %d, which the state of the cluster in %s names as member %s, does not prove to be that member; nothing was stopped or removed; if it is the member, end it yourself, and then run `cluster down` again",
-				stranger.PID, p.Dir, m.Name)
+				foreign.PID, p.Dir, m.Name)
 		}
 	}
 	return nil

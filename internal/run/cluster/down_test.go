@@ -101,14 +101,14 @@ func TestDownRemovesOnlyWhatUpMade(t *testing.T) {
 func TestDownEndsOnlyProvenMembers(t *testing.T) {
 	dir := t.TempDir()
 	p := asLeft(t, dir, 1)
-	stranger := bystander(t, t.TempDir(), p.Mark.Env())
-	p.Members[0].Process = stranger.Identity()
+	foreign := bystander(t, t.TempDir(), p.Mark.Env())
+	p.Members[0].Process = foreign.Identity()
 	rewrite(t, p)
 	refused(t, dir, "does not prove to be that member")
 	p.Members[0].Process = bystander(t, filepath.Join(dir, "m1"), "").Identity()
 	rewrite(t, p)
 	refused(t, dir, "does not prove to be that member")
-	if !stranger.Identity().Running() || !p.Members[0].Process.Running() {
+	if !foreign.Identity().Running() || !p.Members[0].Process.Running() {
 		t.Error("a process that is not a member was ended")
 	}
 }
@@ -118,7 +118,7 @@ func TestDownEndsUnrecordedMembers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "play")
 	p := asLeft(t, dir, 3)
 	member := bystander(t, filepath.Join(dir, "m2"), p.Mark.Env())
-	if err := vacant(dir); !errors.Is(err, ErrAlreadyUp) || !strings.Contains(err.Error(), "1 of 3 members") {
+	if err := vacant(dir); !errors.Is(err, ErrAlreadyRunning) || !strings.Contains(err.Error(), "1 of 3 members") {
 		t.Errorf("up while a member runs: %v", err)
 	}
 	s, err := Down(t.Context(), dir)
@@ -138,7 +138,7 @@ func TestDownRefusesUnreachableMembers(t *testing.T) {
 	p.Place.PIDs = "pid:[1]"
 	rewrite(t, p)
 	refused(t, dir, "another PID namespace")
-	if err := vacant(dir); !errors.Is(err, ErrAlreadyUp) {
+	if err := vacant(dir); !errors.Is(err, ErrAlreadyRunning) {
 		t.Errorf("up: %v", err)
 	}
 	p.Place = host.Place{Machine: "other", Boot: "other"}

@@ -13,9 +13,9 @@ import (
 // while after an event such as a lost connection. The load then follows an election within this
 // interval.
 const (
-	Often  = 100 * time.Millisecond
-	Seldom = time.Second
-	// alert is how long members are asked at the interval Often after an event.
+	FastInterval = 100 * time.Millisecond
+	SlowInterval = time.Second
+	// alert is how long members are asked at the interval FastInterval after an event.
 	alert = 15 * time.Second
 )
 
@@ -28,11 +28,11 @@ type Config struct {
 	Admin store.Admin
 	// Members is the number of Admin's endpoints.
 	Members int
-	// Every is Often or Seldom.
+	// Every is FastInterval or SlowInterval.
 	Every time.Duration
 	// Done returns the number of operations that the load has completed. It may be nil. As long as
-	// this number rises, the leader is serving, and members are asked only at the interval Seldom:
-	// ten requests per second to each member would add to the load.
+	// this number rises, the leader is serving, and members are asked only at the interval
+	// SlowInterval: ten requests per second to each member would add to the load.
 	Done func() uint64
 	// Take receives each response from member i, with the times at which the request was sent and
 	// answered. It is not called concurrently.
@@ -62,7 +62,7 @@ func (f *Follower) needless(l *line, asked, often time.Time) bool {
 	before := l.done
 	l.done = f.cfg.Done()
 	now := measure.Now()
-	return l.done > before && now.After(often) && now.Sub(asked) < Seldom
+	return l.done > before && now.After(often) && now.Sub(asked) < SlowInterval
 }
 
 // NewFollower returns a Follower. Call Run to start it.
@@ -77,9 +77,9 @@ func NewFollower(cfg Config) *Follower {
 	return f
 }
 
-// Poke makes the Follower ask the members immediately, and at the interval Often for a while. It is
-// called after an event such as a lost connection. It does not block.
-func (f *Follower) Poke() {
+// Refresh makes the Follower ask the members immediately, and at the interval FastInterval for a
+// while. It is called after an event such as a lost connection. It does not block.
+func (f *Follower) Refresh() {
 	for _, l := range f.lines {
 		select {
 		case l.poked <- struct{}{}:
@@ -114,7 +114,7 @@ func (f *Follower) follow(ctx context.Context, l *line) {
 		case <-l.poked:
 			now := measure.Now()
 			often = now.Add(alert)
-			timer.Reset(max(0, Often-now.Sub(asked))) // a burst of pokes causes only one request
+			timer.Reset(max(0, FastInterval-now.Sub(asked))) // a burst of pokes causes only one request
 			continue
 		case <-timer.C:
 		}
@@ -126,7 +126,7 @@ func (f *Follower) follow(ctx context.Context, l *line) {
 		f.round(ctx, l, asked)
 		every := f.cfg.Every
 		if measure.Now().Before(often) {
-			every = min(every, Often)
+			every = min(every, FastInterval)
 		}
 		timer.Reset(max(0, every-time.Since(asked)))
 	}

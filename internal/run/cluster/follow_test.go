@@ -48,7 +48,7 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 		v := NewView(3)
 		led := make(chan Change, 100)
 		f := NewFollower(Config{Admin: admin, Members: 3, Every: every, Take: func(i int, asked, ended time.Time, m store.Member) {
-			for _, c := range v.Take(i, asked, ended, m) {
+			for _, c := range v.Update(i, asked, ended, m) {
 				led <- c
 			}
 		}})
@@ -56,7 +56,7 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 		ended := make(chan struct{})
 		go func() { f.Run(ctx, nil); close(ended) }()
 		synctest.Wait()
-		if c := <-led; c.What != Led || c.Member != 0 {
+		if c := <-led; c.What != LeaderSeen || c.Member != 0 {
 			t.Errorf("at first %+v", c)
 		}
 		test(f, led)
@@ -69,12 +69,12 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 // the pause between two requests, and the silent leader is lost after LostAfter.
 func TestASilentMemberDelaysNoOther(t *testing.T) {
 	w := &world{}
-	run(t, w, Often, func(_ *Follower, led <-chan Change) {
+	run(t, w, FastInterval, func(_ *Follower, led <-chan Change) {
 		w.mute.Store(true)
 		time.Sleep(1450 * time.Millisecond)
 		w.leader.Store(1)
 		elected := time.Now()
-		if c := <-led; c.What != Led || c.Member != 1 || c.At.Sub(elected) > Often {
+		if c := <-led; c.What != LeaderSeen || c.Member != 1 || c.At.Sub(elected) > FastInterval {
 			t.Errorf("after %v comes %+v", time.Since(elected), c)
 		}
 		if c := <-led; c.What != Lost || c.Member != 0 || c.At.After(elected) || time.Since(c.At) < LostAfter {
@@ -85,13 +85,13 @@ func TestASilentMemberDelaysNoOther(t *testing.T) {
 
 func TestPollingIntervals(t *testing.T) {
 	w := &world{}
-	run(t, w, Seldom, func(f *Follower, _ <-chan Change) {
-		time.Sleep(10*time.Second + Seldom/2)
+	run(t, w, SlowInterval, func(f *Follower, _ <-chan Change) {
+		time.Sleep(10*time.Second + SlowInterval/2)
 		if n := w.asked[1].Load(); n != 11 {
 			t.Errorf("asked %d times in 10 s", n)
 		}
 		for range 1000 { // a burst of pokes
-			f.Poke()
+			f.Refresh()
 		}
 		synctest.Wait()
 		if n := w.asked[1].Load(); n != 12 {
@@ -116,7 +116,7 @@ func TestPollsSeldomWhileTheLoadProgresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
 		var done atomic.Uint64
-		f := NewFollower(Config{Admin: w, Members: 3, Every: Often, Done: done.Load, Take: func(int, time.Time, time.Time, store.Member) {}})
+		f := NewFollower(Config{Admin: w, Members: 3, Every: FastInterval, Done: done.Load, Take: func(int, time.Time, time.Time, store.Member) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { f.Run(ctx, nil); close(ended) }()
@@ -127,7 +127,7 @@ func TestPollsSeldomWhileTheLoadProgresses(t *testing.T) {
 		if n := w.asked[1].Load(); n < 5 || n > 7 {
 			t.Errorf("asked %d times in 5 s in which the load was served", n)
 		}
-		time.Sleep(Often / 2) // so that no request is sent at the edges of the second
+		time.Sleep(FastInterval / 2) // so that no request is sent at the edges of the second
 		before := w.asked[1].Load()
 		time.Sleep(time.Second)
 		if n := w.asked[1].Load() - before; n < 8 || n > 10 {

@@ -52,7 +52,7 @@ func twoMachines(t *testing.T) (a, b *recorder) {
 		t.Skip("other systems have one loopback address")
 	}
 	of := func(address string) *recorder {
-		return &recorder{Local: host.NewLocal(nil, nil).At(address), signals: map[string][]host.Signal{}}
+		return &recorder{Local: host.NewLocal(nil, nil).WithAddress(address), signals: map[string][]host.Signal{}}
 	}
 	return of("127.0.0.21"), of("127.0.0.22")
 }
@@ -130,7 +130,7 @@ func TestMembersAreSignalledOnTheirHosts(t *testing.T) {
 	if len(a.signals) != 0 || !slices.Equal(b.signals["m2.log"], []host.Signal{host.Pause, host.Resume, host.Kill}) {
 		t.Errorf("sent %v and %v", a.signals, b.signals)
 	}
-	if c.Whole() {
+	if c.AllRunning() {
 		t.Error("the cluster lost a member and is whole")
 	}
 	settle.Eventually(t, "the members on the other host have a leader", func() bool {
@@ -180,7 +180,7 @@ func TestKilledClusterLeavesNoDataOnAnyHost(t *testing.T) {
 func TestStartThatFailsOnOneHost(t *testing.T) {
 	a, _ := twoMachines(t)
 	dir := t.TempDir()
-	spec := Spec{Members: 3, Dir: dir, Hosts: []host.Host{a, host.NewLocal(nil, nil).At("192.0.2.1")}}
+	spec := Spec{Members: 3, Dir: dir, Hosts: []host.Host{a, host.NewLocal(nil, nil).WithAddress("192.0.2.1")}}
 	if err := spec.complete(); err != nil {
 		t.Fatal(err)
 	}

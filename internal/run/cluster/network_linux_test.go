@@ -16,7 +16,7 @@ import (
 // inNetworks starts a cluster of three members, each in its own network.
 func inNetworks(t *testing.T) (*Cluster, host.Network) {
 	t.Helper()
-	if err := network.Possible(); err != nil {
+	if err := network.CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	c := start(t, Spec{Members: 3, Network: true})

@@ -14,9 +14,9 @@ import (
 
 // Errors that callers handle differently.
 var (
-	ErrNoPlayground = errors.New("there is no cluster")
-	ErrForeign      = errors.New("the folder cannot be used")
-	ErrAlreadyUp    = errors.New("the cluster is already there")
+	ErrNoPlayground   = errors.New("there is no cluster")
+	ErrForeign        = errors.New("the folder cannot be used")
+	ErrAlreadyRunning = errors.New("the cluster is already there")
 )
 
 // Playground is a local cluster that keeps running after the command that started it, until Down.
@@ -101,12 +101,12 @@ func (p *Playground) access() store.Access {
 	return a
 }
 
-// Elsewhere returns nil if the members' processes can be seen from here, and otherwise the reason.
-func (p *Playground) Elsewhere() error {
+// CheckHere returns nil if the members' processes can be seen from here, and otherwise the reason.
+func (p *Playground) CheckHere() error {
 	switch p.Place.Reach() {
-	case host.OtherSpace:
+	case host.OtherPIDNamespace:
 		return fmt.Errorf("the members of the cluster in %s were started in another PID namespace (%s; this one is %s), from where it is unknown whether they run",
-			p.Dir, p.Place.PIDs, host.Here().PIDs)
+			p.Dir, p.Place.PIDs, host.CurrentPlace().PIDs)
 	case host.OtherHost:
 		return fmt.Errorf("the members of the cluster in %s were started on another machine, so it is unknown whether they run", p.Dir)
 	case host.SamePlace, host.Rebooted:

@@ -28,7 +28,7 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 	if err := Unready(&status); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := Up(t.Context(), local, etcd.New(), Spec{Members: 3, Dir: dir}, time.Unix(2, 0)); !errors.Is(err, ErrAlreadyUp) || !strings.Contains(err.Error(), p.Members[0].Endpoint) {
+	if _, _, err := Up(t.Context(), local, etcd.New(), Spec{Members: 3, Dir: dir}, time.Unix(2, 0)); !errors.Is(err, ErrAlreadyRunning) || !strings.Contains(err.Error(), p.Members[0].Endpoint) {
 		t.Errorf("a second up: %v", err)
 	}
 
@@ -123,7 +123,7 @@ func TestPlaygroundNeverKillsAReusedNumber(t *testing.T) {
 	p := asLeft(t, dir, 1)
 	p.Members[0].Process = self
 	rewrite(t, p)
-	if _, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir}, time.Unix(1, 0)); !errors.Is(err, ErrAlreadyUp) || !strings.Contains(err.Error(), "none of its members runs") {
+	if _, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir}, time.Unix(1, 0)); !errors.Is(err, ErrAlreadyRunning) || !strings.Contains(err.Error(), "none of its members runs") {
 		t.Errorf("up on the remains of another cluster: %v", err)
 	}
 	down, err := Down(t.Context(), dir)

@@ -69,7 +69,7 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 // parse decodes a state file. It rejects a file that contains something that Up never writes.
 func parse(b []byte, dir string) (*Playground, error) {
 	if len(b) == 0 { // the process that created the file was killed before it wrote the state
-		return &Playground{Dir: dir, Schema: stateSchema, Place: host.Here()}, nil
+		return &Playground{Dir: dir, Schema: stateSchema, Place: host.CurrentPlace()}, nil
 	}
 	p := &Playground{}
 	if err := json.Unmarshal(b, p); err != nil {
@@ -98,15 +98,15 @@ func memberName(i int) string { return "m" + strconv.Itoa(i+1) }
 
 // checkFolder returns an error if the state belongs to another folder.
 func (p *Playground) checkFolder(folder *host.Folder) error {
-	if p.Mark == "" || p.same(p.Folder, folder.ID()) {
+	if p.Mark == "" || p.isSameFile(p.Folder, folder.ID()) {
 		return nil
 	}
 	return fmt.Errorf("%w: %s is a copy of a cluster's folder, or was restored; stop the cluster with `cluster down` on its original folder, and remove the copy yourself", ErrForeign, p.Dir)
 }
 
-// same reports whether a recorded file is the one that exists now. Device numbers may change when
-// the machine is rebooted.
-func (p *Playground) same(noted, now host.FileID) bool {
+// isSameFile reports whether a recorded file is the one that exists now. Device numbers may change
+// when the machine is rebooted.
+func (p *Playground) isSameFile(noted, now host.FileID) bool {
 	return noted.Inode == now.Inode && (noted.Device == now.Device || p.Place.Reach() == host.Rebooted)
 }
 
@@ -129,7 +129,7 @@ func (p *Playground) create() (_ *host.Folder, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Place, p.Mark, p.Starter = host.Here(), host.NewMark(), &self
+	p.Place, p.Mark, p.Starter = host.CurrentPlace(), host.NewMark(), &self
 	p.Made, err = host.MakeFolders(p.Dir)
 	defer func() {
 		if err != nil {
@@ -158,7 +158,7 @@ func (p *Playground) create() (_ *host.Folder, err error) {
 	}
 	err = folder.Create(stateFile, b)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%w: another command is starting one in %s", ErrAlreadyUp, p.Dir)
+		return nil, fmt.Errorf("%w: another command is starting one in %s", ErrAlreadyRunning, p.Dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the folder %s cannot be written: %w", p.Dir, host.Cause(err))

@@ -16,9 +16,9 @@ import (
 
 // Up starts a playground in spec.Dir, or in DefaultDir if that is empty. It returns when the
 // playground is ready. The members always run on the local machine, whatever hosts the spec
-// contains, and outlive this process. The error is ErrAlreadyUp if the folder already contains a
-// playground, and ErrForeign if it contains something else or if other users can write to it. If Up
-// fails, no process is left, and the error contains the end of the logs.
+// contains, and outlive this process. The error is ErrAlreadyRunning if the folder already contains
+// a playground, and ErrForeign if it contains something else or if other users can write to it. If
+// Up fails, no process is left, and the error contains the end of the logs.
 func Up(ctx context.Context, h *host.Local, st store.Store, spec Spec, now time.Time) (*Playground, store.Status, error) {
 	if spec.Dir == "" {
 		dir, err := DefaultDir(st.Name())
@@ -57,16 +57,16 @@ func vacant(dir string) error {
 	case err != nil:
 		return err
 	}
-	if err := p.Elsewhere(); err != nil {
-		return fmt.Errorf("%w: %w; use another folder", ErrAlreadyUp, err)
+	if err := p.CheckHere(); err != nil {
+		return fmt.Errorf("%w: %w; use another folder", ErrAlreadyRunning, err)
 	}
 	s := p.look()
 	defer s.release()
 	if len(s.ended) == 0 {
-		return fmt.Errorf("%w but none of its members runs; remove its remains in %s with `cluster down` first", ErrAlreadyUp, dir)
+		return fmt.Errorf("%w but none of its members runs; remove its remains in %s with `cluster down` first", ErrAlreadyRunning, dir)
 	}
 	return fmt.Errorf("%w: %d of %d members of the %s cluster in %s run, at %s; stop it with `cluster down` first",
-		ErrAlreadyUp, len(s.ended), len(p.Members), p.Store, dir, strings.Join(p.Endpoints(), ","))
+		ErrAlreadyRunning, len(s.ended), len(p.Members), p.Store, dir, strings.Join(p.Endpoints(), ","))
 }
 
 // up makes one attempt. The state file lists each member before it is started, and its processes
@@ -168,14 +168,14 @@ func (p *Playground) await(ctx context.Context, st store.Store, timeout time.Dur
 	return status, nil
 }
 
-// NotUndone reports that a start failed and that some of its effects could not be undone.
-type NotUndone struct {
+// UndoError reports that a start failed and that some of its effects could not be undone.
+type UndoError struct {
 	Why  error // reason why the start failed
 	Left error // what remains, and why it could not be removed
 }
 
-func (e *NotUndone) Error() string   { return fmt.Sprintf("%v; and %v", e.Why, e.Left) }
-func (e *NotUndone) Unwrap() []error { return []error{e.Why, e.Left} }
+func (e *UndoError) Error() string   { return fmt.Sprintf("%v; and %v", e.Why, e.Left) }
+func (e *UndoError) Unwrap() []error { return []error{e.Why, e.Left} }
 
 // discard undoes a failed start and returns the reason for the failure. It removes the logs, whose
 // end is part of the reason.
@@ -187,11 +187,11 @@ func (p *Playground) discard(folder *host.Folder, processes []running, why error
 		select {
 		case <-process.Exited():
 		case <-time.After(killTimeout):
-			return &NotUndone{why, fmt.Errorf("process %d was killed and has not ended", process.Identity().PID)}
+			return &UndoError{why, fmt.Errorf("process %d was killed and has not ended", process.Identity().PID)}
 		}
 	}
 	if err := p.remove(folder); err != nil {
-		return &NotUndone{why, err}
+		return &UndoError{why, err}
 	}
 	return why
 }

@@ -19,10 +19,10 @@ type LeaderSample uint8
 
 // The kinds of changes.
 const (
-	Led     LeaderSample = iota // a new leader, or the first leader that is known
-	Lost                        // a member exited or has not responded for LostAfter
-	Back                        // a lost member responds again
-	Renewed                     // a member that did not respond during an election responds, and is a follower
+	LeaderSeen LeaderSample = iota // a new leader, or the first leader that is known
+	Lost                           // a member exited or has not responded for LostAfter
+	MemberBack                     // a lost member responds again
+	Renewed                        // a member that did not respond during an election responds, and is a follower
 )
 
 // Change is a change that results from a member's response, or from a missing response.
@@ -35,7 +35,7 @@ type Change struct {
 	// At is the time at which the change was seen. For a lost member, it is the time at which the
 	// first unanswered request was sent.
 	At time.Time
-	// Since is set for Led. It is the send time of the last request whose response named the
+	// Since is set for LeaderSeen. It is the send time of the last request whose response named the
 	// previous leader, or zero if no leader was known.
 	Since time.Time
 	Err   error // reason why the member is lost
@@ -66,10 +66,10 @@ type seat struct {
 // NewView returns a View of n members whose states are unknown.
 func NewView(n int) *View { return &View{seats: make([]seat, n), leader: -1} }
 
-// Take records member i's response and returns the changes that result. asked and ended are the
+// Update records member i's response and returns the changes that result. asked and ended are the
 // times at which the request was sent and answered. The responses of each member must be passed in
 // the order of the requests.
-func (v *View) Take(i int, asked, ended time.Time, m store.Member) []Change {
+func (v *View) Update(i int, asked, ended time.Time, m store.Member) []Change {
 	if m.Err != nil {
 		return v.unanswered(i, asked, ended, m)
 	}
@@ -77,7 +77,7 @@ func (v *View) Take(i int, asked, ended time.Time, m store.Member) []Change {
 	s := &v.seats[i]
 	s.keep(m)
 	if s.lost {
-		out = append(out, Change{What: Back, Member: i, At: ended})
+		out = append(out, Change{What: MemberBack, Member: i, At: ended})
 	}
 	renewed := s.out
 	s.known, s.silent, s.lost, s.out, s.err = true, time.Time{}, false, false, nil
@@ -135,7 +135,7 @@ func (v *View) led(i int, asked, ended time.Time) (Change, bool) {
 	if leader < 0 || !v.succeeds(leader, m.Term) {
 		return Change{}, false
 	}
-	c := Change{What: Led, Member: leader, Before: v.number, At: ended, Since: v.confirmed}
+	c := Change{What: LeaderSeen, Member: leader, Before: v.number, At: ended, Since: v.confirmed}
 	v.leader, v.term, v.confirmed = leader, m.Term, asked
 	if v.number++; m.Term > 0 {
 		v.number = m.Term

@@ -24,14 +24,14 @@ func newBed(t *testing.T, n int) *bed {
 
 func (b *bed) timeAt(d time.Duration) time.Time { return b.began.Add(d) }
 
-// says feeds a response from member i that took 10 ms.
-func (b *bed) says(d time.Duration, i int, m store.Member) []Change {
-	return b.Take(i, b.timeAt(d-10*time.Millisecond), b.timeAt(d), m)
+// answer feeds a response from member i that took 10 ms.
+func (b *bed) answer(d time.Duration, i int, m store.Member) []Change {
+	return b.Update(i, b.timeAt(d-10*time.Millisecond), b.timeAt(d), m)
 }
 
 // silent feeds a request to member i that was not answered within a second.
 func (b *bed) silent(d time.Duration, i int) []Change {
-	return b.Take(i, b.timeAt(d-time.Second), b.timeAt(d), store.Member{Err: errors.New("no answer in the time given")})
+	return b.Update(i, b.timeAt(d-time.Second), b.timeAt(d), store.Member{Err: errors.New("no answer in the time given")})
 }
 
 func (b *bed) want(got []Change, want ...Change) {
@@ -62,17 +62,17 @@ func follows(id, term, leader uint64) store.Member {
 // three returns a cluster whose members have all responded. The first member is leader.
 func three(t *testing.T) *bed {
 	b := newBed(t, 3)
-	b.says(0, 0, leadsIn(1, 4))
-	b.says(0, 1, follows(2, 4, 1))
-	b.says(0, 2, follows(3, 4, 1))
+	b.answer(0, 0, leadsIn(1, 4))
+	b.answer(0, 1, follows(2, 4, 1))
+	b.answer(0, 2, follows(3, 4, 1))
 	return b
 }
 
 func TestTheFirstAnswersNameTheLeader(t *testing.T) {
 	b := newBed(t, 3)
 	b.leads(-1, 0)
-	b.want(b.says(0, 1, follows(2, 4, 1))) // it is not known yet which member has ID 1
-	b.want(b.says(time.Millisecond, 0, leadsIn(1, 4)), Change{What: Led, Member: 0, Term: 4, At: b.timeAt(time.Millisecond)})
+	b.want(b.answer(0, 1, follows(2, 4, 1))) // it is not known yet which member has ID 1
+	b.want(b.answer(time.Millisecond, 0, leadsIn(1, 4)), Change{What: LeaderSeen, Member: 0, Term: 4, At: b.timeAt(time.Millisecond)})
 	b.leads(0, 4)
 }
 
@@ -81,13 +81,13 @@ func TestTheFirstAnswersNameTheLeader(t *testing.T) {
 // are ignored.
 func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 	b := three(t)
-	b.want(b.says(900*time.Millisecond, 1, store.Member{ID: 2, Term: 5})) // the member is a candidate
+	b.want(b.answer(900*time.Millisecond, 1, store.Member{ID: 2, Term: 5})) // the member is a candidate
 	b.want(b.silent(1000*time.Millisecond, 0))
-	elected := b.says(1100*time.Millisecond, 2, follows(3, 5, 2))
+	elected := b.answer(1100*time.Millisecond, 2, follows(3, 5, 2))
 	if len(elected) != 1 || !elected[0].Since.Equal(b.timeAt(-10*time.Millisecond)) {
 		t.Errorf("the leader before was confirmed at the beginning for the last time: %+v", elected)
 	}
-	b.want(elected, Change{What: Led, Member: 1, Term: 5, Before: 4, At: b.timeAt(1100 * time.Millisecond)})
+	b.want(elected, Change{What: LeaderSeen, Member: 1, Term: 5, Before: 4, At: b.timeAt(1100 * time.Millisecond)})
 	b.leads(1, 5)
 	if got := b.Followers(); !slices.Equal(got, []int{2}) {
 		t.Errorf("the followers that answer are %v", got)
@@ -99,11 +99,11 @@ func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 		t.Errorf("the members are %+v", b.Members())
 	}
 	// When the old leader continues, it believes at first that it is still leader.
-	b.want(b.says(4000*time.Millisecond, 0, leadsIn(1, 4)),
-		Change{What: Back, Member: 0, At: b.timeAt(4000 * time.Millisecond)},
+	b.want(b.answer(4000*time.Millisecond, 0, leadsIn(1, 4)),
+		Change{What: MemberBack, Member: 0, At: b.timeAt(4000 * time.Millisecond)},
 		Change{What: Renewed, Member: 0, Term: 5, At: b.timeAt(4000 * time.Millisecond)})
 	b.leads(1, 5)
-	b.want(b.says(4100*time.Millisecond, 0, follows(1, 5, 2)))
+	b.want(b.answer(4100*time.Millisecond, 0, follows(1, 5, 2)))
 	if got := b.Followers(); !slices.Equal(got, []int{0, 2}) {
 		t.Errorf("the followers are %v", got)
 	}
@@ -111,18 +111,18 @@ func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 
 // A slow response, or several with responses in between, does not mean that a member is lost. A
 // process that has exited is lost immediately.
-func TestWhenAMemberIsLost(t *testing.T) {
+func TestMemberIsLostAfterSilence(t *testing.T) {
 	b := three(t)
 	for k := range 10 {
 		d := time.Duration(k) * 3 * time.Second
 		b.want(b.silent(d+1000*time.Millisecond, 2))
 		b.want(b.silent(d+1900*time.Millisecond, 2))
-		b.want(b.says(d+2500*time.Millisecond, 2, follows(3, 4, 1)))
+		b.want(b.answer(d+2500*time.Millisecond, 2, follows(3, 4, 1)))
 	}
 	gone := store.Member{Err: errors.New("nothing listens there"), Gone: true}
 	at := b.timeAt(40 * time.Second)
-	b.want(b.Take(2, at, at, gone), Change{What: Lost, Member: 2, At: at})
-	b.want(b.Take(2, at, at, gone))
+	b.want(b.Update(2, at, at, gone), Change{What: Lost, Member: 2, At: at})
+	b.want(b.Update(2, at, at, gone))
 	if got := b.Followers(); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("without an election the followers stay: %v", got)
 	}
@@ -132,7 +132,7 @@ func TestWhenAMemberIsLost(t *testing.T) {
 func TestUnavailableMemberIsNotLost(t *testing.T) {
 	b := three(t)
 	for d := range 30 {
-		b.want(b.says(time.Duration(d)*time.Second, 1, store.Member{}))
+		b.want(b.answer(time.Duration(d)*time.Second, 1, store.Member{}))
 	}
 	if m := b.Members()[1]; m.ID != 2 || m.Role != kv.Unknown || m.Err != nil {
 		t.Errorf("it is %+v", m)
@@ -142,10 +142,10 @@ func TestUnavailableMemberIsNotLost(t *testing.T) {
 // If members report no terms, the periods of leadership are counted.
 func TestPeriodsWithoutTerms(t *testing.T) {
 	b := newBed(t, 2)
-	b.want(b.says(0, 0, leadsIn(1, 0)), Change{What: Led, Member: 0, Term: 1, At: b.timeAt(0)})
-	b.want(b.says(time.Second, 1, leadsIn(2, 0))) // it is not known which of the two is right
-	b.says(2*time.Second, 0, follows(1, 0, 0))
-	b.want(b.says(3*time.Second, 1, leadsIn(2, 0)), Change{What: Led, Member: 1, Term: 2, Before: 1, At: b.timeAt(3 * time.Second)})
+	b.want(b.answer(0, 0, leadsIn(1, 0)), Change{What: LeaderSeen, Member: 0, Term: 1, At: b.timeAt(0)})
+	b.want(b.answer(time.Second, 1, leadsIn(2, 0))) // it is not known which of the two is right
+	b.answer(2*time.Second, 0, follows(1, 0, 0))
+	b.want(b.answer(3*time.Second, 1, leadsIn(2, 0)), Change{What: LeaderSeen, Member: 1, Term: 2, Before: 1, At: b.timeAt(3 * time.Second)})
 	b.leads(1, 2)
 }
 
@@ -156,7 +156,7 @@ func TestTheHighestTermCounts(t *testing.T) {
 	for range 500 {
 		b := newBed(t, 5)
 		for i := range 5 {
-			b.says(0, i, follows(uint64(i+1), 0, 0)) // reports the member's ID
+			b.answer(0, i, follows(uint64(i+1), 0, 0)) // reports the member's ID
 		}
 		leaders := map[uint64]int{}
 		highest, before := uint64(0), uint64(0)
@@ -171,8 +171,8 @@ func TestTheHighestTermCounts(t *testing.T) {
 				m = leadsIn(uint64(i+1), term)
 			}
 			highest = max(highest, term)
-			for _, c := range b.says(time.Duration(k)*time.Millisecond, i, m) {
-				if c.What != Led || c.Term <= before || c.Before != before {
+			for _, c := range b.answer(time.Duration(k)*time.Millisecond, i, m) {
+				if c.What != LeaderSeen || c.Term <= before || c.Before != before {
 					t.Fatalf("after term %d comes %+v", before, c)
 				}
 				before = c.Term

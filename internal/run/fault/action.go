@@ -30,9 +30,9 @@ var actions = map[fault.Kind]*action{
 	fault.SlowLink:  badLinks(around, func(h *fault.Happening) network.Link { return network.Link{Rate: int64(h.To)} }),
 
 	fault.MoveLeader: moveLeader(),
-	fault.Compact:    asked(compact, "compacted"),
-	fault.Defragment: asked(defragment, "defragmented"),
-	fault.Snapshot:   asked(snapshot, "read as a snapshot"),
+	fault.Compact:    requestAction(compact, "compacted"),
+	fault.Defragment: requestAction(defragment, "defragmented"),
+	fault.Snapshot:   requestAction(snapshot, "read as a snapshot"),
 	fault.Alarm:      worked(kv.Alarms, "relieved of the alarm"),
 	fault.FillQuota:  worked(kv.SpaceQuota, "given space again"),
 	fault.EnableAuth: worked(kv.AuthSwitch, "accessible without a user again"),
@@ -41,6 +41,6 @@ var actions = map[fault.Kind]*action{
 	fault.AddLearner:     addLearner(),
 
 	fault.Replace:        replace(),
-	fault.RollingRestart: rolling((*one).startAgain),
-	fault.RollingUpgrade: rolling((*one).upgrade),
+	fault.RollingRestart: rolling((*injection).startAgain),
+	fault.RollingUpgrade: rolling((*injection).upgrade),
 }

@@ -15,11 +15,11 @@ import (
 // members, because the faults may have made them exit.
 func badDisk(faults func(*fault.Happening) disk.Faults) *action {
 	return &action{
-		begin: func(ctx context.Context, o *one) error {
-			return o.each(func(m string) error { return o.setDisk(ctx, m, faults(o.what)) })
+		begin: func(ctx context.Context, o *injection) error {
+			return o.forEachMember(func(m string) error { return o.setDisk(ctx, m, faults(o.what)) })
 		},
-		heal: func(ctx context.Context, o *one) error {
-			return o.each(func(m string) error {
+		heal: func(ctx context.Context, o *injection) error {
+			return o.forEachMember(func(m string) error {
 				return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.StartAgain(ctx, m))
 			})
 		},
@@ -27,7 +27,7 @@ func badDisk(faults func(*fault.Happening) disk.Faults) *action {
 	}
 }
 
-func (o *one) setDisk(ctx context.Context, member string, f disk.Faults) error {
+func (o *injection) setDisk(ctx context.Context, member string, f disk.Faults) error {
 	d, err := o.Cluster.Disk(member)
 	if err != nil {
 		return err
@@ -45,8 +45,8 @@ func powerLoss() *action {
 }
 
 // forget makes the disks of members that have exited lose the data that was not synced.
-func forget(ctx context.Context, o *one) error {
-	return o.each(func(m string) error {
+func forget(ctx context.Context, o *injection) error {
+	return o.forEachMember(func(m string) error {
 		d, err := o.Cluster.Disk(m)
 		if err != nil {
 			return err
@@ -61,15 +61,15 @@ func forget(ctx context.Context, o *one) error {
 // It ends with a power loss.
 func lyingDisk() *action {
 	return &action{
-		begin: func(ctx context.Context, o *one) error {
+		begin: func(ctx context.Context, o *injection) error {
 			return o.atOnce(ctx, o.members, func(m string) error { return o.setDisk(ctx, m, disk.Faults{Lying: true}) })
 		},
-		heal: func(ctx context.Context, o *one) error {
+		heal: func(ctx context.Context, o *injection) error {
 			var err error
 			if o.f.Done() { // otherwise some disks did not lie, and no data should be lost
 				err = powerGoes(ctx, o)
 			}
-			return errors.Join(err, o.each(func(m string) error {
+			return errors.Join(err, o.forEachMember(func(m string) error {
 				return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.StartAgain(ctx, m))
 			}))
 		},
@@ -78,11 +78,11 @@ func lyingDisk() *action {
 }
 
 // powerGoes kills the members and makes their disks lose the data that was not synced.
-func powerGoes(ctx context.Context, o *one) error {
+func powerGoes(ctx context.Context, o *injection) error {
 	if err := signal(host.Kill)(ctx, o); err != nil {
 		return err
 	}
-	if err := o.each(func(m string) error { return o.end(ctx, m) }); err != nil {
+	if err := o.forEachMember(func(m string) error { return o.end(ctx, m) }); err != nil {
 		return err
 	}
 	o.f.Ended = o.window(o.Clock.Now())

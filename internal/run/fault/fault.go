@@ -46,7 +46,7 @@ type Cluster interface {
 // Clock is a source of time. Until waits for a time. It returns false if ctx is canceled first.
 type Clock interface {
 	Now() time.Time
-	Until(ctx context.Context, at time.Time) bool
+	SleepUntil(ctx context.Context, at time.Time) bool
 }
 
 // Injector injects the faults of one trial. It is not safe for concurrent use.
@@ -79,7 +79,7 @@ func (i *Injector) healthy(ctx context.Context, within time.Duration) (status st
 		if err == nil {
 			err = cluster.Unready(&status)
 		}
-		if err == nil || i.Clock.Now().After(end) || !i.Clock.Until(ctx, i.Clock.Now().Add(askEvery)) {
+		if err == nil || i.Clock.Now().After(end) || !i.Clock.SleepUntil(ctx, i.Clock.Now().Add(askEvery)) {
 			return status, err
 		}
 	}
@@ -99,14 +99,14 @@ func (i *Injector) event(f *record.Fault, kind string, at time.Time, text string
 	i.Event(record.Event{Time: at, Kind: kind, Member: f.Member, Text: text})
 }
 
-// Real is the system's clock.
-type Real struct{}
+// SystemClock is the system's clock.
+type SystemClock struct{}
 
 // Now implements Clock.
-func (Real) Now() time.Time { return measure.Now() }
+func (SystemClock) Now() time.Time { return measure.Now() }
 
-// Until implements Clock.
-func (Real) Until(ctx context.Context, at time.Time) bool {
+// SleepUntil implements Clock.
+func (SystemClock) SleepUntil(ctx context.Context, at time.Time) bool {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()
 	select {

@@ -36,7 +36,7 @@ type simulated struct {
 
 func (s *simulated) Now() time.Time { return s.now }
 
-func (s *simulated) Until(ctx context.Context, at time.Time) bool {
+func (s *simulated) SleepUntil(ctx context.Context, at time.Time) bool {
 	if s.end != nil && !at.Before(s.endAt) {
 		s.now = s.endAt
 		s.end()
@@ -282,7 +282,7 @@ func TestPartsOfLargerClusters(t *testing.T) {
 		{[]string{"a", "b", "c", "d"}, []ends{{"c", "b"}, {"c", "d"}, {"a", "b"}, {"a", "d"}}, []ends{{"a", "b"}, {"a", "d"}}},
 		{[]string{"a", "b", "c", "d", "e"}, []ends{{"c", "b"}, {"c", "d"}, {"c", "e"}, {"a", "b"}, {"a", "d"}, {"a", "e"}}, []ends{{"a", "d"}, {"a", "e"}, {"b", "d"}, {"b", "e"}}},
 	} {
-		o := &one{members: []string{"c"}, all: c.all}
+		o := &injection{members: []string{"c"}, all: c.all}
 		if got := halves(o); !slices.Equal(got, c.halves) {
 			t.Errorf("%v are split at %v", c.all, got)
 		}

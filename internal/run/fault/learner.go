@@ -11,14 +11,14 @@ import (
 // voter, and leaves.
 func addLearner() *action {
 	return &action{
-		then:   func(ctx context.Context, o *one) error { return o.takeIn(ctx) },
-		heal:   func(ctx context.Context, o *one) error { return o.dismiss(ctx) },
+		then:   func(ctx context.Context, o *injection) error { return o.takeIn(ctx) },
+		heal:   func(ctx context.Context, o *injection) error { return o.dismiss(ctx) },
 		healed: "left by the member that had joined",
 	}
 }
 
 // takeIn lets the additional member join and promotes it.
-func (o *one) takeIn(ctx context.Context) error {
+func (o *injection) takeIn(ctx context.Context) error {
 	ctx, cancelled := o.whileRun(ctx)
 	defer cancelled()
 	spare, err := o.Cluster.Spare()
@@ -43,7 +43,7 @@ func (o *one) takeIn(ctx context.Context) error {
 }
 
 // dismiss makes the additional member leave, even if it has not joined completely.
-func (o *one) dismiss(ctx context.Context) error {
+func (o *injection) dismiss(ctx context.Context) error {
 	spare, err := o.Cluster.Spare()
 	if err != nil {
 		return err
@@ -53,8 +53,8 @@ func (o *one) dismiss(ctx context.Context) error {
 }
 
 // enlarge sends the store a request about an additional member.
-func (o *one) enlarge(ctx context.Context, of func(context.Context, store.Operator) error) error {
-	return o.ask(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
+func (o *injection) enlarge(ctx context.Context, of func(context.Context, store.Operator) error) error {
+	return o.withAdmin(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
 		e, ok := a.(store.Operator)
 		if !ok {
 			return errNoWork

@@ -9,17 +9,17 @@ import (
 )
 
 // badLinks returns the action that injects a fault into the links between ends.
-func badLinks(between func(*one) []ends, link func(*fault.Happening) network.Link) *action {
+func badLinks(between func(*injection) []ends, link func(*fault.Happening) network.Link) *action {
 	return &action{
-		begin: func(ctx context.Context, o *one) error {
+		begin: func(ctx context.Context, o *injection) error {
 			return o.setLinks(ctx, faults(between(o), o.what.Direction, link(o.what)))
 		},
-		heal:   func(ctx context.Context, o *one) error { return o.setLinks(ctx, nil) },
+		heal:   func(ctx context.Context, o *injection) error { return o.setLinks(ctx, nil) },
 		healed: "given working links",
 	}
 }
 
-func (o *one) setLinks(ctx context.Context, all []network.Fault) error {
+func (o *injection) setLinks(ctx context.Context, all []network.Fault) error {
 	n, err := o.Cluster.Network()
 	if err != nil {
 		return err
@@ -47,8 +47,8 @@ func faults(between []ends, d fault.Direction, l network.Link) (all []network.Fa
 }
 
 // around returns the links between the fault's members and the ends that the fault affects.
-func around(o *one) (all []ends) {
-	peers, clients := o.what.Among()
+func around(o *injection) (all []ends) {
+	peers, clients := o.what.AffectedTraffic()
 	for _, m := range o.members {
 		if clients {
 			all = append(all, ends{m, network.Clients})
@@ -64,20 +64,20 @@ func around(o *one) (all []ends) {
 
 // halves returns the links between two parts of the cluster. The fault's member is in the smaller
 // part.
-func halves(o *one) []ends {
-	others := o.others()
+func halves(o *injection) []ends {
+	otherMembers := o.otherMembers()
 	with := len(o.all)/2 - 1 // number of other members in its part
-	return across(append([]string{o.members[0]}, others[:with]...), others[with:])
+	return across(append([]string{o.members[0]}, otherMembers[:with]...), otherMembers[with:])
 }
 
 // othersHalves returns the links between two halves of the other members.
-func othersHalves(o *one) []ends {
-	others := o.others()
-	return across(others[:len(others)/2], others[len(others)/2:])
+func othersHalves(o *injection) []ends {
+	otherMembers := o.otherMembers()
+	return across(otherMembers[:len(otherMembers)/2], otherMembers[len(otherMembers)/2:])
 }
 
-// others returns all members except the fault's first member.
-func (o *one) others() []string {
+// otherMembers returns all members except the fault's first member.
+func (o *injection) otherMembers() []string {
 	return slices.DeleteFunc(slices.Clone(o.all), func(m string) bool { return m == o.members[0] })
 }
 

@@ -20,20 +20,20 @@ type action struct {
 	// ahead is called before the fault, earlier by the time By, if the fault has a By. The members
 	// are not chosen yet. It may be nil.
 	ahead func(ctx context.Context, i *Injector) error
-	begin func(ctx context.Context, o *one) error // may be nil
+	begin func(ctx context.Context, o *injection) error // may be nil
 	// ends is set if begin makes the members' processes exit. The injector then waits until they
 	// have exited.
 	ends bool
 	// then is called after the fault has begun and the processes have exited. It may be nil.
-	then func(ctx context.Context, o *one) error
+	then func(ctx context.Context, o *injection) error
 	// heal undoes the fault, even if only a part of it was injected. healed describes the members
 	// after that, for example "started again".
-	heal   func(ctx context.Context, o *one) error
+	heal   func(ctx context.Context, o *injection) error
 	healed string
 }
 
-// one is a fault in progress.
-type one struct {
+// injection is a fault in progress.
+type injection struct {
 	*Injector
 	// The contexts of the run and of the load.
 	run, load context.Context
@@ -52,8 +52,8 @@ type one struct {
 	healed string // replaces healed in the action; may be empty
 }
 
-// each calls do for each affected member.
-func (o *one) each(do func(member string) error) error {
+// forEachMember calls do for each affected member.
+func (o *injection) forEachMember(do func(member string) error) error {
 	var errs []error
 	for _, m := range o.members {
 		errs = append(errs, do(m))
@@ -61,8 +61,8 @@ func (o *one) each(do func(member string) error) error {
 	return errors.Join(errs...)
 }
 
-// who describes the affected members.
-func (o *one) who() string {
+// membersText describes the affected members.
+func (o *injection) membersText() string {
 	if o.f.Member == record.AllMembers {
 		return strings.Join(o.members, ", ")
 	}
@@ -71,7 +71,7 @@ func (o *one) who() string {
 
 // breakAndHeal injects the fault, waits for its duration, and heals it, even if a context is
 // canceled. cut is set if the fault was shorter than requested.
-func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
+func (o *injection) breakAndHeal(run, load context.Context) (cut, err error) {
 	must := context.WithoutCancel(run)
 	began := o.Clock.Now()
 	if o.do.begin != nil {
@@ -80,9 +80,9 @@ func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 		}
 	}
 	o.f.Began = o.window(began)
-	o.event(o.f, record.FaultBegan, began, fmt.Sprintf("fault %d: %s (%s)", o.f.Number, o.f.What, o.who()))
+	o.event(o.f, record.FaultBegan, began, fmt.Sprintf("fault %d: %s (%s)", o.f.Number, o.f.What, o.membersText()))
 	if o.do.ends {
-		if err := o.each(func(m string) error { return o.end(must, m) }); err != nil {
+		if err := o.forEachMember(func(m string) error { return o.end(must, m) }); err != nil {
 			return nil, errors.Join(err, o.heal(must))
 		}
 		o.f.Ended = o.window(o.Clock.Now())
@@ -92,7 +92,7 @@ func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 			return nil, errors.Join(err, o.heal(must))
 		}
 	}
-	if !o.Clock.Until(load, began.Add(o.what.For)) {
+	if !o.Clock.SleepUntil(load, began.Add(o.what.For)) {
 		cut = errors.New("the load ended before it was over")
 		if o.what.For > 0 {
 			cut = errors.New("it was cut short: the load ended before it was over")
@@ -102,7 +102,7 @@ func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 }
 
 // heal undoes the fault.
-func (o *one) heal(ctx context.Context) error {
+func (o *injection) heal(ctx context.Context) error {
 	if err := o.do.heal(ctx, o); err != nil {
 		return fmt.Errorf("it was not healed: %w", err)
 	}
@@ -120,8 +120,8 @@ func (o *one) heal(ctx context.Context) error {
 }
 
 // ready waits until all members are running again, and records this.
-func (o *one) ready(ctx context.Context) error {
-	if err := o.whole(ctx); err != nil {
+func (o *injection) ready(ctx context.Context) error {
+	if err := o.awaitRecovery(ctx); err != nil {
 		return err
 	}
 	now := o.Clock.Now()
@@ -130,9 +130,9 @@ func (o *one) ready(ctx context.Context) error {
 	return nil
 }
 
-// whole waits until all members are running again. It restarts a member that exits during startup,
-// for example because another program took its port.
-func (o *one) whole(ctx context.Context) error {
+// awaitRecovery waits until all members are running again. It restarts a member that exits during
+// startup, for example because another program took its port.
+func (o *injection) awaitRecovery(ctx context.Context) error {
 	end := o.Clock.Now().Add(readyWithin)
 	for {
 		_, err := o.healthy(ctx, againEvery)
@@ -144,7 +144,7 @@ func (o *one) whole(ctx context.Context) error {
 		case o.Clock.Now().After(end):
 			return fmt.Errorf("the cluster was not whole again within %s: %w", readyWithin, err)
 		}
-		if again := o.each(func(m string) error { return o.Cluster.StartAgain(ctx, m) }); again != nil {
+		if again := o.forEachMember(func(m string) error { return o.Cluster.StartAgain(ctx, m) }); again != nil {
 			return fmt.Errorf("the cluster is not whole again: %w", again)
 		}
 	}
@@ -155,7 +155,7 @@ const endWithin = 10 * time.Second
 
 // end waits until the member's processes have exited. It kills them if they do not exit by
 // themselves.
-func (o *one) end(ctx context.Context, member string) error {
+func (o *injection) end(ctx context.Context, member string) error {
 	limited, cancel := context.WithTimeout(ctx, endWithin)
 	err := o.Cluster.AwaitEnd(limited, member)
 	cancel()
@@ -169,7 +169,7 @@ func (o *one) end(ctx context.Context, member string) error {
 }
 
 // step records a step of the fault on a member.
-func (o *one) step(member, did string) {
+func (o *injection) step(member, did string) {
 	o.Event(record.Event{
 		Time: o.Clock.Now(), Kind: record.FaultStep, Member: member, Text: fmt.Sprintf("%s %s (fault %d)", member, did, o.f.Number),
 	})

@@ -14,34 +14,34 @@ import (
 // workWithin limits each request to the store. Some of the requests move much data.
 const workWithin = 2 * time.Minute
 
-// asked returns the action that sends the store a request for each member, through that member's
-// Admin. The request need not be undone.
-func asked(of func(ctx context.Context, a store.Admin, m *store.Member) error, done string) *action {
+// requestAction returns the action that sends the store a request for each member, through that
+// member's Admin. The request need not be undone.
+func requestAction(of func(ctx context.Context, a store.Admin, m *store.Member) error, done string) *action {
 	return &action{
-		begin: func(ctx context.Context, o *one) error {
+		begin: func(ctx context.Context, o *injection) error {
 			ctx, cancel := o.whileRun(ctx)
 			defer cancel()
 			for _, m := range o.chosen {
-				if err := o.ask(ctx, []string{m.Endpoint}, func(ctx context.Context, a store.Admin) error { return of(ctx, a, m) }); err != nil {
+				if err := o.withAdmin(ctx, []string{m.Endpoint}, func(ctx context.Context, a store.Admin) error { return of(ctx, a, m) }); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
-		heal: func(context.Context, *one) error { return nil }, healed: done,
+		heal: func(context.Context, *injection) error { return nil }, healed: done,
 	}
 }
 
 // whileRun returns a context that is also canceled with the run, so that an interrupted run does
 // not wait for the store.
-func (o *one) whileRun(ctx context.Context) (context.Context, context.CancelFunc) {
+func (o *injection) whileRun(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(o.run, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// ask calls of with an Admin for some endpoints, and closes the Admin.
-func (o *one) ask(ctx context.Context, endpoints []string, of func(context.Context, store.Admin) error) error {
+// withAdmin calls of with an Admin for some endpoints, and closes the Admin.
+func (o *injection) withAdmin(ctx context.Context, endpoints []string, of func(context.Context, store.Admin) error) error {
 	admin, err := o.Admin(endpoints)
 	if err != nil {
 		return err
@@ -84,12 +84,12 @@ func defragment(ctx context.Context, a store.Admin, _ *store.Member) error {
 // moveLeader returns the action that transfers the leadership to the chosen member.
 func moveLeader() *action {
 	return &action{
-		begin: func(ctx context.Context, o *one) error {
+		begin: func(ctx context.Context, o *injection) error {
 			to := o.chosen[0]
 			if to.Role == kv.Leader {
 				return fmt.Errorf("%s is already the leader", o.members[0])
 			}
-			return o.ask(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
+			return o.withAdmin(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
 				mover, ok := a.(store.Operator)
 				if !ok {
 					return errNoWork
@@ -97,22 +97,22 @@ func moveLeader() *action {
 				return mover.MoveLeader(ctx, to.ID)
 			})
 		},
-		heal: func(context.Context, *one) error { return nil }, healed: "made the leader",
+		heal: func(context.Context, *injection) error { return nil }, healed: "made the leader",
 	}
 }
 
 // worked returns the action in which members perform the work of a feature, which is then undone.
 func worked(what kv.Feature, undone string) *action {
 	return &action{
-		begin:  func(ctx context.Context, o *one) error { return o.work(ctx, what) },
-		heal:   func(ctx context.Context, o *one) error { return o.undoWork(ctx) },
+		begin:  func(ctx context.Context, o *injection) error { return o.work(ctx, what) },
+		heal:   func(ctx context.Context, o *injection) error { return o.undoWork(ctx) },
 		healed: undone,
 	}
 }
 
 // work makes the chosen members perform the work. If the fault affects the whole cluster, the
 // leader performs it.
-func (o *one) work(ctx context.Context, what kv.Feature) error {
+func (o *injection) work(ctx context.Context, what kv.Feature) error {
 	ctx, cancelled := o.whileRun(ctx)
 	defer cancelled()
 	admin, err := o.Admin(o.endpoints(nil))
@@ -139,7 +139,7 @@ func (o *one) work(ctx context.Context, what kv.Feature) error {
 }
 
 // undoWork undoes what work did.
-func (o *one) undoWork(ctx context.Context) error {
+func (o *injection) undoWork(ctx context.Context) error {
 	var errs []error
 	for _, undo := range slices.Backward(o.undo) {
 		limited, cancel := context.WithTimeout(ctx, workWithin)
@@ -154,7 +154,7 @@ func (o *one) undoWork(ctx context.Context) error {
 }
 
 // endpoints returns the endpoints of all members except one.
-func (o *one) endpoints(but *store.Member) (all []string) {
+func (o *injection) endpoints(but *store.Member) (all []string) {
 	for i := range o.status.Members {
 		if m := &o.status.Members[i]; m != but {
 			all = append(all, m.Endpoint)
@@ -166,9 +166,9 @@ func (o *one) endpoints(but *store.Member) (all []string) {
 // newCertificate returns the action that gives members new certificates. This is not undone.
 func newCertificate() *action {
 	return &action{
-		begin: func(ctx context.Context, o *one) error {
-			return o.each(func(m string) error { return o.Cluster.NewCertificate(ctx, m) })
+		begin: func(ctx context.Context, o *injection) error {
+			return o.forEachMember(func(m string) error { return o.Cluster.NewCertificate(ctx, m) })
 		},
-		heal: func(context.Context, *one) error { return nil }, healed: "seen with a new certificate",
+		heal: func(context.Context, *injection) error { return nil }, healed: "seen with a new certificate",
 	}
 }

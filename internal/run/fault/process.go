@@ -12,16 +12,16 @@ func ending(s host.Signal) *action {
 }
 
 // signal sends a signal to each member's processes.
-func signal(s host.Signal) func(context.Context, *one) error {
-	return func(ctx context.Context, o *one) error {
-		return o.each(func(m string) error { return o.Cluster.Signal(ctx, m, s) })
+func signal(s host.Signal) func(context.Context, *injection) error {
+	return func(ctx context.Context, o *injection) error {
+		return o.forEachMember(func(m string) error { return o.Cluster.Signal(ctx, m, s) })
 	}
 }
 
-func startAgain(ctx context.Context, o *one) error {
-	return o.each(func(m string) error { return o.Cluster.StartAgain(ctx, m) })
+func startAgain(ctx context.Context, o *injection) error {
+	return o.forEachMember(func(m string) error { return o.Cluster.StartAgain(ctx, m) })
 }
 
-func (o *one) startAgain(ctx context.Context, member string) error {
+func (o *injection) startAgain(ctx context.Context, member string) error {
 	return o.Cluster.StartAgain(ctx, member)
 }

@@ -12,14 +12,14 @@ import (
 
 // rolling returns the action that restarts all members one after the other, the leader last. It
 // restarts the next member when all members are running again.
-func rolling(start func(o *one, ctx context.Context, member string) error) *action {
+func rolling(start func(o *injection, ctx context.Context, member string) error) *action {
 	return &action{
-		then: func(ctx context.Context, o *one) error { return o.roll(ctx, start) },
+		then: func(ctx context.Context, o *injection) error { return o.roll(ctx, start) },
 		heal: startAgain, healed: "restarted one after the other",
 	}
 }
 
-func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, member string) error) error {
+func (o *injection) roll(ctx context.Context, start func(o *injection, ctx context.Context, member string) error) error {
 	last := len(o.members)
 	o.healed = "not all restarted"
 	for n, member := range o.leaderLast() {
@@ -36,7 +36,7 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 			return err
 		}
 		o.step(member, fmt.Sprintf("was started again, %d of %d", n+1, last))
-		if err := o.whole(o.run); err != nil {
+		if err := o.awaitRecovery(o.run); err != nil {
 			if n+1 == last {
 				break // all members were restarted; the wait for readiness will report the error
 			}
@@ -48,7 +48,7 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 }
 
 // leaderLast returns the members' names in the order in which they are restarted.
-func (o *one) leaderLast() (all []string) {
+func (o *injection) leaderLast() (all []string) {
 	leader := ""
 	for i := range o.status.Members {
 		if m := &o.status.Members[i]; m.Role == kv.Leader {
@@ -61,7 +61,7 @@ func (o *one) leaderLast() (all []string) {
 }
 
 // upgrade restarts a member with the server that the fault specifies.
-func (o *one) upgrade(ctx context.Context, member string) error {
+func (o *injection) upgrade(ctx context.Context, member string) error {
 	s, err := o.Server(o.what.Server)
 	if err != nil {
 		return errors.Join(err, o.Cluster.StartAgain(ctx, member))
@@ -74,7 +74,7 @@ func (o *one) upgrade(ctx context.Context, member string) error {
 func replace() *action {
 	return &action{
 		begin: signal(host.Kill), ends: true,
-		heal: func(ctx context.Context, o *one) error {
+		heal: func(ctx context.Context, o *injection) error {
 			if err := o.replace(ctx); err != nil {
 				return errors.Join(err, o.Cluster.StartAgain(ctx, o.members[0]))
 			}
@@ -84,9 +84,9 @@ func replace() *action {
 	}
 }
 
-func (o *one) replace(ctx context.Context) error {
+func (o *injection) replace(ctx context.Context) error {
 	gone := o.chosen[0]
-	err := o.ask(ctx, o.endpoints(gone), func(ctx context.Context, a store.Admin) error {
+	err := o.withAdmin(ctx, o.endpoints(gone), func(ctx context.Context, a store.Admin) error {
 		if r, ok := a.(store.Operator); ok {
 			return r.Replace(ctx, *gone)
 		}

@@ -41,10 +41,10 @@ var errOver = errors.New("the load had ended before")
 // doOne injects one fault. The error describes what did not happen as requested.
 func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *record.Fault) error {
 	at := i.opened.Add(h.At)
-	if err := i.ahead(run, load, h, f); err != nil {
+	if err := i.prepare(run, load, h, f); err != nil {
 		return err
 	}
-	if !i.Clock.Until(load, at.Add(-askAhead)) {
+	if !i.Clock.SleepUntil(load, at.Add(-askAhead)) {
 		return errOver
 	}
 	status, err := i.healthy(load, healthyWithin)
@@ -58,10 +58,10 @@ func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *recor
 	if err != nil {
 		return err
 	}
-	if !i.Clock.Until(load, at) {
+	if !i.Clock.SleepUntil(load, at) {
 		return errOver
 	}
-	o := &one{Injector: i, run: run, load: load, what: h, do: actions[h.Do], f: f, status: &status, chosen: chosen}
+	o := &injection{Injector: i, run: run, load: load, what: h, do: actions[h.Do], f: f, status: &status, chosen: chosen}
 	for _, m := range chosen {
 		o.members = append(o.members, i.name(m))
 	}
@@ -72,7 +72,7 @@ func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *recor
 	if h.Member.Mode == kv.All {
 		f.Member, f.Role = record.AllMembers, ""
 	}
-	if h.Do.OfCluster() {
+	if h.Do.AffectsCluster() {
 		o.chosen = []*store.Member{status.Leader()}
 	}
 	cut, err := o.breakAndHeal(run, load)
@@ -82,14 +82,14 @@ func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *recor
 	return errors.Join(cut, err, o.ready(run))
 }
 
-// ahead performs the action that precedes the fault.
-func (i *Injector) ahead(run, load context.Context, h *fault.Happening, f *record.Fault) error {
+// prepare performs the action that precedes the fault.
+func (i *Injector) prepare(run, load context.Context, h *fault.Happening, f *record.Fault) error {
 	do := actions[h.Do].ahead
 	if do == nil || h.By == 0 {
 		return nil
 	}
 	at := i.opened.Add(h.At - h.By)
-	if !i.Clock.Until(load, at) {
+	if !i.Clock.SleepUntil(load, at) {
 		return errOver
 	}
 	began := i.Clock.Now()
@@ -111,7 +111,7 @@ func (i *Injector) choose(s *store.Status, h *fault.Happening) (all []*store.Mem
 	if of.Mode == kv.Any {
 		among := make([]*store.Member, 0, len(s.Members))
 		for k := range s.Members {
-			if m := &s.Members[k]; m.Role != kv.Leader && m.Role != kv.NonVoter || !h.Do.OfFollower() {
+			if m := &s.Members[k]; m.Role != kv.Leader && m.Role != kv.NonVoter || !h.Do.AffectsFollower() {
 				among = append(among, m)
 			}
 		}

@@ -30,13 +30,14 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	case errors.Is(err, errCovered):
 		return nil
 	case errors.As(err, &others) && others.Running == "" && p.Overwrite:
-		// Nothing is removed at the end, because the run's keys cannot be distinguished from others.
+		// Nothing is removed at the end, because the run's keys cannot be distinguished from
+		// others.
 		c.others, c.marker = true, nil
 	case err != nil:
 		return err
 	}
 	g.claims = append(g.claims, c)
-	g.Say(c.before(g.Flags))
+	g.Say(c.describe(g.Flags))
 	return nil
 }
 
@@ -54,7 +55,7 @@ func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 	if known && (m.Leases || !p.Leases) && (m.Services || !p.Services) {
 		return nil
 	}
-	if !known && !Prefixed(p.Prefix) { // other keys in the root may belong to another program
+	if !known && !IsDistinct(p.Prefix) { // other keys in the root may belong to another program
 		if err := g.mustBeEmpty(ctx, &claim{Plan: *p}); err != nil {
 			return err
 		}
@@ -75,7 +76,7 @@ var errCovered = errors.New("another claim of this run covers the prefix")
 // prove checks that no key exists below the prefix, or that all keys there were written by
 // quorumbench. It then writes the marker that records this.
 func (g *Guard) prove(ctx context.Context, c *claim) error {
-	if !Prefixed(c.Prefix) && c.KeySpace == 0 {
+	if !IsDistinct(c.Prefix) && c.KeySpace == 0 {
 		return &NotEmptyError{Prefix: c.Prefix, Remedy: remedy}
 	}
 	if err := g.askOuter(ctx, c); err != nil {
@@ -116,7 +117,7 @@ func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 		m, found, err := g.readMarker(ctx, outer)
 		switch {
 		case err != nil || !found: // the user may have no rights for keys outside the prefix
-		case g.mine(m) != nil:
+		case g.ownClaim(m) != nil:
 			return errCovered
 		default:
 			if err := g.delegate(ctx, m, &c.Plan); err != nil {
@@ -148,14 +149,14 @@ func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
 func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
 	cleared := false
 	for _, prefix := range g.Known {
-		if samePlace(prefix, c.Prefix) || !within(prefix, c.Prefix) {
+		if samePlace(prefix, c.Prefix) || !isBelow(prefix, c.Prefix) {
 			continue
 		}
 		m, found, err := g.readMarker(ctx, prefix)
 		if err != nil || !found {
 			continue
 		}
-		if own := g.mine(m); own != nil { // the trials of this claim have ended
+		if own := g.ownClaim(m); own != nil { // the trials of this claim have ended
 			err = g.release(ctx, own)
 			g.claims = slices.DeleteFunc(g.claims, func(c *claim) bool { return c == own })
 		} else {
@@ -205,10 +206,10 @@ func (g *Guard) renew(ctx context.Context, c *claim, m *Marker) error {
 
 // mustBeEmpty returns a NotEmptyError if any key exists where the claim writes.
 func (g *Guard) mustBeEmpty(ctx context.Context, c *claim) error {
-	in := Below(c.Prefix)
-	if !Prefixed(c.Prefix) {
+	in := PrefixInterval(c.Prefix)
+	if !IsDistinct(c.Prefix) {
 		var err error
-		if in, err = OfKeys(c.Prefix, c.KeySize, c.KeySpace); err != nil {
+		if in, err = KeySpaceInterval(c.Prefix, c.KeySize, c.KeySpace); err != nil {
 			return err
 		}
 	}
@@ -260,8 +261,8 @@ func (g *Guard) user() string {
 	return "the user " + g.Access.User
 }
 
-// before returns a sentence for the user about what the run does below a prefix.
-func (c *claim) before(flags string) string {
+// describe returns a sentence for the user about what the run does below a prefix.
+func (c *claim) describe(flags string) string {
 	what := "keys"
 	if c.Keys > 0 {
 		what = "up to " + text.Plural(c.Keys, "key")

@@ -54,7 +54,7 @@ func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev stor
 				return ev, nil
 			}
 			answered = true
-			refused := &refusedError{endpoint, ev.Outcome, text.Line(string(ev.Text), text.OfServer)}
+			refused := &refusedError{endpoint, ev.Outcome, text.Line(string(ev.Text), text.MaxServerText)}
 			if failed = errors.Join(failed, refused); ev.Outcome == kv.BadRequest || ev.Outcome == kv.Denied {
 				return ev, refused
 			}

@@ -101,8 +101,8 @@ func (g *Guard) holds(prefix string) *claim {
 	return g.claims[i]
 }
 
-// mine returns the run's claim to which a marker belongs, or nil.
-func (g *Guard) mine(m *Marker) *claim {
+// ownClaim returns the run's claim to which a marker belongs, or nil.
+func (g *Guard) ownClaim(m *Marker) *claim {
 	i := slices.IndexFunc(g.claims, func(c *claim) bool { return c.marker != nil && c.marker.Run == m.Run })
 	if i < 0 {
 		return nil
@@ -121,7 +121,7 @@ func (g *Guard) delegate(ctx context.Context, m *Marker, p *Plan) error {
 		return nil
 	}
 	for _, sibling := range g.Siblings() {
-		if sibling == g || sibling.mine(m) == nil || sibling.holds(p.Prefix) == nil {
+		if sibling == g || sibling.ownClaim(m) == nil || sibling.holds(p.Prefix) == nil {
 			continue
 		}
 		if err := sibling.Claim(ctx, *p); err != nil {
@@ -152,9 +152,9 @@ func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found
 	return &one, true, nil
 }
 
-// Granted records leases or sessions that were granted to one of the run's loads. They are revoked
-// when the run ends.
-func (g *Guard) Granted(names []string) {
+// RecordLeases records leases or sessions that were granted to one of the run's loads. They are
+// revoked when the run ends.
+func (g *Guard) RecordLeases(names []string) {
 	if g != nil {
 		g.leases = append(g.leases, names...)
 	}
@@ -168,8 +168,8 @@ func argument(prefix string) string {
 	return prefix
 }
 
-// Grants notifies the user that the run will grant n leases or sessions.
-func (g *Guard) Grants(n int, ttl time.Duration) {
+// AnnounceLeases notifies the user that the run will grant n leases or sessions.
+func (g *Guard) AnnounceLeases(n int, ttl time.Duration) {
 	if g == nil || g.granted {
 		return
 	}

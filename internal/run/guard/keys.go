@@ -7,11 +7,12 @@ import (
 // Interval is an interval of keys that includes From and excludes End, as in store.RangeOp.
 type Interval struct{ From, End []byte }
 
-// Below returns the interval of all keys that begin with a prefix, which must not be empty.
-func Below(prefix string) Interval { return Interval{[]byte(prefix), after(prefix)} }
+// PrefixInterval returns the interval of all keys that begin with a prefix, which must not be
+// empty.
+func PrefixInterval(prefix string) Interval { return Interval{[]byte(prefix), prefixEnd(prefix)} }
 
-// OfKeys returns the interval that contains the keys of a key space.
-func OfKeys(prefix string, size int, n uint64) (Interval, error) {
+// KeySpaceInterval returns the interval that contains the keys of a key space.
+func KeySpaceInterval(prefix string, size int, n uint64) (Interval, error) {
 	space, err := keys.NewSpace(prefix, size, n)
 	if err != nil {
 		return Interval{}, err
@@ -20,9 +21,9 @@ func OfKeys(prefix string, size int, n uint64) (Interval, error) {
 	return Interval{space.Append(nil, 0), append(last, 0)}, nil
 }
 
-// after returns the first key after all keys with the prefix. If there is none, it returns a zero
-// byte, as in etcd.
-func after(prefix string) []byte {
+// prefixEnd returns the first key after all keys with the prefix. If there is none, it returns a
+// zero byte, as in etcd.
+func prefixEnd(prefix string) []byte {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
 		if end[i] < 0xff {

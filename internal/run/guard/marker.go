@@ -55,7 +55,7 @@ func newMarker(tool string, p *Plan, now time.Time) (Marker, error) {
 	name, _ := os.Hostname() // for display
 	return Marker{
 		Quorumbench: tool, Run: string(host.NewMark()), Prefix: p.Prefix, Empty: true, Began: now.UTC().Truncate(time.Second),
-		Machine: name, Place: host.Here(), Owner: self, Leases: p.Leases, Services: p.Services, Names: []Names{p.Names},
+		Machine: name, Place: host.CurrentPlace(), Owner: self, Leases: p.Leases, Services: p.Services, Names: []Names{p.Names},
 	}, nil
 }
 
@@ -67,7 +67,7 @@ func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
 	if !validNames(m.Names) {
 		return Marker{}, false
 	}
-	m.Machine = text.Line(m.Machine, text.OfServer)
+	m.Machine = text.Line(m.Machine, text.MaxServerText)
 	return m, true
 }
 
@@ -75,8 +75,8 @@ func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
 // slash. In all other stores, the two prefixes have different markers.
 func samePlace(a, b string) bool { return strings.TrimPrefix(a, "/") == strings.TrimPrefix(b, "/") }
 
-// within reports whether a prefix is below another prefix, ignoring leading slashes.
-func within(prefix, outer string) bool {
+// isBelow reports whether a prefix is below another prefix, ignoring leading slashes.
+func isBelow(prefix, outer string) bool {
 	return strings.HasPrefix(strings.TrimPrefix(prefix, "/"), strings.TrimPrefix(outer, "/"))
 }
 
@@ -126,9 +126,9 @@ func (m *Marker) owns(key string) bool {
 // mostListed limits the number of key names that are checked.
 const mostListed = 2_000_000
 
-// own divides the keys below a marker's prefix into keys that may belong to the run and other keys.
-// ok is false if the store does not list keys, or if there are too many keys.
-func (m *Marker) own(ctx context.Context, admin store.Admin) (mine, others []string, ok bool, err error) {
+// splitKeys divides the keys below a marker's prefix into keys that may belong to the run and other
+// keys. ok is false if the store does not list keys, or if there are too many keys.
+func (m *Marker) splitKeys(ctx context.Context, admin store.Admin) (mine, others []string, ok bool, err error) {
 	l, lists := admin.(store.Cleaner)
 	if !lists || slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&Names{}) }) {
 		return nil, nil, false, nil

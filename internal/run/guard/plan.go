@@ -19,5 +19,5 @@ type Plan struct {
 	ClusterWide []string
 }
 
-// Prefixed reports whether a prefix distinguishes a run's keys from other keys.
-func Prefixed(prefix string) bool { return strings.Trim(prefix, "/") != "" }
+// IsDistinct reports whether a prefix distinguishes a run's keys from other keys.
+func IsDistinct(prefix string) bool { return strings.Trim(prefix, "/") != "" }

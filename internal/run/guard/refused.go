@@ -25,7 +25,7 @@ func (g *Guard) stuck(ctx context.Context, p *Plan) error {
 		return nil
 	}
 	what, guarded := "no key can be removed", true
-	if !Prefixed(p.Prefix) { // these keys are removed by a load (see removeNamed), which sends no transactions
+	if !IsDistinct(p.Prefix) { // these keys are removed by a load (see removeNamed), which sends no transactions
 		what, guarded = "keys without a prefix cannot be removed", false
 	}
 	if err := g.removes(ctx, string(load.ProbeKey(p.Prefix)), guarded); err != nil {
@@ -34,8 +34,8 @@ func (g *Guard) stuck(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// Stuck reports whether keys below a prefix that the run has claimed cannot be removed.
-func (g *Guard) Stuck(prefix string) bool {
+// CannotRemove reports whether keys below a prefix that the run has claimed cannot be removed.
+func (g *Guard) CannotRemove(prefix string) bool {
 	c := g.holds(prefix)
 	return c != nil && c.stuck != nil
 }
@@ -62,7 +62,7 @@ func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 		case err != nil:
 			continue // try the next endpoint
 		case ev.Outcome == kv.BadRequest || ev.Outcome == kv.Denied:
-			return &refusedError{endpoint, ev.Outcome, text.Line(string(ev.Text), text.OfServer)}
+			return &refusedError{endpoint, ev.Outcome, text.Line(string(ev.Text), text.MaxServerText)}
 		}
 		return nil
 	}

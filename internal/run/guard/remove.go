@@ -43,7 +43,7 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 		return err
 	}
 	if ends && m.Leases {
-		if err := g.again(ctx, removeWithin, findLeases); err != nil {
+		if err := g.retry(ctx, removeWithin, findLeases); err != nil {
 			return 0, err
 		}
 	}
@@ -68,16 +68,16 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 		if !step.due {
 			continue
 		}
-		if err := g.again(ctx, removeTry, step.do); err != nil {
+		if err := g.retry(ctx, removeTry, step.do); err != nil {
 			return removed, err
 		}
 	}
 	return removed, nil
 }
 
-// again repeats do until it succeeds or has failed for the time giveUp. Each attempt may take as
+// retry repeats do until it succeeds or has failed for the time giveUp. Each attempt may take as
 // long as within.
-func (g *Guard) again(ctx context.Context, within time.Duration, do func(context.Context) error) error {
+func (g *Guard) retry(ctx context.Context, within time.Duration, do func(context.Context) error) error {
 	for began := g.Now(); ; {
 		asked, cancel := context.WithTimeout(ctx, within)
 		err := do(asked)
@@ -110,7 +110,7 @@ func (g *Guard) endGranted(ctx context.Context) error {
 // removeKeys removes the keys below a marker's prefix until no key is left.
 func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (removed int64, err error) {
 	deleter, ok := admin.(store.Cleaner)
-	if !Prefixed(m.Prefix) || !ok {
+	if !IsDistinct(m.Prefix) || !ok {
 		return g.removeNamed(ctx, m)
 	}
 	own := int64(0) // 1 if the marker is one of the keys with the prefix
@@ -121,7 +121,7 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 	for {
 		var mine, others []string
 		failed := askTwice(ctx, func(ctx context.Context) (err error) {
-			mine, others, _, err = m.own(ctx, admin)
+			mine, others, _, err = m.splitKeys(ctx, admin)
 			return err
 		})
 		if failed == nil && len(others) > 0 {
@@ -135,7 +135,7 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 			})
 		}
 		asked, cancel := context.WithTimeout(ctx, removeTry)
-		left, _, err := g.Count(asked, Below(m.Prefix))
+		left, _, err := g.Count(asked, PrefixInterval(m.Prefix))
 		cancel()
 		switch {
 		case err == nil && left == 0:

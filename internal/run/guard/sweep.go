@@ -30,7 +30,7 @@ func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err 
 		if n.KeySpace == 0 {
 			return removed, fmt.Errorf("the names of the keys below %q are not known, and %s removes no prefixes", m.Prefix, g.Store.Name())
 		}
-		in, err := OfKeys(m.Prefix, n.KeySize, n.KeySpace)
+		in, err := KeySpaceInterval(m.Prefix, n.KeySize, n.KeySpace)
 		if err != nil {
 			return removed, err
 		}

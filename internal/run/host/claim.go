@@ -87,7 +87,7 @@ func (c *claim) writeOwner() error {
 	if err != nil {
 		return err
 	}
-	c.owner = owner{Place: Here(), Owner: self, Mark: NewMark()}
+	c.owner = owner{Place: CurrentPlace(), Owner: self, Mark: NewMark()}
 	return c.write()
 }
 

@@ -20,9 +20,9 @@ type Clock struct {
 	Jumps      int
 }
 
-// Within returns the error bound of Ahead at a time on our clock. The bound grows with the distance
-// from At, because clocks drift.
-func (c *Clock) Within(at time.Time) time.Duration {
+// ErrorBound returns the error bound of Ahead at a time on our clock. The bound grows with the
+// distance from At, because clocks drift.
+func (c *Clock) ErrorBound(at time.Time) time.Duration {
 	return c.Bound + time.Duration(Drift*float64(at.Sub(c.At).Abs()))
 }
 

@@ -20,7 +20,7 @@ func TestLocalAtAnAddress(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems have one loopback address")
 	}
-	h := host.NewLocal(nil, nil).At("127.0.0.9")
+	h := host.NewLocal(nil, nil).WithAddress("127.0.0.9")
 	hosts.TestHost(t, h, t.TempDir())
 	l, err := h.Ports(t.Context(), 1)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestLocalAtAnAddress(t *testing.T) {
 	if l.Address != "127.0.0.9" {
 		t.Errorf("ports at %s", l.Address)
 	}
-	if _, err := host.NewLocal(nil, nil).At("192.0.2.1").Ports(t.Context(), 1); err == nil {
+	if _, err := host.NewLocal(nil, nil).WithAddress("192.0.2.1").Ports(t.Context(), 1); err == nil {
 		t.Error("ports at the address of another machine")
 	}
 }

@@ -35,7 +35,7 @@ func (l *Local) makeFolder(path string) (folder *Folder, err error) {
 		}
 		folder, err = OpenFolder(path)
 	} else {
-		folder, err = l.folder.below(path, true)
+		folder, err = l.folder.openBelow(path, true)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
@@ -46,7 +46,7 @@ func (l *Local) makeFolder(path string) (folder *Folder, err error) {
 // openFolder opens an existing folder.
 func (l *Local) openFolder(path string) (*Folder, error) {
 	if l.folder != nil {
-		return l.folder.below(path, false)
+		return l.folder.openBelow(path, false)
 	}
 	return OpenFolder(path)
 }

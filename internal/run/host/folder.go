@@ -90,9 +90,9 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 	return sub, err
 }
 
-// below opens the folder at path, which must be f's path or below it. It does not follow links. If
-// create is set, it creates missing folders on the way.
-func (f *Folder) below(path string, create bool) (*Folder, error) {
+// openBelow opens the folder at path, which must be f's path or below it. It does not follow links.
+// If create is set, it creates missing folders on the way.
+func (f *Folder) openBelow(path string, create bool) (*Folder, error) {
 	rest, err := filepath.Rel(f.path, path)
 	if err != nil || !filepath.IsLocal(rest) {
 		return nil, fmt.Errorf("there is no such path as %s: %s contains all files of this host", path, f.path)
@@ -377,22 +377,22 @@ func RemoveMade(made []Made) (left []Made) {
 		_ = made[i].remove() // fails if the folder is not empty
 	}
 	for _, m := range made {
-		if m.There() {
+		if m.Exists() {
 			left = append(left, m)
 		}
 	}
 	return left
 }
 
-// There reports whether the path still leads to the folder that MakeFolders created.
-func (m Made) There() bool {
+// Exists reports whether the path still leads to the folder that MakeFolders created.
+func (m Made) Exists() bool {
 	info, err := os.Lstat(m.Path)
 	return err == nil && info.IsDir() && fileID(info) == m.ID
 }
 
 // remove removes the folder if it is empty and has not been replaced by another.
 func (m Made) remove() error {
-	if !m.There() {
+	if !m.Exists() {
 		return nil // the folder was removed or replaced
 	}
 	return syscall.Rmdir(m.Path) // unlike os.Remove, never removes a file

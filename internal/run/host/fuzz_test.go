@@ -12,7 +12,7 @@ func FuzzOwnerFile(f *testing.F) {
 	f.Add([]byte(`{"owner":{"pid":1,"start":"1","boot":""},"processes":[{"pid":1}]}`))
 	f.Add([]byte(`{"place":{"machine":"x"},"mark":"00000000000000000000000000000000","processes":[{"pid":-1},{"pid":0}]}`))
 	f.Add([]byte(`{"mark":`))
-	here := Here()
+	here := CurrentPlace()
 	f.Add([]byte(`{"place":{"machine":"` + here.Machine + `","boot":"` + here.Boot + `","pid_namespace":"` + here.PIDs + `"},"owner":{"pid":1,"start":"1"}}`))
 	f.Fuzz(func(t *testing.T, contents []byte) {
 		parent := t.TempDir()

@@ -51,7 +51,7 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	sampler, _ := probe.NewSampler()
 	about := sync.OnceValue(func() Description {
 		network, view := namespaces()
-		return Description{Place: Here(), Machine: probe.Machine(), Process: os.Getpid(), Network: network, View: view}
+		return Description{Place: CurrentPlace(), Machine: probe.Machine(), Process: os.Getpid(), Network: network, View: view}
 	})
 	return &Local{now: now, pick: pick, sampler: sampler, about: about}
 }
@@ -65,17 +65,17 @@ func (l *Local) WithClockAhead(ahead func() time.Duration) *Local {
 	return &copied
 }
 
-// At returns a copy of l whose servers all listen on the given IP address of the machine.
-func (l *Local) At(address string) *Local {
+// WithAddress returns a copy of l whose servers all listen on the given IP address of the machine.
+func (l *Local) WithAddress(address string) *Local {
 	at := *l
 	at.address = address
 	return &at
 }
 
-// In returns a copy of l whose files are all inside the open folder f. Every file is opened
+// WithFolder returns a copy of l whose files are all inside the open folder f. Every file is opened
 // relative to f without following links, even links that another program creates later. Only
 // members and disk servers receive paths.
-func (l *Local) In(f *Folder) *Local {
+func (l *Local) WithFolder(f *Folder) *Local {
 	in := *l
 	in.folder = f
 	return &in
@@ -153,7 +153,7 @@ func (l *Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
 }
 
 // Networkable implements Networker.
-func (*Local) Networkable(context.Context) error { return network.Possible() }
+func (*Local) Networkable(context.Context) error { return network.CheckSupport() }
 
 // Network implements Networker.
 func (l *Local) Network(ctx context.Context, self string, members []string) (Network, error) {
@@ -183,7 +183,7 @@ func (l *Local) runInNetwork(what func() error) error {
 	if l.space == nil {
 		return what()
 	}
-	return l.space.In(what)
+	return l.space.Run(what)
 }
 
 // costOf returns the processor time that part uses. part must not leave its thread.
@@ -245,7 +245,7 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 	}
 	p := &process{exited: make(chan struct{})}
 	started := make(chan error, 1)
-	go network.OnThread(func() {
+	go network.RunOnThread(func() {
 		err := l.runInNetwork(cmd.Start)
 		closeLog()
 		if err == nil {

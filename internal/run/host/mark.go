@@ -47,9 +47,9 @@ type Held struct {
 	handle *os.Process
 }
 
-// Marked returns this user's processes that carry the mark and work in the folder. The caller must
-// release them.
-func Marked(m Mark, dir string) []*Held {
+// FindMarked returns this user's processes that carry the mark and work in the folder. The caller
+// must release them.
+func FindMarked(m Mark, dir string) []*Held {
 	if !m.Valid() {
 		return nil
 	}

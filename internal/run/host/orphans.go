@@ -129,7 +129,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 		if err := endAll(o, dir.Path()); err != nil {
 			return 0, false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), err)
 		}
-	case OtherSpace:
+	case OtherPIDNamespace:
 		if locking != nil {
 			return 0, false, nil // without locks we cannot know whether the owner has exited
 		}
@@ -152,14 +152,14 @@ const endTime = 10 * time.Second
 // endAll kills the processes that work in an orphan and waits until they have exited. It kills no
 // process if the owner file lists a running process that cannot be proved to be ours.
 func endAll(o owner, dir string) error {
-	found := Marked(o.Mark, dir)
+	found := FindMarked(o.Mark, dir)
 	defer func() {
 		for _, h := range found {
 			h.Release()
 		}
 	}()
-	if stranger := Unproven(o.Processes, found); stranger != nil {
-		return fmt.Errorf("process %d runs: %w", stranger.PID, errNotProven)
+	if foreign := FindUnproven(o.Processes, found); foreign != nil {
+		return fmt.Errorf("process %d runs: %w", foreign.PID, errNotProven)
 	}
 	for _, h := range found {
 		if err := h.Signal(Kill); err != nil {
@@ -181,8 +181,8 @@ func endAll(o owner, dir string) error {
 	return nil
 }
 
-// Unproven returns the first process in noted that is running and not in found.
-func Unproven(noted []Identity, found []*Held) *Identity {
+// FindUnproven returns the first process in noted that is running and not in found.
+func FindUnproven(noted []Identity, found []*Held) *Identity {
 	for i := range noted {
 		proven := slices.ContainsFunc(found, func(h *Held) bool { return h.Identity == noted[i] })
 		if !proven && noted[i].Running() {

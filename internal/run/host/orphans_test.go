@@ -64,7 +64,7 @@ func worker(t *testing.T, dir, mark string) Process {
 
 func TestRemovesOrphanAndKillsItsProcesses(t *testing.T) {
 	root, mark := t.TempDir(), NewMark()
-	dir := orphan(t, root, owner{Place: Here(), Owner: gone(t), Mark: mark})
+	dir := orphan(t, root, owner{Place: CurrentPlace(), Owner: gone(t), Mark: mark})
 	p := worker(t, filepath.Join(dir, "m1"), mark.Env()) // and was not recorded yet
 	if !cleaned(t, root) || exists(dir) {
 		t.Error("the orphan is left")
@@ -88,7 +88,7 @@ func TestKillsOnlyProcessesWithMarkAndFolder(t *testing.T) {
 			c.at = filepath.Join(dir, "m1")
 		}
 		p := worker(t, c.at, c.mark)
-		orphan(t, root, owner{Place: Here(), Owner: gone(t), Mark: mark, Processes: []Identity{p.Identity()}})
+		orphan(t, root, owner{Place: CurrentPlace(), Owner: gone(t), Mark: mark, Processes: []Identity{p.Identity()}})
 		if removed, err := CleanOrphans(root, OrphanDepth); len(removed) > 0 || !errors.Is(err, errNotProven) {
 			t.Errorf("%s: removed %v, %v", name, removed, err)
 		}
@@ -104,14 +104,14 @@ func TestIgnoresMalformedMarks(t *testing.T) {
 		t.Errorf("%s", m)
 	}
 	for _, m := range []Mark{"", "1", Mark(strings.Repeat("A", 32)), Mark(strings.Repeat("0", 31) + "\n"), Mark(strings.Repeat("0", 34))} {
-		if m.Valid() || Marked(m, "/") != nil {
+		if m.Valid() || FindMarked(m, "/") != nil {
 			t.Errorf("the mark %q is looked for", m)
 		}
 	}
 }
 
 func TestKeepsFolderOfAnUnreachableOwner(t *testing.T) {
-	here := Here()
+	here := CurrentPlace()
 	for name, c := range map[string]struct {
 		place Place
 		goes  bool
@@ -157,7 +157,7 @@ func TestIgnoresFoldersThatOthersCanChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			dir := orphan(t, root, owner{Place: Here(), Owner: gone(t), Mark: NewMark()})
+			dir := orphan(t, root, owner{Place: CurrentPlace(), Owner: gone(t), Mark: NewMark()})
 			if err := spoil(t, root, dir); err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +185,7 @@ func TestOrphanInAFolderLikeTmp(t *testing.T) {
 	if err := os.Chmod(root, 0o777|os.ModeSticky); err != nil {
 		t.Fatal(err)
 	}
-	orphan(t, root, owner{Place: Here(), Owner: gone(t), Mark: NewMark()})
+	orphan(t, root, owner{Place: CurrentPlace(), Owner: gone(t), Mark: NewMark()})
 	if !HasClaims(root) || !cleaned(t, root) || HasClaims(root) {
 		t.Error("the orphan is left")
 	}
@@ -245,7 +245,7 @@ func TestReach(t *testing.T) {
 		want  Reach
 	}{
 		{here, SamePlace},
-		{Place{"machine", "boot", "pid:[2]"}, OtherSpace},
+		{Place{"machine", "boot", "pid:[2]"}, OtherPIDNamespace},
 		{Place{"renamed", "boot", "pid:[1]"}, SamePlace}, // a boot ID belongs to one machine
 		{Place{"machine", "later", "pid:[1]"}, Rebooted},
 		{Place{"other", "later", "pid:[1]"}, OtherHost},
@@ -255,7 +255,7 @@ func TestReach(t *testing.T) {
 			t.Errorf("%+v: %d, not %d", c.place, got, c.want)
 		}
 	}
-	if Here().Reach() != SamePlace {
+	if CurrentPlace().Reach() != SamePlace {
 		t.Error("we are elsewhere")
 	}
 }

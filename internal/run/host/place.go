@@ -13,8 +13,8 @@ type Place struct {
 	PIDs    string `json:"pid_namespace,omitempty"`
 }
 
-// Here returns the place of this process.
-func Here() Place {
+// CurrentPlace returns the place of this process.
+func CurrentPlace() Place {
 	boot, pids := bootID()
 	return Place{Machine: machineID(), Boot: boot, PIDs: pids}
 }
@@ -24,21 +24,21 @@ type Reach uint8
 
 // The reaches.
 const (
-	SamePlace  Reach = iota // process IDs from the place are valid here
-	Rebooted                // this machine was rebooted, so none of the processes is running
-	OtherSpace              // same boot, another PID namespace: the processes cannot be seen
-	OtherHost               // another machine: the processes cannot be seen
+	SamePlace         Reach = iota // process IDs from the place are valid here
+	Rebooted                       // this machine was rebooted, so none of the processes is running
+	OtherPIDNamespace              // same boot, another PID namespace: the processes cannot be seen
+	OtherHost                      // another machine: the processes cannot be seen
 )
 
 // Reach compares the place with the place of this process.
-func (p Place) Reach() Reach { return p.reachFrom(Here()) }
+func (p Place) Reach() Reach { return p.reachFrom(CurrentPlace()) }
 
 func (p Place) reachFrom(here Place) Reach {
 	switch {
 	case p.Boot == here.Boot && p.PIDs == here.PIDs && (p.Boot != "" || p.Machine == here.Machine):
 		return SamePlace
 	case p.Boot == here.Boot && p.Boot != "":
-		return OtherSpace
+		return OtherPIDNamespace
 	case p.Machine == here.Machine:
 		return Rebooted
 	}
@@ -48,7 +48,7 @@ func (p Place) reachFrom(here Place) Reach {
 // SameMachine reports whether two places are on the same machine.
 func (p Place) SameMachine(other Place) bool {
 	reach := p.reachFrom(other)
-	return reach == SamePlace || reach == OtherSpace
+	return reach == SamePlace || reach == OtherPIDNamespace
 }
 
 // machineID returns an ID that distinguishes machines that share a file system. It is a hash,

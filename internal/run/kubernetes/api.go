@@ -192,6 +192,6 @@ type metadata struct {
 // mostSaid is the maximum number of bytes of a text that is quoted from Kubernetes.
 const mostSaid = 600
 
-func said(words string) string {
+func statusText(words string) string {
 	return text.Line(strings.Join(strings.Fields(words), " "), mostSaid)
 }

@@ -25,10 +25,10 @@ type Pods struct {
 	clock   func() time.Time
 }
 
-// Make creates the pods of a run. It does not wait until they are ready. All objects belong to one
-// Job, which ends when its agents exit. The agents exit with their controller. Kubernetes ends the
-// Job if its pods do not become ready in time.
-func Make(ctx context.Context, o Options) (*Pods, error) {
+// CreatePods creates the pods of a run. It does not wait until they are ready. All objects belong
+// to one Job, which ends when its agents exit. The agents exit with their controller. Kubernetes
+// ends the Job if its pods do not become ready in time.
+func CreatePods(ctx context.Context, o Options) (*Pods, error) {
 	api, err := connect(&o)
 	if err != nil {
 		return nil, err
@@ -86,9 +86,9 @@ func names(role string, n int) (all []string) {
 	return all
 }
 
-// way returns a Way to the agent in a pod: a direct connection if we run in a pod, and otherwise a
-// connection through the API.
-func (p *Pods) way(pod *pod) agent.Way {
+// way returns a Transport to the agent in a pod: a direct connection if we run in a pod, and
+// otherwise a connection through the API.
+func (p *Pods) way(pod *pod) agent.Transport {
 	return &agent.Mutual{Name: hostOf(pod), Credentials: p.secrets, Over: func(ctx context.Context) (net.Conn, error) {
 		if p.api.inside {
 			return new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort)))
@@ -122,7 +122,7 @@ func (p *Pods) Remove() error {
 		return fmt.Errorf("the agents in namespace %s cannot be removed (Kubernetes removes Job %s when they have ended): %w", p.api.namespace, name, err)
 	}
 	for {
-		left, err := p.left(ctx)
+		left, err := p.remainingObject(ctx)
 		if err == nil && left == "" {
 			return nil
 		}
@@ -137,9 +137,9 @@ func (p *Pods) Remove() error {
 	}
 }
 
-// left returns the name of an object of the run that still exists, or "". It does not check the
-// Secret, which is removed before the Job.
-func (p *Pods) left(ctx context.Context) (string, error) {
+// remainingObject returns the name of an object of the run that still exists, or "". It does not
+// check the Secret, which is removed before the Job.
+func (p *Pods) remainingObject(ctx context.Context) (string, error) {
 	kinds := []string{"pods", "jobs"}
 	if p.o.StorageClass != "" { // members' volume claims are removed after their pods
 		kinds = append(kinds, "persistentvolumeclaims")

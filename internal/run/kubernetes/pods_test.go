@@ -88,7 +88,7 @@ func (c *cluster) options(t *testing.T) Options {
 // makes creates pods, which are removed at the end of the test.
 func (c *cluster) makes(t *testing.T, o Options) *Pods {
 	t.Helper()
-	p, err := Make(t.Context(), o)
+	p, err := CreatePods(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func (c *cluster) testReady(t *testing.T) {
 	seen := map[string]string{}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- p.Ready(t.Context(), func(_ context.Context, host, address string, way agent.Way) error {
+		ended <- p.Ready(t.Context(), func(_ context.Context, host, address string, way agent.Transport) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if seen[host] = address; way == nil {
@@ -254,7 +254,7 @@ func (c *cluster) testTrouble(t *testing.T) {
 			p := c.makes(t, o)
 			pod := c.pods(t, p, 1)[0]
 			c.say(t, &pod, test.status)
-			err := p.Ready(t.Context(), func(context.Context, string, string, agent.Way) error { return nil })
+			err := p.Ready(t.Context(), func(context.Context, string, string, agent.Transport) error { return nil })
 			if err == nil || err.Error() != test.want {
 				t.Errorf("it says %v, and not %q", err, test.want)
 			}
@@ -288,7 +288,7 @@ func (c *cluster) testRefused(t *testing.T) {
 	} {
 		o := c.options(t)
 		test.change(&o)
-		if _, err := Make(t.Context(), o); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := CreatePods(t.Context(), o); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("it says %v, and not %q", err, test.want)
 		}
 		c.gone(t)

@@ -15,7 +15,7 @@ import (
 
 // Reached is called for each agent when its pod is ready. host is the agent's name, address is the
 // pod's IP address, and way connects to the agent.
-type Reached func(ctx context.Context, host, address string, way agent.Way) error
+type Reached func(ctx context.Context, host, address string, way agent.Transport) error
 
 // Ready waits until all pods are ready. It calls reached for each pod as soon as the pod is ready,
 // possibly concurrently, because an agent waits only a limited time for its controller. The error
@@ -67,7 +67,7 @@ func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 			if why := context.Cause(ctx); !errors.Is(why, context.DeadlineExceeded) {
 				return why // the caller has given up
 			}
-			return p.late(seen)
+			return p.notReadyError(seen)
 		}
 	}
 }
@@ -96,23 +96,23 @@ func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 		case c.State.Terminated != nil:
 			t := c.State.Terminated
 			why = fmt.Sprintf("its agent ended with exit code %d (%s)", t.ExitCode, t.Reason)
-			if text := said(t.Message + " " + p.api.log(ctx, pod.Metadata.Name)); text != "" {
+			if text := statusText(t.Message + " " + p.api.log(ctx, pod.Metadata.Name)); text != "" {
 				why += ": " + text
 			}
 			return why, true
 		case c.State.Waiting != nil:
 			w := c.State.Waiting
 			if meaning, ok := hopeless[w.Reason]; ok {
-				return fmt.Sprintf(meaning, p.o.Image) + said(w.Message), true
+				return fmt.Sprintf(meaning, p.o.Image) + statusText(w.Message), true
 			}
 			if w.Message != "" {
-				return said(w.Reason + ": " + w.Message), false
+				return statusText(w.Reason + ": " + w.Message), false
 			}
 		}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {
-			why = "no node takes it: " + said(c.Message)
+			why = "no node takes it: " + statusText(c.Message)
 			if p.o.StorageClass != "" {
 				if of := p.warning(ctx, pod.Metadata.Name+"-"+dataVolume); of != "" {
 					why += "; its volume: " + of
@@ -122,14 +122,14 @@ func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 		}
 	}
 	if pod.Status.Phase == "Failed" {
-		return said(pod.Status.Reason + ": " + pod.Status.Message), true
+		return statusText(pod.Status.Reason + ": " + pod.Status.Message), true
 	}
 	return "", false
 }
 
-// late returns an error about the pods that are not ready. It contains the reason if Kubernetes
-// reports one.
-func (p *Pods) late(ready []string) error {
+// notReadyError returns an error about the pods that are not ready. It contains the reason if
+// Kubernetes reports one.
+func (p *Pods) notReadyError(ready []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastQuestions)
 	defer cancel()
 	pods, _ := p.pods(ctx)
@@ -174,7 +174,7 @@ func (p *Pods) warning(ctx context.Context, object string) (text string) {
 		return ""
 	}
 	for _, e := range list.Items {
-		text = said(e.Reason + ": " + e.Message)
+		text = statusText(e.Reason + ": " + e.Message)
 	}
 	return text
 }

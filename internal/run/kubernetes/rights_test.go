@@ -206,7 +206,7 @@ func TestRightsAndPods(t *testing.T) {
 	} {
 		a.status = test.status
 		cpu, _ := ParseShare("1") // a valid quantity
-		p, err := Make(t.Context(), Options{
+		p, err := CreatePods(t.Context(), Options{
 			Kubeconfig: kubeconfig, Image: "image", Members: 2, Workers: 1, CPU: cpu, Memory: cpu, StorageClass: "fast", Storage: "1Gi",
 			Ready: test.within, Say: t.Logf,
 		})
@@ -221,7 +221,7 @@ func TestRightsAndPods(t *testing.T) {
 		if _, err := p.api.forward(t.Context(), "pod", agentPort); err == nil {
 			t.Error("a connection leads to a pod that is not there")
 		}
-		err = p.Ready(t.Context(), func(context.Context, string, string, agent.Way) error { return nil })
+		err = p.Ready(t.Context(), func(context.Context, string, string, agent.Transport) error { return nil })
 		if err == nil && test.want != "" || err != nil && (test.want == "" || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("it says %v, and not %q", err, test.want)
 		}

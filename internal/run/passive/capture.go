@@ -66,17 +66,17 @@ type Capture struct {
 // NewCapture returns a capture.
 func NewCapture(cfg CaptureConfig) *Capture { return &Capture{cfg: cfg} }
 
-// Heard summarizes the connections that a capture observed.
-type Heard struct {
+// Summary summarizes the connections that a capture observed.
+type Summary struct {
 	Connections uint32
 	WereOpen    uint32 // number of these connections that are not recorded because they were open before the capture began
 	// Elsewhere contains some addresses, other than the member's, at which the port is used.
 	Elsewhere []netip.Addr
 }
 
-// Heard returns the capture's summary. Call it after Serve has returned.
-func (c *Capture) Heard() Heard {
-	return Heard{c.table.number, c.table.open, slices.SortedFunc(maps.Keys(c.table.elsewhere), netip.Addr.Compare)}
+// Summary returns the capture's summary. Call it after Serve has returned.
+func (c *Capture) Summary() Summary {
+	return Summary{c.table.number, c.table.open, slices.SortedFunc(maps.Keys(c.table.elsewhere), netip.Addr.Compare)}
 }
 
 // Serve captures packets until ctx is canceled. It returns when all packets up to that time are
@@ -88,12 +88,12 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 	defer func() { c.table.finish(c.now()) }()
 	stop := context.AfterFunc(ctx, func() {
 		c.ends.Store(c.now())
-		c.ring.until(time.Now())
+		c.ring.setDeadline(time.Now())
 	})
 	defer stop()
 	if c.cfg.GiveWay {
-		c.prio.giveWay(true)
-		defer c.prio.giveWay(false)
+		c.prio.setIdle(true)
+		defer c.prio.setIdle(false)
 	}
 	for last := false; ; {
 		err := c.ring.wait()
@@ -109,7 +109,7 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 			return nil
 		default: // ctx was canceled
 			last = true
-			c.ring.until(time.Now().Add(lingers))
+			c.ring.setDeadline(time.Now().Add(lingers))
 		}
 	}
 }
@@ -120,8 +120,8 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 func (c *Capture) read() bool {
 	for c.ring.ready() {
 		ends := c.ends.Load()
-		if c.cfg.GiveWay && (ends != 0 || c.ring.behind()) {
-			c.prio.giveWay(false)
+		if c.cfg.GiveWay && (ends != 0 || c.ring.isFilling()) {
+			c.prio.setIdle(false)
 		}
 		ahead, now := c.ahead(), c.now()
 		over := false
@@ -139,7 +139,7 @@ func (c *Capture) read() bool {
 		}
 	}
 	if c.cfg.GiveWay && c.ends.Load() == 0 {
-		c.prio.giveWay(true)
+		c.prio.setIdle(true)
 	}
 	return true
 }

@@ -15,10 +15,10 @@ func TestFloodOfRequestsRecordsNoCalls(t *testing.T) {
 		return newTalk(fmt.Sprintf("10.0.0.1:%d", port), uint32(port)<<8, uint32(port)<<9)
 	}
 	says := func(k *talk, at int64) {
-		table.hear(at, k.says(ofClient, 0, "a question"), k.says(ofServer, 0, "an answer"))
+		table.receive(at, k.send(ofClient, 0, "a question"), k.send(ofServer, 0, "an answer"))
 	}
 	before, within, after := real(1), real(2), real(3)
-	table.hear(1, before.opens()...)
+	table.receive(1, before.opens()...)
 	const flood = 4 * mostAsked
 	at := int64(1)
 	for i := range flood {
@@ -26,22 +26,22 @@ func TestFloodOfRequestsRecordsNoCalls(t *testing.T) {
 		k := newTalk(fmt.Sprintf("10.1.%d.%d:%d", i>>8&255, i&255, 1000+i>>16), uint32(i)*7919, uint32(i)*104729)
 		packets := k.opens()
 		if n := 1 + i%2; i != flood/2 { // the member answers some of the requests
-			table.hear(at, packets[:n]...)
+			table.receive(at, packets[:n]...)
 			continue
 		}
-		table.hear(at, within.opens()...)
+		table.receive(at, within.opens()...)
 		says(within, at)
 	}
 	for _, k := range []*talk{before, within} {
 		says(k, at)
 	}
-	table.hear(at, after.opens()...)
+	table.receive(at, after.opens()...)
 	says(after, at)
 	if n := len(table.conns); n > mostAsked+10 {
 		t.Errorf("%d connections are remembered, of %d that were asked for", n, flood)
 	}
 	for _, k := range []*talk{before, within, after} {
-		table.hear(at, k.closes()...)
+		table.receive(at, k.closes()...)
 	}
 	table.finish(at)
 	questions := 0

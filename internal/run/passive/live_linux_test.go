@@ -117,7 +117,7 @@ func TestCapturedBytesAreDecoded(t *testing.T) {
 				})
 			}
 			speak.Wait()
-			if got := stop().Heard(); got.Connections != conns || got.WereOpen != 0 || len(got.Elsewhere) != 0 || len(a.gaps) > 0 {
+			if got := stop().Summary(); got.Connections != conns || got.WereOpen != 0 || len(got.Elsewhere) != 0 || len(a.gaps) > 0 {
 				t.Errorf("%+v, gaps: %v", got, a.gaps)
 			}
 			for n, h := range a.conns {
@@ -137,7 +137,7 @@ func TestConnectionsOpenBeforeTheCaptureAreReported(t *testing.T) {
 	a, stop := served(t, opened(t, l, room), CaptureConfig{})
 	said(t, before, []byte("two"))
 	said(t, dial(t, l), []byte("three"))
-	if got := stop().Heard(); got.Connections != 2 || got.WereOpen != 1 || a.why(1) != wasOpen || len(a.gaps) != 1 {
+	if got := stop().Summary(); got.Connections != 2 || got.WereOpen != 1 || a.why(1) != wasOpen || len(a.gaps) != 1 {
 		t.Errorf("%+v, gaps: %v", got, a.gaps)
 	}
 	if h := a.conns[2]; h == nil || string(h.said[ofServer]) != "three" {
@@ -204,14 +204,14 @@ func TestCapturingAnUnusedAddress(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	_, stop := served(t, opened(t, l, room), CaptureConfig{Hosts: []netip.Addr{netip.MustParseAddr("10.1.2.3")}})
 	said(t, dial(t, l), []byte("one"))
-	if got := stop().Heard(); got.Connections != 0 || len(got.Elsewhere) != 1 || got.Elsewhere[0] != netip.MustParseAddr("127.0.0.1") {
+	if got := stop().Summary(); got.Connections != 0 || len(got.Elsewhere) != 1 || got.Elsewhere[0] != netip.MustParseAddr("127.0.0.1") {
 		t.Errorf("%+v", got)
 	}
 }
 
 // Threads give way and return to their original scheduling.
 func TestThreadsGiveWay(t *testing.T) {
-	if !MayGiveWay() {
+	if !CanRestorePriority() {
 		t.Skip("threads that give way may not return here")
 	}
 	policy := func() uint32 {
@@ -223,11 +223,11 @@ func TestThreadsGiveWay(t *testing.T) {
 	}
 	before := policy()
 	var p priority
-	p.giveWay(true)
+	p.setIdle(true)
 	if got := policy(); got != unix.SCHED_IDLE {
 		t.Errorf("the policy is %d", got)
 	}
-	p.giveWay(false)
+	p.setIdle(false)
 	if got := policy(); got != before {
 		t.Errorf("the policy is %d, and was %d", got, before)
 	}

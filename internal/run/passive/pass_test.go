@@ -338,13 +338,13 @@ func TestBytesAreForwardedAfterAnError(t *testing.T) {
 // When the relay ends, connections in the middle of a transfer or with a slow peer end, too. All
 // forwarded bytes are decoded.
 func TestClosingTheRelayEndsConnections(t *testing.T) {
-	came := make(chan struct{}, 3)
+	arrived := make(chan struct{}, 3)
 	to := member(t, func(c *net.TCPConn) {
 		var b [5]byte
 		if _, err := io.ReadFull(c, b[:]); err != nil {
 			t.Error(err)
 		}
-		came <- struct{}{}
+		arrived <- struct{}{}
 		_, _ = io.Copy(io.Discard, hidesLength{c})
 	})
 	l := &listened{}
@@ -358,7 +358,7 @@ func TestClosingTheRelayEndsConnections(t *testing.T) {
 		conns = append(conns, c)
 	}
 	for range conns {
-		<-came
+		<-arrived
 	}
 	stop()
 	for _, c := range conns {
@@ -440,7 +440,7 @@ func (s *slowly) end() {
 
 // The listener may be closed, and Serve may notice the cancellation, before the forwarding
 // goroutines notice it.
-func TestTheEndReachesConnectionsHoweverLate(t *testing.T) {
+func TestEndReachesLateConnections(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

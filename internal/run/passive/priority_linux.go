@@ -13,9 +13,9 @@ type priority struct {
 	never  bool            // set if threads must not give way
 }
 
-// MayGiveWay reports whether threads that give way may later return to normal scheduling
+// CanRestorePriority reports whether threads that give way may later return to normal scheduling
 // (sched(7)). If not, they never give way.
-func MayGiveWay() bool {
+func CanRestorePriority() bool {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NICE, &limit) == nil && limit.Cur >= 20 {
 		return true // RLIMIT_NICE 20 permits nice 0
@@ -25,15 +25,15 @@ func MayGiveWay() bool {
 	return unix.Capget(&head, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_SYS_NICE) != 0
 }
 
-// giveWay makes all threads of the process run only on idle processors (SCHED_IDLE), or restores
+// setIdle makes all threads of the process run only on idle processors (SCHED_IDLE), or restores
 // their original attributes. It does nothing if the process does not use the normal scheduling
 // policy.
-func (p *priority) giveWay(way bool) {
+func (p *priority) setIdle(way bool) {
 	switch {
 	case p.never || way == (p.before != nil):
 	case way:
 		before, err := unix.SchedGetAttr(0, 0)
-		if p.never = err != nil || before.Policy != unix.SCHED_NORMAL || !MayGiveWay(); p.never {
+		if p.never = err != nil || before.Policy != unix.SCHED_NORMAL || !CanRestorePriority(); p.never {
 			return
 		}
 		p.before = before

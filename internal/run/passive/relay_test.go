@@ -190,7 +190,7 @@ func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix str
 	if refused.Code != 3 {
 		t.Errorf("an invalid argument has the code %d", refused.Code)
 	}
-	if p := of["KV/Range"][0].Parts[0]; p.Scope != call.One || p.Flags != call.Local {
+	if p := of["KV/Range"][0].Parts[0]; p.Scope != call.SingleKey || p.Flags != call.Local {
 		t.Errorf("the local read is %+v", p)
 	}
 	if p := of["KV/Range"][1].Parts[0]; p.Scope != call.Prefix || p.Limit != 10 || string(p.Key) != key("") || !strings.HasPrefix(key("a"), key("")) {

@@ -105,8 +105,8 @@ func (r *ring) filled(i int) bool {
 // ready reports whether a block can be read.
 func (r *ring) ready() bool { return r.filled(r.at) }
 
-// behind reports whether at least a quarter of the ring is waiting to be read.
-func (r *ring) behind() bool { return r.filled((r.at + r.blocks()/4) % r.blocks()) }
+// isFilling reports whether at least a quarter of the ring is waiting to be read.
+func (r *ring) isFilling() bool { return r.filled((r.at + r.blocks()/4) % r.blocks()) }
 
 // wait waits until a block can be read. It returns os.ErrDeadlineExceeded after the time that until
 // has set.
@@ -114,7 +114,7 @@ func (r *ring) wait() error {
 	return r.raw.Read(func(uintptr) bool { return r.ready() })
 }
 
-func (r *ring) until(at time.Time) { _ = r.f.SetReadDeadline(at) }
+func (r *ring) setDeadline(at time.Time) { _ = r.f.SetReadDeadline(at) }
 
 // read calls packet for each packet in the next block, and then returns the block to the kernel.
 // The arguments of packet are the captured bytes, starting at the network header, the length of the

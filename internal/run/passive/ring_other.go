@@ -17,15 +17,15 @@ func openRing(uint16, int) (*ring, error) {
 
 func (*ring) close()                        {}
 func (*ring) ready() bool                   { return false }
-func (*ring) behind() bool                  { return false }
+func (*ring) isFilling() bool               { return false }
 func (*ring) wait() error                   { return nil }
-func (*ring) until(time.Time)               {}
+func (*ring) setDeadline(time.Time)         {}
 func (*ring) read(func([]byte, int, int64)) {}
 func (*ring) drops() uint64                 { return 0 }
 
 type priority struct{}
 
-func (*priority) giveWay(bool) {}
+func (*priority) setIdle(bool) {}
 
-// MayGiveWay returns false: threads cannot give way on this system.
-func MayGiveWay() bool { return false }
+// CanRestorePriority returns false: threads cannot give way on this system.
+func CanRestorePriority() bool { return false }

@@ -27,25 +27,25 @@ type early struct {
 // pieces.
 const earlyCost = 64
 
-// behind returns how far a sequence number is after the next byte. The result is negative if it is
+// offset returns how far a sequence number is after the next byte. The result is negative if it is
 // before that byte. Sequence numbers wrap around at 2^32 (RFC 9293, section 3.4).
-func (s *stream) behind(seq uint32) int { return int(int32(seq - s.next)) }
+func (s *stream) offset(seq uint32) int { return int(int32(seq - s.next)) }
 
 // begin sets the stream's first sequence number.
 func (s *stream) begin(seq uint32) { s.known, s.next = true, seq }
 
 // take adds the bytes of a segment, and passes each byte to feed once, in order.
 func (s *stream) take(seq uint32, b []byte, at int64, feed func([]byte)) {
-	if s.behind(seq) > 0 {
+	if s.offset(seq) > 0 {
 		s.hold(seq, b, at)
 		return
 	}
-	s.now(seq, b, feed)
+	s.feedNew(seq, b, feed)
 	n := 0
-	for n < len(s.held) && s.behind(s.held[n].seq) <= 0 {
+	for n < len(s.held) && s.offset(s.held[n].seq) <= 0 {
 		e := s.held[n]
 		s.bytes -= len(e.b) + earlyCost
-		s.now(e.seq, e.b, feed)
+		s.feedNew(e.seq, e.b, feed)
 		n++
 	}
 	if n > 0 {
@@ -73,9 +73,9 @@ func (s *stream) hold(seq uint32, b []byte, at int64) {
 	}
 }
 
-// now feeds the part of a segment that was not fed before.
-func (s *stream) now(seq uint32, b []byte, feed func([]byte)) {
-	if known := -s.behind(seq); known < len(b) {
+// feedNew feeds the part of a segment that was not fed before.
+func (s *stream) feedNew(seq uint32, b []byte, feed func([]byte)) {
+	if known := -s.offset(seq); known < len(b) {
 		s.next += uint32(len(b) - known)
 		feed(b[known:])
 	}
@@ -95,5 +95,5 @@ func (s *stream) close() {
 	}
 }
 
-// whole reports whether no byte is missing up to the end of the captured data.
-func (s *stream) whole() bool { return len(s.held) == 0 && (s.over || !s.last) }
+// complete reports whether no byte is missing up to the end of the captured data.
+func (s *stream) complete() bool { return len(s.held) == 0 && (s.over || !s.last) }

@@ -132,9 +132,9 @@ func (t *table) packet(b []byte, length int, at int64) {
 func (t *table) segment(s *segment) {
 	if s.flags&(flagSYN|flagACK) == flagSYN {
 		if t.at(s.to) {
-			t.ask(s)
+			t.handleSYN(s)
 		} else {
-			t.other(s)
+			t.countOther(s)
 		}
 		return
 	}
@@ -176,13 +176,13 @@ func (t *table) connOf(s *segment) (side int, c *conn) {
 	case t.at(s.from):
 		t.conns[answered] = t.unknown()
 	default:
-		t.other(s)
+		t.countOther(s)
 	}
 	return 0, nil
 }
 
-// other records that the port is used at an address that is not the member's.
-func (t *table) other(s *segment) {
+// countOther records that the port is used at an address that is not the member's.
+func (t *table) countOther(s *segment) {
 	at := s.to
 	if at.Port() != t.port {
 		at = s.from
@@ -203,8 +203,8 @@ func (t *table) unknown() *conn {
 	return &conn{number: t.number, state: unrecorded, at: t.last}
 }
 
-// ask handles a SYN, with which a client requests a connection.
-func (t *table) ask(s *segment) {
+// handleSYN handles a SYN, with which a client requests a connection.
+func (t *table) handleSYN(s *segment) {
 	key := ends{s.from, s.to}
 	if before := t.conns[key]; before != nil {
 		if before.state != closed && before.asked == s.seq {
@@ -264,12 +264,12 @@ func (t *table) isCopy(c *conn) bool {
 // reset handles a RST, which ends the connection unless the segment is old.
 func (t *table) reset(c *conn, side int, s *segment) {
 	own, other := &c.streams[side], &c.streams[1-side]
-	behind := own.behind(s.seq)
+	behind := own.offset(s.seq)
 	switch {
 	case !own.known:
 		t.end(c, "")
 	case behind < -1, behind == -1 && !own.over: // an old segment; a FIN also occupies a sequence number
-	case behind > 0, s.flags&flagACK != 0 && other.known && other.behind(s.ack) > 0:
+	case behind > 0, s.flags&flagACK != 0 && other.known && other.offset(s.ack) > 0:
 		t.lose(c, notHeard) // the connection may continue: the receiver may ignore the RST (RFC 5961, section 3)
 	default:
 		t.end(c, "")
@@ -293,7 +293,7 @@ func (t *table) goesOn(c *conn, side int, s *segment) {
 		return
 	}
 	switch {
-	case s.flags&flagACK != 0 && (!other.known || other.behind(s.ack) > 0):
+	case s.flags&flagACK != 0 && (!other.known || other.offset(s.ack) > 0):
 		t.lose(c, notHeard) // the segment acknowledges bytes that were not captured
 		return
 	case !own.known:
@@ -358,7 +358,7 @@ func isTLS(b []byte) bool { return len(b) >= 2 && b[0] == 22 && b[1] == 3 }
 // lose stops decoding a connection that continues. The gap begins at the first hole.
 func (t *table) lose(c *conn, why string) {
 	if c.twin != nil && t.isCopy(c) {
-		t.over(c, unrecorded)
+		t.endConn(c, unrecorded)
 		return
 	}
 	if c.tap == nil {
@@ -371,22 +371,22 @@ func (t *table) lose(c *conn, why string) {
 		}
 	}
 	c.tap.Missing(since, why)
-	t.over(c, unrecorded)
+	t.endConn(c, unrecorded)
 }
 
 // end ends a connection. why is an additional reason for a gap, or empty.
 func (t *table) end(c *conn, why string) {
 	switch {
 	case c.state != open:
-	case !c.streams[ofClient].whole() || !c.streams[ofServer].whole():
+	case !c.streams[ofClient].complete() || !c.streams[ofServer].complete():
 		t.lose(c, notHeard)
 	case c.tap != nil && why != "":
 		t.lose(c, why)
 	}
-	t.over(c, closed)
+	t.endConn(c, closed)
 }
 
-func (t *table) over(c *conn, to state) {
+func (t *table) endConn(c *conn, to state) {
 	if c.tap != nil {
 		c.tap.End(t.last, "")
 	}

@@ -100,8 +100,8 @@ func newTalk(client string, from, answer uint32) *talk {
 	return &talk{client: party{netip.MustParseAddrPort(client), from}, server: party{netip.AddrPortFrom(member, memberPort), answer}}
 }
 
-// says returns a segment from one side that acknowledges everything from the other side.
-func (k *talk) says(side int, flags uint8, payload string) *segment {
+// send returns a segment from one side that acknowledges everything from the other side.
+func (k *talk) send(side int, flags uint8, payload string) *segment {
 	own, other := &k.client, &k.server
 	if side == ofServer {
 		own, other = other, own
@@ -120,15 +120,15 @@ func (k *talk) says(side int, flags uint8, payload string) *segment {
 
 // opens returns the packets that open the connection.
 func (k *talk) opens() []*segment {
-	return []*segment{k.says(ofClient, flagSYN, ""), k.says(ofServer, flagSYN, ""), k.says(ofClient, 0, "")}
+	return []*segment{k.send(ofClient, flagSYN, ""), k.send(ofServer, flagSYN, ""), k.send(ofClient, 0, "")}
 }
 
 // closes returns the packets that close the connection.
 func (k *talk) closes() []*segment {
-	return []*segment{k.says(ofClient, flagFIN, ""), k.says(ofServer, flagFIN, ""), k.says(ofClient, 0, "")}
+	return []*segment{k.send(ofClient, flagFIN, ""), k.send(ofServer, flagFIN, ""), k.send(ofClient, 0, "")}
 }
 
-func (t *table) hear(at int64, segments ...*segment) {
+func (t *table) receive(at int64, segments ...*segment) {
 	for _, s := range segments {
 		b := packetOf(s)
 		t.packet(b, len(b), at)
@@ -142,7 +142,7 @@ func TestSegmentsAreReordered(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		a, table := listening()
 		k := newTalk("10.0.0.1:40000", rng.Uint32(), ^uint32(0)-rng.Uint32N(2000)) // sequence numbers wrap around
-		table.hear(1, k.opens()...)
+		table.receive(1, k.opens()...)
 		var said [2][]byte
 		at, turns := int64(1), 1+rng.IntN(20)
 		var want []int
@@ -152,7 +152,7 @@ func TestSegmentsAreReordered(t *testing.T) {
 				for range 1 + rng.IntN(4) {
 					payload := strings.Repeat(string(rune('a'+rng.IntN(26))), 1+rng.IntN(300))
 					said[side] = append(said[side], payload...)
-					packets = append(packets, k.says(side, 0, payload))
+					packets = append(packets, k.send(side, 0, payload))
 				}
 				// Some packets arrive again, some of them together with preceding bytes.
 				for i := range packets {
@@ -170,13 +170,13 @@ func TestSegmentsAreReordered(t *testing.T) {
 				rng.Shuffle(len(packets), func(i, j int) { packets[i], packets[j] = packets[j], packets[i] })
 				for _, p := range packets {
 					at += rng.Int64N(10) - 3 // the processors' clocks differ slightly
-					table.hear(at, p)
+					table.receive(at, p)
 				}
 				want = append(want, side)
 			}
 		}
-		table.hear(at, k.closes()...)
-		table.hear(at, k.closes()[2]) // late
+		table.receive(at, k.closes()...)
+		table.receive(at, k.closes()[2]) // late
 		h := a.conns[1]
 		if len(a.gaps) > 0 || h.ended != 1 || !bytes.Equal(h.said[ofClient], said[ofClient]) || !bytes.Equal(h.said[ofServer], said[ofServer]) {
 			t.Fatalf("seed %d: %d and %d bytes are decoded of %d and %d, it ended %d times, the gaps are %v", seed,
@@ -203,60 +203,60 @@ func TestGapsAreReported(t *testing.T) {
 		"a request whose answer is heard": {
 			packets: func(k *talk) []*segment {
 				p := k.opens()
-				k.says(ofClient, 0, "lost")
-				return append(p, k.says(ofServer, 0, "answer"), k.says(ofClient, 0, "more"))
+				k.send(ofClient, 0, "lost")
+				return append(p, k.send(ofServer, 0, "answer"), k.send(ofClient, 0, "more"))
 			},
 			why: notHeard, ended: 1,
 		},
 		"the middle of a request": {
 			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.says(ofClient, 0, "one"))
-				k.says(ofClient, 0, "two")
-				return append(p, k.says(ofClient, 0, "three"), k.says(ofServer, 0, "answer"))
+				p := append(k.opens(), k.send(ofClient, 0, "one"))
+				k.send(ofClient, 0, "two")
+				return append(p, k.send(ofClient, 0, "three"), k.send(ofServer, 0, "answer"))
 			},
 			client: "one", why: notHeard, ended: 1,
 		},
 		"an answer, before the end": {
 			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.says(ofClient, 0, "one"))
-				k.says(ofServer, 0, "lost")
-				return append(p, k.says(ofServer, flagFIN, ""), &segment{from: k.client.addr, to: k.server.addr, seq: k.client.next, flags: flagRST})
+				p := append(k.opens(), k.send(ofClient, 0, "one"))
+				k.send(ofServer, 0, "lost")
+				return append(p, k.send(ofServer, flagFIN, ""), &segment{from: k.client.addr, to: k.server.addr, seq: k.client.next, flags: flagRST})
 			},
 			client: "one", why: notHeard, ended: 1,
 		},
 		"the member's consent": {
 			packets: func(k *talk) []*segment {
 				p := k.opens()
-				return []*segment{p[0], k.says(ofClient, 0, "one"), k.says(ofServer, 0, "two")}
+				return []*segment{p[0], k.send(ofClient, 0, "one"), k.send(ofServer, 0, "two")}
 			},
 			why: notHeard, ended: 1,
 		},
 		"all that the member says": {
 			packets: func(k *talk) []*segment {
 				p := k.opens()
-				return []*segment{p[0], k.says(ofClient, 0, "one"), k.says(ofClient, 0, "two")}
+				return []*segment{p[0], k.send(ofClient, 0, "one"), k.send(ofClient, 0, "two")}
 			},
 			why: notHeard, ended: 1,
 		},
 		"an answer and a request, before a reset": {
 			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.says(ofClient, 0, "one"))
-				k.says(ofServer, 0, "lost")
-				k.says(ofClient, 0, "lost")
-				return append(p, k.says(ofClient, flagRST, ""))
+				p := append(k.opens(), k.send(ofClient, 0, "one"))
+				k.send(ofServer, 0, "lost")
+				k.send(ofClient, 0, "lost")
+				return append(p, k.send(ofClient, flagRST, ""))
 			},
 			client: "one", why: notHeard, ended: 1,
 		},
 		"the end, before the port is another's": {
 			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.says(ofClient, 0, "one"))
+				p := append(k.opens(), k.send(ofClient, 0, "one"))
 				return append(p, newTalk("10.0.0.1:40000", 70_000, 90_000).opens()...)
 			},
 			client: "one", why: noEnd, ended: 1,
 		},
 		"nothing, where a reset comes behind an end that crossed a request": {
 			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.says(ofClient, 0, "one"), k.says(ofServer, flagFIN, ""))
+				p := append(k.opens(), k.send(ofClient, 0, "one"), k.send(ofServer, flagFIN, ""))
 				return append(p, &segment{from: k.server.addr, to: k.client.addr, seq: k.server.next - 1, flags: flagRST})
 			},
 			client: "one", ended: 1,
@@ -267,55 +267,55 @@ func TestGapsAreReported(t *testing.T) {
 				again := *p[1]
 				again.seq += 5000
 				k.server.next += 5000
-				return []*segment{p[0], p[1], &again, k.says(ofClient, 0, "one"), k.says(ofServer, 0, "two")}
+				return []*segment{p[0], p[1], &again, k.send(ofClient, 0, "one"), k.send(ofServer, 0, "two")}
 			},
 			client: "one", said: "two",
 		},
 		"its beginning": {
 			packets: func(k *talk) []*segment {
 				k.opens()
-				return append([]*segment{k.says(ofClient, 0, "one"), k.says(ofServer, 0, "two")}, k.closes()...)
+				return append([]*segment{k.send(ofClient, 0, "one"), k.send(ofServer, 0, "two")}, k.closes()...)
 			},
 			why: wasOpen,
 		},
 		"of TLS": {
-			packets: func(k *talk) []*segment { return append(k.opens(), k.says(ofClient, 0, "\x16\x03\x01 hello")) },
+			packets: func(k *talk) []*segment { return append(k.opens(), k.send(ofClient, 0, "\x16\x03\x01 hello")) },
 			why:     secured, ended: 1,
 		},
 		"nonsense": {
 			packets: func(k *talk) []*segment {
-				return append(k.opens(), k.says(ofClient, 0, "nonsense"), k.says(ofServer, 0, "what?"))
+				return append(k.opens(), k.send(ofClient, 0, "nonsense"), k.send(ofServer, 0, "what?"))
 			},
 			client: "nonsense", why: "the rest of the connection is not understood: that is nonsense", ended: 1,
 		},
 		"nothing, of a connection that is refused": {
 			packets: func(k *talk) []*segment {
-				syn := k.says(ofClient, flagSYN, "")
+				syn := k.send(ofClient, flagSYN, "")
 				return []*segment{syn, {from: k.server.addr, to: k.client.addr, ack: k.client.next, flags: flagRST | flagACK}}
 			},
 		},
 		"nothing, where a reset of long ago comes": {
 			packets: func(k *talk) []*segment {
-				return append(k.opens(), &segment{from: k.client.addr, to: k.server.addr, seq: 3, flags: flagRST}, k.says(ofClient, 0, "one"))
+				return append(k.opens(), &segment{from: k.client.addr, to: k.server.addr, seq: 3, flags: flagRST}, k.send(ofClient, 0, "one"))
 			},
 			client: "one",
 		},
 		"nothing, where it is asked for twice": {
 			packets: func(k *talk) []*segment {
 				p := k.opens()
-				return append([]*segment{p[0]}, append(p, k.says(ofClient, 0, "one"), p[0])...)
+				return append([]*segment{p[0]}, append(p, k.send(ofClient, 0, "one"), p[0])...)
 			},
 			client: "one",
 		},
 		"nothing of a connection of another port": {
 			packets: func(k *talk) []*segment {
 				k.server.addr = netip.MustParseAddrPort("10.0.0.2:2380")
-				return append(k.opens(), k.says(ofClient, 0, "one"))
+				return append(k.opens(), k.send(ofClient, 0, "one"))
 			},
 		},
 		"a part of a packet": {
 			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.says(ofClient, 0, "one"))
+				p := append(k.opens(), k.send(ofClient, 0, "one"))
 				p[3].cut = true
 				return p
 			},
@@ -352,9 +352,9 @@ func boolInt(b bool) int {
 func TestPortIsReused(t *testing.T) {
 	a, table := listening()
 	first := newTalk("10.0.0.1:40000", 100, 200)
-	table.hear(1, append(first.opens(), first.says(ofClient, 0, "one"))...)
+	table.receive(1, append(first.opens(), first.send(ofClient, 0, "one"))...)
 	second := newTalk("10.0.0.1:40000", 70_000, 90_000)
-	table.hear(2, append(second.opens(), second.says(ofClient, 0, "two"))...)
+	table.receive(2, append(second.opens(), second.send(ofClient, 0, "two"))...)
 	table.finish(3)
 	if len(a.gaps) != 1 || a.why(1) != noEnd {
 		t.Errorf("missing is %v", a.gaps)
@@ -368,10 +368,10 @@ func TestPortIsReused(t *testing.T) {
 func TestHeldSegmentsAreLimited(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
-	table.hear(1, k.opens()...)
-	k.says(ofClient, 0, "lost")
+	table.receive(1, k.opens()...)
+	k.send(ofClient, 0, "lost")
 	for range heldOfStream/60_000 + 2 {
-		table.hear(1, k.says(ofClient, 0, strings.Repeat("x", 60_000)))
+		table.receive(1, k.send(ofClient, 0, strings.Repeat("x", 60_000)))
 	}
 	if a.why(1) != tooMuch || a.conns[1].ended != 1 {
 		t.Errorf("it ended %d times, the gaps are %v", a.conns[1].ended, a.gaps)
@@ -383,9 +383,9 @@ func TestEndedConnectionsAreRemoved(t *testing.T) {
 	_, table := listening()
 	for i := range 1000 {
 		k := newTalk(fmt.Sprintf("10.0.%d.%d:40000", i/250, i%250), 100, 200)
-		table.hear(int64(i)*second, append(k.opens(), k.closes()...)...)
+		table.receive(int64(i)*second, append(k.opens(), k.closes()...)...)
 		if i%10 == 0 { // some requests are never answered
-			table.hear(int64(i)*second, newTalk(fmt.Sprintf("10.1.%d.%d:40000", i/250, i%250), 100, 200).opens()[0])
+			table.receive(int64(i)*second, newTalk(fmt.Sprintf("10.1.%d.%d:40000", i/250, i%250), 100, 200).opens()[0])
 		}
 	}
 	if n := len(table.conns); n > 100 {
@@ -401,22 +401,22 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 		outer := netip.AddrPortFrom(netip.MustParseAddr("10.0.0.9"), uint16(50000+i))
 		packets := inner.opens()
 		for n := range 10 {
-			packets = append(packets, inner.says(ofClient, 0, fmt.Sprint(i, " asks ", n)), inner.says(ofServer, 0, fmt.Sprint(i, " is answered ", n)))
+			packets = append(packets, inner.send(ofClient, 0, fmt.Sprint(i, " asks ", n)), inner.send(ofServer, 0, fmt.Sprint(i, " is answered ", n)))
 		}
 		for _, p := range append(packets, inner.closes()...) {
 			translated := *p
 			if p.from == inner.client.addr {
 				translated.from = outer
-				table.hear(1, p, &translated)
+				table.receive(1, p, &translated)
 			} else {
 				translated.to = outer
-				table.hear(1, &translated, p)
+				table.receive(1, &translated, p)
 			}
 		}
 		// One connection has the same sequence number at another time, and another only begins in
 		// the same way.
 		other := newTalk(fmt.Sprintf("172.18.0.%d:40000", i+2), 100*i, 9000*i+1)
-		table.hear(1, append(other.opens(), other.says(ofClient, 0, "another"))...)
+		table.receive(1, append(other.opens(), other.send(ofClient, 0, "another"))...)
 	}
 	table.finish(2)
 	whole, others := 0, 0
@@ -438,10 +438,10 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 func TestGapHasTheTimeOfTheLoss(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
-	table.hear(1, append(k.opens(), k.says(ofClient, 0, "watch"), k.says(ofServer, 0, "one"))...)
-	k.says(ofServer, 0, "lost")
+	table.receive(1, append(k.opens(), k.send(ofClient, 0, "watch"), k.send(ofServer, 0, "one"))...)
+	k.send(ofServer, 0, "lost")
 	for at := int64(10); at < 60; at++ {
-		table.hear(at*second, k.says(ofServer, 0, "event"))
+		table.receive(at*second, k.send(ofServer, 0, "event"))
 	}
 	if h := a.conns[1]; h.ended != 1 || a.why(1) != notHeard || a.gaps[0].At != 10*second || string(h.said[ofServer]) != "one" {
 		t.Errorf("decoded: %q, gaps: %v", h.said, a.gaps)
@@ -452,17 +452,17 @@ func TestGapHasTheTimeOfTheLoss(t *testing.T) {
 func TestTimesAreThoseOfPackets(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
-	table.hear(second, k.opens()...)
+	table.receive(second, k.opens()...)
 	table.drop(1)
-	table.hear(2*second, k.says(ofClient, 0, "one"))
-	table.hear(3*second, k.says(ofServer, 0, "two"))
+	table.receive(2*second, k.send(ofClient, 0, "one"))
+	table.receive(3*second, k.send(ofServer, 0, "two"))
 	if h := a.conns[1]; !slices.Equal(h.at, []int64{2 * second, 3 * second}) || a.gaps[0].At != second || !strings.HasPrefix(a.gaps[0].Why, "1 packet came faster") {
 		t.Errorf("decoded at %v, gaps: %v", h.at, a.gaps)
 	}
 	// After packets were lost, a connection is not reported as open before the capture.
 	late := newTalk("10.0.0.1:40001", 100, 200)
 	late.opens()
-	table.hear(4*second, late.says(ofClient, 0, "three"))
+	table.receive(4*second, late.send(ofClient, 0, "three"))
 	if a.why(2) != lostOpen || table.open != 0 {
 		t.Errorf("missing is %v", a.gaps)
 	}
@@ -472,11 +472,11 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 func TestRepeatedSegmentsOfEndedConnections(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
-	table.hear(1, append(k.opens(), k.says(ofClient, 0, "one"))...)
-	again := k.says(ofServer, 0, "two")
-	table.hear(1, again, &segment{from: k.client.addr, to: k.server.addr, seq: k.client.next, flags: flagRST})
+	table.receive(1, append(k.opens(), k.send(ofClient, 0, "one"))...)
+	again := k.send(ofServer, 0, "two")
+	table.receive(1, again, &segment{from: k.client.addr, to: k.server.addr, seq: k.client.next, flags: flagRST})
 	for at := int64(1); at < 1000; at += 50 {
-		table.hear(at*second, again)
+		table.receive(at*second, again)
 	}
 	if table.number != 1 || len(a.gaps) > 0 {
 		t.Errorf("%d connections, gaps: %v", table.number, a.gaps)
@@ -517,7 +517,7 @@ func FuzzTable(f *testing.F) {
 			for _, side := range []int{ofClient, ofServer} {
 				text := strings.Repeat(string(rune('a'+i)), 1+i*3)
 				truth[side] += text
-				packets = append(packets, k.says(side, 0, text))
+				packets = append(packets, k.send(side, 0, text))
 			}
 		}
 		joined := *packets[3]
@@ -526,7 +526,7 @@ func FuzzTable(f *testing.F) {
 		packets = append(packets, k.closes()...)
 		packets = append(packets, &segment{from: k.client.addr, to: k.server.addr, seq: k.client.next, ack: k.server.next, flags: flagRST | flagACK})
 		for i, o := range order {
-			table.hear(int64(i)*second/10, packets[int(o)%len(packets)])
+			table.receive(int64(i)*second/10, packets[int(o)%len(packets)])
 		}
 		table.finish(int64(len(order)) * second)
 		for n, h := range a.conns {
@@ -550,8 +550,8 @@ func BenchmarkTable(b *testing.B) {
 	_, table := listening()
 	table.tap.Tapped = silent{}
 	k := newTalk("10.0.0.1:40000", 100, 200)
-	table.hear(1, k.opens()...)
-	ask, answer := packetOf(k.says(ofClient, 0, strings.Repeat("x", 300))), packetOf(k.says(ofServer, 0, strings.Repeat("y", 100)))
+	table.receive(1, k.opens()...)
+	ask, answer := packetOf(k.send(ofClient, 0, strings.Repeat("x", 300))), packetOf(k.send(ofServer, 0, strings.Repeat("y", 100)))
 	seq, ack := k.client.next-300, k.server.next-100
 	b.ReportAllocs()
 	for b.Loop() {

@@ -24,11 +24,11 @@ type LogWrites struct {
 type LogResult struct {
 	Records int
 	Seconds float64 // time from the first write to the last sync
-	// Sync is the duration of fdatasync, and Whole is the duration of a write and its fdatasync,
-	// both in nanoseconds.
-	Sync, Whole measure.Summary
-	FileSystem  string
-	Durable     bool // false on a file system, such as tmpfs, that does not survive a power loss
+	// Sync is the duration of fdatasync, and WriteAndSync is the duration of a write and its
+	// fdatasync, both in nanoseconds.
+	Sync, WriteAndSync measure.Summary
+	FileSystem         string
+	Durable            bool // false on a file system, such as tmpfs, that does not survive a power loss
 	// Interrupted is set if ctx was canceled before a limit was reached.
 	Interrupted bool
 }
@@ -63,6 +63,6 @@ func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 		result.Records++
 	}, more)
 	result.Seconds = elapsed.Seconds()
-	result.Sync, result.Whole = measure.Summarize(syncs, 0), measure.Summarize(wholes, 0)
+	result.Sync, result.WriteAndSync = measure.Summarize(syncs, 0), measure.Summarize(wholes, 0)
 	return result, err
 }

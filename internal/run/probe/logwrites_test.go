@@ -14,10 +14,10 @@ func TestLogWritesAreCountedAndRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Records != 50 || r.Sync.Count != 50 || r.Whole.Count != 50 || r.Seconds <= 0 || r.Interrupted || r.FileSystem == "" {
+	if r.Records != 50 || r.Sync.Count != 50 || r.WriteAndSync.Count != 50 || r.Seconds <= 0 || r.Interrupted || r.FileSystem == "" {
 		t.Errorf("%+v", r)
 	}
-	if r.Whole.Max.NS < r.Sync.Max.NS || r.Whole.Mean.NS < r.Sync.Mean.NS {
+	if r.WriteAndSync.Max.NS < r.Sync.Max.NS || r.WriteAndSync.Mean.NS < r.Sync.Mean.NS {
 		t.Errorf("a write with its sync takes less than the sync: %+v", r)
 	}
 	empty(t, dir)

@@ -44,7 +44,7 @@ func perf(s served, rate float64, clients int, duration string, more ...string) 
 		"connections", strconv.Itoa(clients), "duration", duration,
 	}, more...)
 	for i := 0; i < len(all); i += 2 {
-		c.Let(all[i], all[i+1])
+		c.SetDerived(all[i], all[i+1])
 	}
 	return c.Scenario(registry.Catalog{}, scenario.Ask{Store: s.Name(), Attach: &scenario.Attach{Endpoints: []string{s.endpoint}}, Seed: 1, Repeats: 1})
 }
@@ -222,7 +222,7 @@ func TestRefusesUnsupportedCleanups(t *testing.T) {
 		c := served{st, "127.0.0.1:1"}
 		for key, feature := range map[string]kv.Feature{"cleanup-compact": kv.Compaction, "cleanup-defragment": kv.Defragmentation} {
 			_, err := perf(c, 100, 10, "1s", key, "true")
-			if can := st.Capabilities().Has(feature) && st.Capabilities().Operation(st.Name(), kv.Delete, kv.None) == nil; can != (err == nil) {
+			if can := st.Capabilities().Has(feature) && st.Capabilities().CheckOperation(st.Name(), kv.Delete, kv.None) == nil; can != (err == nil) {
 				t.Errorf("%s with %s: %v", st.Name(), key, err)
 			}
 			if err != nil {

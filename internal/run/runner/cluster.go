@@ -20,7 +20,7 @@ import (
 // enter returns the cluster for a trial. It reuses the current cluster if that has the same launch
 // settings and all its members are running. Otherwise it starts or attaches to another cluster.
 func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, error) {
-	if r.now != nil && r.now.key == spec.Cluster.Key && r.now.whole() {
+	if r.now != nil && r.now.key == spec.Cluster.Key && r.now.allRunning() {
 		return r.now.trial, nil
 	}
 	if err := r.leave(ctx); err != nil {
@@ -57,7 +57,7 @@ func (r *run) leave(ctx context.Context) error {
 
 // attach connects to a cluster that is already running.
 func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
-	access, err := load.AccessOf(spec.Cluster.Attach)
+	access, err := load.ReadAccess(spec.Cluster.Attach)
 	if err != nil {
 		return trial.Cluster{}, err
 	}

@@ -87,7 +87,7 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 	}
 	about := record.Run{
 		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Asked: o.Asked, Scale: o.Scenario.Scale,
-		Planned: len(o.Scenario.Trials), Until: record.UntilOf(o.Scenario.Until), Machines: machines, Hosts: r.recordedHosts(false),
+		Planned: len(o.Scenario.Trials), Until: record.NewUntil(o.Scenario.Until), Machines: machines, Hosts: r.recordedHosts(false),
 		Calibration: o.Calibration,
 	}
 	if o.Out != "" {

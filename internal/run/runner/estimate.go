@@ -55,8 +55,8 @@ type pace struct {
 // begin resets the state for the next trial.
 func (p *pace) begin() { p.opened, p.count = time.Time{}, 0 }
 
-// now records the number of operations that have ended since the window opened.
-func (p *pace) now(count uint64, at time.Time) {
+// record records the number of operations that have ended since the window opened.
+func (p *pace) record(count uint64, at time.Time) {
 	p.count, p.at = count, at
 	if p.opened.IsZero() && count > 0 {
 		p.opened = at
@@ -106,7 +106,7 @@ func (e *estimate) times() (share float64, trial, run time.Duration) {
 		t := &e.trials[i]
 		if i+1 == e.at && e.running > 0 {
 			var ok bool
-			share, trial, ok = e.now(t)
+			share, trial, ok = e.remaining(t)
 			known = known && ok
 			_, after := e.around.mean()
 			run += trial + after
@@ -125,8 +125,8 @@ func (e *estimate) times() (share float64, trial, run time.Duration) {
 	return share, trial, run
 }
 
-// now returns the finished share and the remaining time of the current load.
-func (e *estimate) now(t *scenario.Trial) (share float64, left time.Duration, ok bool) {
+// remaining returns the finished share and the remaining time of the current load.
+func (e *estimate) remaining(t *scenario.Trial) (share float64, left time.Duration, ok bool) {
 	if d, known := t.Load.EstimatedDuration(); known && t.Load.Total == 0 {
 		left = d - min(e.running, d)
 		return 1 - left.Seconds()/max(d.Seconds(), 1e-9), left, true

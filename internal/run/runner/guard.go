@@ -24,7 +24,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 		say = func(string) {}
 	}
 	if access.Dial == nil {
-		access.Dial = store.Remembering() // so that keys can be removed even if host names can no longer be resolved
+		access.Dial = store.NewRememberingDial() // so that keys can be removed even if host names can no longer be resolved
 	}
 	g := guard.New(guard.Options{
 		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: measure.Now, Known: scenario.OwnPrefixes(load.Applications()),

@@ -27,7 +27,7 @@ func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
 		return &reached{Host: *h, host: a.Host(), worker: a.Worker, leave: a.Close}, nil
 	}
 	return &reached{
-		Host: *h, host: newHost().At(h.Address),
+		Host: *h, host: newHost().WithAddress(h.Address),
 		worker: func() load.Worker { return &load.Local{Stores: r.Lookup} },
 	}, nil
 }
@@ -83,12 +83,12 @@ func (r *run) leaveHosts(err error) error {
 	leaving.Wait()
 	more := 0
 	for _, failed := range errs {
-		told := also(err, failed)
-		if failed == nil || err != nil && told.Error() == err.Error() {
+		reported := also(err, failed)
+		if failed == nil || err != nil && reported.Error() == err.Error() {
 			continue // err already contains this error
 		}
 		if more++; more <= mostLeaving {
-			err = told
+			err = reported
 		}
 	}
 	if more > mostLeaving {
@@ -161,7 +161,7 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 	case len(on) == 0 && n == 1:
 		return &load.Local{Stores: r.Lookup, Script: r.Script}
 	case len(on) == 0:
-		return load.Locals(n, r.Lookup)
+		return load.NewLocals(n, r.Lookup)
 	}
 	all, workersOf := make(load.Workers, n), map[*reached]int{}
 	process := func(i int) *reached { // nil for local hosts, which are in our process
@@ -175,7 +175,7 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 	}
 	for i := range all {
 		h := on[i%len(on)]
-		all[i] = load.Named{Worker: h.worker(), Name: fmt.Sprintf("w%d on %s", i+1, h.Name), Beside: workersOf[process(i)] - 1}
+		all[i] = load.Named{Worker: h.worker(), Name: fmt.Sprintf("w%d on %s", i+1, h.Name), OtherWorkers: workersOf[process(i)] - 1}
 	}
 	return all
 }

@@ -56,7 +56,7 @@ trials:
 	here := host.NewLocal(nil, nil)
 	dir, err := Run(t.Context(), Options{
 		Scenario: s, Out: filepath.Join(t.TempDir(), "run"), Lookup: registry.Lookup,
-		Hosts: []host.Host{elsewhere{here.At("127.0.0.31")}, here.At("127.0.0.32")},
+		Hosts: []host.Host{elsewhere{here.WithAddress("127.0.0.31")}, here.WithAddress("127.0.0.32")},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func (r *run) asNamed(ctx context.Context) error {
 			return err
 		}
 		last := len(r.plan) - 1
-		if now := r.now; !next.Fresh && now != nil && now.key == spec.Cluster.Key && now.whole() {
+		if now := r.now; !next.Fresh && now != nil && now.key == spec.Cluster.Key && now.allRunning() {
 			r.plan[last].Load.Preload = false
 		}
 		results, err := r.trials(ctx, r.plan[last:])

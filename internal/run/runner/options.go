@@ -16,10 +16,10 @@ import (
 // Next returns the next trial of a run in which each trial depends on earlier results. It receives
 // the result of the last trial, with its path in the run directory. In the first call it receives
 // nil.
-type Next func(before *record.Trial) (Named, error)
+type Next func(before *record.Trial) (PlannedTrial, error)
 
-// Named is the result of Next.
-type Named struct {
+// PlannedTrial is the result of Next.
+type PlannedTrial struct {
 	Trial *scenario.Trial // the next trial, or nil to end the run
 	// Fresh restarts a cluster that the run started, without data from earlier trials, and writes
 	// the keys again.

@@ -73,7 +73,7 @@ func noteData(dir string, made []host.Made) {
 	n := note{Dir: dir, Made: made}
 	if before, ok := readNote(notes, name); ok { // the note may belong to a concurrent run
 		for _, m := range before.Made {
-			if m.There() && !slices.Contains(n.Made, m) {
+			if m.Exists() && !slices.Contains(n.Made, m) {
 				n.Made = append(n.Made, m)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 // reportTrial reports the progress of a trial.
 func (r *run) reportTrial(spec *scenario.Trial, p trial.Progress) {
-	r.pace.now(p.Ended, measure.Now())
+	r.pace.record(p.Ended, measure.Now())
 	if p.Stage == string(Preloading) || p.Stage == string(Connecting) {
 		r.trialBegan = measure.Now() // the time that preloading and connecting take cannot be estimated
 	}

@@ -36,8 +36,8 @@ func TestLeftOfTotals(t *testing.T) {
 	if share, one, all := e.times(); share != 0 || one != 0 || all != 0 {
 		t.Errorf("without a rate the estimate is %v, %v and %v", share, one, all)
 	}
-	p.now(1, began)
-	p.now(2500, began.Add(2500*time.Millisecond))
+	p.record(1, began)
+	p.record(2500, began.Add(2500*time.Millisecond))
 	share, one, all := e.times()
 	if share != 0.25 || one != 7500*time.Millisecond || all != 39_400*time.Millisecond {
 		t.Errorf("at 1000/s the estimate is %v, %v and %v", share, one, all)

@@ -16,7 +16,7 @@ import (
 // that does not depend on the run's seed, so that two concurrent runs do not search in the same
 // place.
 func newHost() *host.Local {
-	return host.NewLocal(measure.Now, rand.IntN).WithClockAhead(measure.Ahead)
+	return host.NewLocal(measure.Now, rand.IntN).WithClockAhead(measure.WallClockAhead)
 }
 
 // reached is a host in the scenario to which the run is connected.

@@ -36,7 +36,7 @@ func takeUp(o *Options) (*resumed, error) {
 		{"scenario's text", was.Scenario, string(s.Source)},
 		{"scenario's name", was.Name, s.Name},
 		{"seed", strconv.FormatUint(was.Seed, 10), strconv.FormatUint(s.Seed, 10)},
-		{"rule of repeating", rule(was.Until), rule(record.UntilOf(s.Until))},
+		{"rule of repeating", rule(was.Until), rule(record.NewUntil(s.Until))},
 	} {
 		if d.was != d.is {
 			return nil, fmt.Errorf("the run cannot be resumed: its %s differs from the recorded one", d.what)
@@ -54,7 +54,7 @@ func takeUp(o *Options) (*resumed, error) {
 		t, spec := &r.Kept[i], &plan[i]
 		if t.Name != spec.Name || t.Number != spec.Number || t.Repeat != spec.Repeat || t.Seed != spec.Load.Seed {
 			return nil, fmt.Errorf("the run cannot be resumed: its trial %d is %s, and the scenario's %s", i+1,
-				text.Line(t.Name, text.OfField), title(spec))
+				text.Line(t.Name, text.MaxField), title(spec))
 		}
 		if j := slices.IndexFunc(was.Clusters, func(c record.Cluster) bool { return c.ID == t.Cluster && c.Started }); j >= 0 {
 			r.versions[spec.Cluster.Key] = was.Clusters[j].Version
@@ -76,7 +76,7 @@ func planned(s *scenario.Scenario, least int) (all []scenario.Trial) {
 }
 
 func named(t record.Tool) string {
-	return text.Line(t.Named(), text.OfField)
+	return text.Line(t.Description(), text.MaxField)
 }
 
 func rule(u *record.Until) string {
@@ -106,9 +106,9 @@ func (r *resumed) sameMachines(is []measure.Machine) error {
 		return fmt.Errorf("the run cannot be resumed: it began on %d machines, and this is on %d", len(was), len(is))
 	}
 	for i := range is {
-		if d := is[i].Unlike(&was[i]); d != "" {
+		if d := is[i].Difference(&was[i]); d != "" {
 			return fmt.Errorf("the run cannot be resumed: machine %s has %s; to compare two machines, begin another run and use \"quorumbench report RUN RUN\"",
-				text.Line(cmp.Or(was[i].Name, strconv.Itoa(i+1)), text.OfField), text.Line(d, text.OfField))
+				text.Line(cmp.Or(was[i].Name, strconv.Itoa(i+1)), text.MaxField), text.Line(d, text.MaxField))
 		}
 	}
 	return nil
@@ -130,21 +130,21 @@ func (r *resumed) sameServer(spec *scenario.Trial, version string) error {
 	}
 	if was := r.versions[spec.Cluster.Key]; was != "" && was != version {
 		return fmt.Errorf("trial %s is not run: the server is now %s %s, and was %s before the run was resumed", title(spec), spec.Cluster.Store, version,
-			text.Line(was, text.OfField))
+			text.Line(was, text.MaxField))
 	}
 	return nil
 }
 
-// notYet returns the time in the earlier part after the last result that take returned.
-func (r *resumed) notYet() time.Duration {
+// timeAfterTaken returns the time in the earlier part after the last result that take returned.
+func (r *resumed) timeAfterTaken() time.Duration {
 	if r == nil {
 		return 0
 	}
 	return r.total - r.spent
 }
 
-// before returns the duration of the earlier part.
-func (r *resumed) before() time.Duration {
+// earlierTime returns the duration of the earlier part.
+func (r *resumed) earlierTime() time.Duration {
 	if r == nil {
 		return 0
 	}

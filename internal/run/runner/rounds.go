@@ -46,7 +46,7 @@ func (r *run) untilPrecise(ctx context.Context) error {
 	until := r.Scenario.Until
 	var ended []*record.Trial
 	all := rounds{
-		most: until.AtMost, began: r.began.Add(-r.before.before()), now: func() time.Time { return measure.Now().Add(-r.before.notYet()) },
+		most: until.AtMost, began: r.began.Add(-r.before.earlierTime()), now: func() time.Time { return measure.Now().Add(-r.before.timeAfterTaken()) },
 		play: func(ctx context.Context, n int) error {
 			round := r.Scenario.Round(n)
 			r.plan = append(r.plan, round...)
@@ -71,5 +71,5 @@ func (r *run) untilPrecise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.out.Repeated(why)
+	return r.out.EndRepeating(why)
 }

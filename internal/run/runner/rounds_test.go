@@ -127,12 +127,12 @@ func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (re
 		}
 		return time.Minute
 	}, nil)
-	s.enough = func() record.Ending { return compare.Repeat(until, ended).Ending() }
+	s.enough = func() record.Ending { return compare.NewRepeating(until, ended).Ending() }
 	why, err := s.conduct(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return why, compare.Repeat(until, ended)
+	return why, compare.NewRepeating(until, ended)
 }
 
 // Sides with a greater spread need more repeats, and the ratio of two sides needs more than each
@@ -144,7 +144,7 @@ func TestRepeatingStopsWhenPrecise(t *testing.T) {
 		sum := 0
 		for seed := range uint64(runs) {
 			why, r := repeated(t, seed, until, sides...)
-			if why != record.EndedPrecise || len(r.Open()) > 0 || r.Repeats < r.FewestRepeats() {
+			if why != record.EndedPrecise || len(r.Imprecise()) > 0 || r.Repeats < r.FewestRepeats() {
 				t.Fatalf("%q after %d repeats: %+v", why, r.Repeats, r.Known)
 			}
 			for _, p := range r.Known {
@@ -262,7 +262,7 @@ func TestInterruptedRepeatingIsReadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := compare.RepeatingOf(run); run.State != record.Interrupted || run.Until.Ended != "" || len(run.Trials) != 3 || run.Planned != 4 || r.Repeats != 1 {
+	if r := compare.RepeatingFromRun(run); run.State != record.Interrupted || run.Until.Ended != "" || len(run.Trials) != 3 || run.Planned != 4 || r.Repeats != 1 {
 		t.Errorf("%s, %+v, %d of %d trials, %d repeats", run.State, run.Until, len(run.Trials), run.Planned, r.Repeats)
 	}
 }

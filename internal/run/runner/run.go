@@ -46,6 +46,6 @@ type running struct {
 	about record.Cluster // description of our own cluster; its ID is set once it has been recorded
 }
 
-// whole reports whether all members are running and none is suspended. A cluster that the run did
-// not start is used as it is.
-func (n *running) whole() bool { return n.own == nil || !n.lost && n.own.Whole() }
+// allRunning reports whether all members are running and none is suspended. A cluster that the run
+// did not start is used as it is.
+func (n *running) allRunning() bool { return n.own == nil || !n.lost && n.own.AllRunning() }

@@ -25,7 +25,7 @@ import (
 func Server(st store.Store, c *scenario.Cluster) (string, error) {
 	if c.Exec != "" {
 		if _, err := os.Stat(c.Exec); err != nil {
-			return "", fmt.Errorf("the server of %s does not exist: %w", c.Named(), err)
+			return "", fmt.Errorf("the server of %s does not exist: %w", c.FullName(), err)
 		}
 		return c.Exec, nil
 	}
@@ -61,7 +61,7 @@ func FindServers(o *Options) error {
 
 // server returns the server from which a trial's members are restarted in a rolling upgrade.
 func (o *Options) server(t *scenario.Trial, to string) (s cluster.Server, err error) {
-	if s.Version, s.Exec = fault.ServerOf(to); o.elsewhere(t) {
+	if s.Version, s.Exec = fault.ParseServer(to); o.elsewhere(t) {
 		return s, nil // each host finds its own server
 	}
 	st, err := o.Lookup(t.Cluster.Store)
@@ -157,7 +157,7 @@ func (r *run) findServersThere(ctx context.Context) error {
 			if f.Server == "" {
 				continue
 			}
-			version, exec := fault.ServerOf(f.Server)
+			version, exec := fault.ParseServer(f.Server)
 			if err := r.launchable(ctx, t, cluster.Server{Version: version, Exec: exec}); err != nil {
 				return err
 			}
@@ -215,7 +215,7 @@ func startable(st store.Store, c *scenario.Cluster, server, self string) error {
 	for _, p := range launch.Processes {
 		for _, part := range append(slices.Clone(p.Behind), p) {
 			if _, err := exec.LookPath(part.Path); err != nil {
-				return fmt.Errorf("a member of %s cannot be started: %w", c.Named(), err)
+				return fmt.Errorf("a member of %s cannot be started: %w", c.FullName(), err)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 	here := host.NewLocal(nil, nil)
 	dir := t.TempDir()
 	c, err := cluster.Start(t.Context(), etcd.New(), cluster.Spec{
-		Members: 3, Dir: dir, Hosts: []host.Host{here.At("127.0.4.2"), here.At("127.0.4.3"), here.At("127.0.4.4")},
+		Members: 3, Dir: dir, Hosts: []host.Host{here.WithAddress("127.0.4.2"), here.WithAddress("127.0.4.3"), here.WithAddress("127.0.4.4")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
 	l.Connections, l.Clients, l.KeySpace, l.Total, l.Duration, l.Seed, l.Workers = 13, 29, 100, 5003, 0, 7, 4
-	all, ears := agents.Overhear(load.Locals(4, registry.Lookup))
+	all, ears := agents.Overhear(load.NewLocals(4, registry.Lookup))
 	a := &load.Assignment{Load: l, Store: etcd.Name, Endpoints: c.Access().Endpoints}
 	res, err := load.Run(t.Context(), all, a, load.Reports{})
 	if err != nil {
@@ -60,7 +60,7 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 			t.Errorf("worker %d had %d due, and reported %d", i+1, p.Due, o.Due)
 		}
 	}
-	if !reflect.DeepEqual(union.Export().Counts, m.Whole().Response.Export().Counts) {
+	if !reflect.DeepEqual(union.Export().Counts, m.Merged().Response.Export().Counts) {
 		t.Error("the merged histogram is not the union of the workers'")
 	}
 }

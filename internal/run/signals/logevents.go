@@ -14,14 +14,14 @@ import (
 
 // Limits for the events of one trial.
 const (
-	// MostOfAKind is the maximum number of events that are kept individually for each member and
+	// MaxPerKind is the maximum number of events that are kept individually for each member and
 	// kind. Further events are only counted.
-	MostOfAKind = 200
-	maxText     = 500 // maximum number of bytes that are kept of an event's log line
+	MaxPerKind = 200
+	maxText    = 500 // maximum number of bytes that are kept of an event's log line
 )
 
 // LogEvent is an event that a member's log reports, or the sum of all events of one member and kind
-// that exceed MostOfAKind.
+// that exceed MaxPerKind.
 type LogEvent struct {
 	Member string
 	Kind   store.SignalKind
@@ -92,7 +92,7 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 	}
 	key := memberKind{member, s.Kind}
 	l.counts[key]++
-	if l.counts[key] <= MostOfAKind {
+	if l.counts[key] <= MaxPerKind {
 		h.Line = shortened(line)
 		return h, true
 	}
@@ -117,9 +117,9 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 	return LogEvent{}, false
 }
 
-// Beyond returns the sums of the events that exceed MostOfAKind, sorted by the time of the first
+// Overflow returns the sums of the events that exceed MaxPerKind, sorted by the time of the first
 // event.
-func (l *Listener) Beyond() []LogEvent {
+func (l *Listener) Overflow() []LogEvent {
 	all := make([]LogEvent, 0, len(l.beyond))
 	for _, h := range l.beyond {
 		all = append(all, *h)

@@ -39,7 +39,7 @@ func TestCountsOfManyEvents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
 		l := NewListener(words{}.Signal, noon)
-		in, out, told := map[memberKind]*sums{}, map[memberKind]*sums{}, map[memberKind]int{}
+		in, out, reported := map[memberKind]*sums{}, map[memberKind]*sums{}, map[memberKind]int{}
 		add := func(to map[memberKind]*sums, h LogEvent) {
 			s := to[memberKind{h.Member, h.Kind}]
 			if s == nil {
@@ -64,14 +64,14 @@ func TestCountsOfManyEvents(t *testing.T) {
 			h := LogEvent{Member: member, Kind: kind, Time: now, Duration: time.Duration(took), Count: 1, Total: time.Duration(took), First: now}
 			add(in, h)
 			if h, ok := l.Line(member, fmt.Appendf(nil, "%s %d %d", kind, at, took), Reading{At: noon.Add(time.Second)}); ok {
-				told[memberKind{member, kind}]++
+				reported[memberKind{member, kind}]++
 				add(out, h)
 			}
 		}
-		for _, h := range l.Beyond() {
+		for _, h := range l.Overflow() {
 			add(out, h)
-			if told[memberKind{h.Member, h.Kind}] != MostOfAKind || h.Line == "" {
-				t.Errorf("%+v comes after %d", h, told[memberKind{h.Member, h.Kind}])
+			if reported[memberKind{h.Member, h.Kind}] != MaxPerKind || h.Line == "" {
+				t.Errorf("%+v comes after %d", h, reported[memberKind{h.Member, h.Kind}])
 			}
 		}
 		if len(in) != len(out) {

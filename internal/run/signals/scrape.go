@@ -28,9 +28,9 @@ import (
 const (
 	// maxScrape limits the size of a member's metrics text in bytes.
 	maxScrape = 32 << 20
-	// maxWanted limits the size in bytes of the lines that are parsed, because a parsed series
+	// maxMetricBytes limits the size in bytes of the lines that are parsed, because a parsed series
 	// takes many times the memory of its line.
-	maxWanted = 1 << 20
+	maxMetricBytes = 1 << 20
 	// longestLine limits the size of a line in bytes.
 	longestLine = 64 << 10
 )
@@ -81,7 +81,7 @@ func (s *Scraper) read(ctx context.Context, source store.MetricSource) (store.Sa
 	}
 	text, err := s.ask(ctx, source.Command)
 	if err != nil {
-		return nil, fmt.Errorf("%s does not answer %s: %s", s.endpoint, source.Command, why(ctx, err))
+		return nil, fmt.Errorf("%s does not answer %s: %s", s.endpoint, source.Command, errorText(ctx, err))
 	}
 	sample := pick(parseLines(text), source.Names)
 	if len(sample) == 0 {
@@ -96,7 +96,7 @@ func (s *Scraper) read(ctx context.Context, source store.MetricSource) (store.Sa
 // get reads metrics in Prometheus's text format over HTTP.
 func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sample, error) {
 	fail := func(err error) (store.Sample, error) {
-		return nil, fmt.Errorf("metrics cannot be read from %s: %s", source.URL, why(ctx, err))
+		return nil, fmt.Errorf("metrics cannot be read from %s: %s", source.URL, errorText(ctx, err))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, source.URL, nil)
 	if err != nil {
@@ -105,18 +105,18 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	for name, value := range source.Header {
 		request.Header.Set(name, value)
 	}
-	response, err := s.client.Do(request.WithContext(httpkv.Allow(ctx, maxScrape)))
+	response, err := s.client.Do(request.WithContext(httpkv.WithResponseLimit(ctx, maxScrape)))
 	switch remedy := remedyOf(source, ""); {
-	case err != nil && (remedy == "" || ctx.Err() != nil || store.Refused(err)):
+	case err != nil && (remedy == "" || ctx.Err() != nil || store.IsRefused(err)):
 		return fail(err)
 	case err != nil: // the server uses another protocol
-		return fail(fmt.Errorf("%s; %s", why(ctx, err), remedy))
+		return fail(fmt.Errorf("%s; %s", errorText(ctx, err), remedy))
 	}
 	defer func() { _ = response.Body.Close() }() // everything we need has been read
 	if response.StatusCode != http.StatusOK {
 		return fail(refused(source, response))
 	}
-	found, err := parsePrometheus(&wantedLines{from: bufio.NewReaderSize(response.Body, longestLine), names: namesIn(source.Names), left: maxWanted})
+	found, err := parsePrometheus(&metricLines{from: bufio.NewReaderSize(response.Body, longestLine), names: namesIn(source.Names), left: maxMetricBytes})
 	if err != nil {
 		return fail(err)
 	}
@@ -133,11 +133,11 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 // refused returns an error that contains the member's response and how to permit the request.
 func refused(source store.MetricSource, response *http.Response) error {
 	words := fmt.Sprintf("HTTP status %d", response.StatusCode)
-	body, _ := io.ReadAll(io.LimitReader(response.Body, text.OfServer)) // an error is ignored because the status is enough
+	body, _ := io.ReadAll(io.LimitReader(response.Body, text.MaxServerText)) // an error is ignored because the status is enough
 	if said := strings.TrimSpace(string(body)); said != "" {
 		words += " (" + said + ")"
 	}
-	words = text.Line(words, text.OfServer)
+	words = text.Line(words, text.MaxServerText)
 	if remedy := remedyOf(source, words); remedy != "" {
 		words += "; " + remedy
 	}
@@ -167,7 +167,7 @@ func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 	if _, err := io.WriteString(conn, command); err != nil {
 		return "", err
 	}
-	text, err := io.ReadAll(io.LimitReader(conn, maxWanted))
+	text, err := io.ReadAll(io.LimitReader(conn, maxMetricBytes))
 	if len(text) > 0 {
 		err = nil // some servers reset the connection instead of closing it
 	}
@@ -182,7 +182,7 @@ func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Dur
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
 	took := time.Since(began)
 	if err != nil {
-		return 0, fmt.Errorf("no TCP connection to %s: %s", endpoint, why(ctx, err))
+		return 0, fmt.Errorf("no TCP connection to %s: %s", endpoint, errorText(ctx, err))
 	}
 	defer func() { _ = conn.Close() }()
 	if secure == nil {
@@ -198,8 +198,8 @@ func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Dur
 	return took, nil
 }
 
-// why returns the text of an error for a user.
-func why(ctx context.Context, err error) string {
+// errorText returns the text of an error for a user.
+func errorText(ctx context.Context, err error) string {
 	var op *net.OpError
 	switch {
 	case errors.Is(context.Cause(ctx), context.Canceled):
@@ -212,9 +212,9 @@ func why(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// wantedLines reads only those lines of a Prometheus text that belong to the named metrics. A
+// metricLines reads only those lines of a Prometheus text that belong to the named metrics. A
 // server may have any number of other metrics.
-type wantedLines struct {
+type metricLines struct {
 	from  *bufio.Reader
 	names [][]byte
 	left  int    // number of bytes that may still be returned
@@ -234,7 +234,7 @@ func namesIn(metrics []store.MetricName) (names [][]byte) {
 }
 
 // Read implements io.Reader.
-func (w *wantedLines) Read(p []byte) (int, error) {
+func (w *metricLines) Read(p []byte) (int, error) {
 	for len(w.line) == 0 {
 		line, err := w.from.ReadSlice('\n')
 		switch {
@@ -246,7 +246,7 @@ func (w *wantedLines) Read(p []byte) (int, error) {
 			continue
 		}
 		if w.left -= len(line); w.left < 0 {
-			return 0, fmt.Errorf("the lines of the metrics that are read are longer than %d bytes", maxWanted)
+			return 0, fmt.Errorf("the lines of the metrics that are read are longer than %d bytes", maxMetricBytes)
 		}
 		w.line = line
 	}
@@ -256,7 +256,7 @@ func (w *wantedLines) Read(p []byte) (int, error) {
 }
 
 // wants reports whether a line is a sample of a named metric or declares its type.
-func (w *wantedLines) wants(line []byte) bool {
+func (w *metricLines) wants(line []byte) bool {
 	if rest, ok := bytes.CutPrefix(line, []byte("# TYPE ")); ok {
 		line = rest
 	}

@@ -22,7 +22,7 @@ func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, cle
 		var err error
 		a.Preloaded, err = t.Worker.Preload(ctx, a)
 		if a.Preloaded != nil {
-			t.Cluster.Guard.Granted(a.Preloaded.Leases)
+			t.Cluster.Guard.RecordLeases(a.Preloaded.Leases)
 		}
 		if err == nil {
 			return m, nil

@@ -59,13 +59,13 @@ func TestWaitsForMembersThatCatchUpLate(t *testing.T) {
 				if _, err := m.ask(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				told := false
-				behind, waited := m.catchUp(t.Context(), func() { told = true })
+				reported := false
+				behind, waited := m.catchUp(t.Context(), func() { reported = true })
 				if behind[1] != c.behind || behind[0] || waited < c.atLeast || waited > c.most {
 					t.Errorf("after %v members behind are %v", waited, behind)
 				}
-				if told != (c.atLeast > statusTimeout) {
-					t.Errorf("after %v it was said that it takes long: %v", waited, told)
+				if reported != (c.atLeast > statusTimeout) {
+					t.Errorf("after %v it was said that it takes long: %v", waited, reported)
 				}
 			})
 		})

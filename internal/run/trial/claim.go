@@ -80,7 +80,7 @@ func (t *Trial) writes() guard.Plan {
 	}
 	if app := application.Find(load.Applications(), l.Application.Name); app != nil {
 		d := app.Definition()
-		if way, err := d.WayOf(t.Cluster.Store.Name(), can); err == nil {
+		if way, err := d.FindWay(t.Cluster.Store.Name(), can); err == nil {
 			p.Services = d.Ways[way].Needs(kv.Services)
 		}
 	}

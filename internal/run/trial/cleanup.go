@@ -100,7 +100,7 @@ func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 		ctx, cancel := context.WithTimeout(context.Background(), reclaimTime)
 		defer cancel()
 		err = c.reclaim(ctx, out)
-		c.after(ctx, out)
+		c.recordSizes(ctx, out)
 	}
 	if err != nil {
 		out.Failure = err.Error()
@@ -108,8 +108,8 @@ func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	return out
 }
 
-// after sets the sizes of the databases after the clean-up.
-func (c *cleaner) after(ctx context.Context, out *record.Cleanup) {
+// recordSizes sets the sizes of the databases after the clean-up.
+func (c *cleaner) recordSizes(ctx context.Context, out *record.Cleanup) {
 	for _, now := range c.space(ctx) {
 		for i := range out.Space {
 			if out.Space[i].Endpoint == now.Endpoint {
@@ -277,10 +277,10 @@ func (c *cleaner) mustBeEmpty(ctx context.Context) error {
 // count returns the number of the load's keys that exist. If it is above 0, more keys may exist.
 func (c *cleaner) count(ctx context.Context) (int64, error) {
 	l := &c.t.Spec.Load
-	in := guard.Below(l.Prefix)
+	in := guard.PrefixInterval(l.Prefix)
 	if strings.Trim(l.Prefix, "/") == "" {
 		var err error
-		if in, err = guard.OfKeys(l.Prefix, l.KeySize, l.KeySpace); err != nil {
+		if in, err = guard.KeySpaceInterval(l.Prefix, l.KeySize, l.KeySpace); err != nil {
 			return 0, err
 		}
 	}

@@ -17,7 +17,7 @@ type clockSeen struct {
 
 // reading returns the estimate extrapolated to another time.
 func (c *clockSeen) reading(at time.Time) record.ClockReading {
-	return record.ClockReading{At: at.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Within(at))}
+	return record.ClockReading{At: at.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.ErrorBound(at))}
 }
 
 // clockBetween returns the state of a clock in a window, from the estimates since the trial began,
@@ -40,7 +40,7 @@ func clockBetween(seen []clockSeen, from, to time.Time) *record.Clock {
 	c.WidestBoundNS = max(c.Before.BoundNS, c.After.BoundNS)
 	for i := range seen {
 		if at := seen[i].at; at.After(from) && at.Before(to) {
-			c.WidestBoundNS = max(c.WidestBoundNS, int64(seen[i].Within(at)))
+			c.WidestBoundNS = max(c.WidestBoundNS, int64(seen[i].ErrorBound(at)))
 		}
 	}
 	return c

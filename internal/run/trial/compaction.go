@@ -21,7 +21,7 @@ func (w *monitor) compact(ctx context.Context) {
 	if what.Every <= 0 {
 		return
 	}
-	load.GiveWay(w.t.Worker)
+	load.YieldTo(w.t.Worker)
 	compactor := w.m.admin.(store.Operator) // checked with the scenario
 	for pause(ctx, what.Every) {
 		began := measure.Now()

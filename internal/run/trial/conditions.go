@@ -39,7 +39,7 @@ func (t *Trial) assignment(m *members) (*load.Assignment, error) {
 
 // conditions returns the conditions under which the trial is measured.
 func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
-	c := record.FromScenario(&t.Spec)
+	c := record.NewConditions(&t.Spec)
 	status := m.status()
 	c.Version, c.Members = status.Version, max(len(status.Members), m.total)
 	c.Endpoints, c.Cluster = a.Endpoints, t.Cluster.ID

@@ -43,8 +43,8 @@ func (l *elections) addLogged(e election) {
 	l.logged = append(l.logged, e)
 }
 
-// see adds an election that was seen in the members' status.
-func (l *elections) see(e election) {
+// add adds an election that was seen in the members' status.
+func (l *elections) add(e election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen = append(l.seen, e)
@@ -87,8 +87,8 @@ func (l *elections) isLogged(seen *election) bool {
 	return false
 }
 
-// within counts the elections between two times, both included.
-func (l *elections) within(from, to time.Time) int {
+// countBetween counts the elections between two times, both included.
+func (l *elections) countBetween(from, to time.Time) int {
 	return l.count(func(at time.Time) bool { return !at.Before(from) && !at.After(to) })
 }
 

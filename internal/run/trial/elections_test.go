@@ -30,7 +30,7 @@ func TestElectionHasTheTimeOfTheLog(t *testing.T) {
 			if logFirst {
 				l.addLogged(c.log)
 			}
-			l.see(c.seen)
+			l.add(c.seen)
 			if early := l.unlogged(c.seen.at); len(early) > 0 {
 				t.Errorf("%s: the log has had no time: %+v", name, early)
 			}
@@ -42,7 +42,7 @@ func TestElectionHasTheTimeOfTheLog(t *testing.T) {
 				t.Errorf("%s: no log reports %+v", name, left)
 			}
 			want := map[bool]int{true: 1, false: 2}[c.once]
-			if got := l.within(atSecond(0), atSecond(20)); got != want {
+			if got := l.countBetween(atSecond(0), atSecond(20)); got != want {
 				t.Errorf("%s: %d elections, not %d", name, got, want)
 			}
 			if len(l.unlogged(atSecond(200))) > 0 {
@@ -57,14 +57,14 @@ func TestElectionsAreCountedInTheWindow(t *testing.T) {
 	l := &elections{}
 	for _, s := range []float64{1, 2, 3} {
 		l.addLogged(election{member: "m1", at: atSecond(s)})
-		l.see(election{member: "m2", term: uint64(s), at: atSecond(s + 0.5)})
+		l.add(election{member: "m2", term: uint64(s), at: atSecond(s + 0.5)})
 	}
 	l.unlogged(atSecond(100))
 	for _, c := range []struct {
 		from, to float64
 		want     int
 	}{{0, 9, 6}, {1, 3.5, 6}, {1.1, 3.4, 4}, {1.6, 1.9, 0}, {4, 9, 0}} {
-		if got := l.within(atSecond(c.from), atSecond(c.to)); got != c.want {
+		if got := l.countBetween(atSecond(c.from), atSecond(c.to)); got != c.want {
 			t.Errorf("from %v to %v there were %d, not %d", c.from, c.to, got, c.want)
 		}
 	}

@@ -19,14 +19,14 @@ func (w *monitor) breakMembers(run, ctx context.Context) {
 	if len(all) == 0 {
 		return
 	}
-	load.GiveWay(w.t.Worker)
+	load.YieldTo(w.t.Worker)
 	select {
 	case <-ctx.Done():
 		return
 	case <-w.opened:
 	}
 	injector := &fault.Injector{
-		Cluster: w.t.Cluster, Ask: w.t.askAnew, Admin: w.t.adminOf, Server: w.t.Server, Names: w.t.Cluster.names(), Clock: fault.Real{},
+		Cluster: w.t.Cluster, Ask: w.t.askAnew, Admin: w.t.adminOf, Server: w.t.Server, Names: w.t.Cluster.names(), Clock: fault.SystemClock{},
 		Event: func(e record.Event) { _ = w.out.Event(e) }, // the writer remembers an error
 	}
 	w.faults = injector.Run(run, ctx, w.phases.began(measure.Measured), all)
@@ -62,7 +62,7 @@ func (w *monitor) attribute(o *record.Observed, res *load.Result) {
 	at := func(t time.Time) float64 { return t.Sub(res.Opened).Seconds() }
 	o.LostMembers = w.m.lost(func(t time.Time) bool { return record.InRecoveredFault(w.faults, at(t)) })
 	closed := res.Opened.Add(time.Duration(res.Measured.Seconds * float64(time.Second)))
-	o.TermChanges = w.elections.within(res.Opened, closed)
+	o.TermChanges = w.elections.countBetween(res.Opened, closed)
 	o.TermChangesInFaults = w.elections.count(func(t time.Time) bool {
 		return !t.Before(res.Opened) && !t.After(closed) && record.InFault(w.faults, at(t))
 	})

@@ -14,9 +14,9 @@ import (
 // followed returns the configuration for following the members. If the load's target is a role, the
 // members are asked more often, because the load must move when the role moves.
 func (w *monitor) followed() cluster.Config {
-	every := cluster.Seldom
+	every := cluster.SlowInterval
 	if mode := w.t.Spec.Load.Target.Mode; mode == kv.LeaderOnly || mode == kv.Followers {
-		every = cluster.Often
+		every = cluster.FastInterval
 	}
 	n := len(w.m.status().Members)
 	return cluster.Config{
@@ -57,10 +57,10 @@ func (w *monitor) retarget() {
 // members. It must not be called concurrently.
 func (w *monitor) handleChanges(changes []cluster.Change) {
 	for _, c := range changes {
-		if c.What == cluster.Led {
+		if c.What == cluster.LeaderSeen {
 			w.term(c.Term)
 		}
-		if c.What == cluster.Led || c.What == cluster.Renewed {
+		if c.What == cluster.LeaderSeen || c.What == cluster.Renewed {
 			w.retarget()
 		}
 	}
@@ -73,18 +73,18 @@ func (w *monitor) handleChanges(changes []cluster.Change) {
 // note records a member's change as an event.
 func (w *monitor) note(c cluster.Change, name string) {
 	switch c.What {
-	case cluster.Led:
+	case cluster.LeaderSeen:
 		if c.Before == 0 {
 			return // the leader did not change
 		}
 		e := election{member: name, term: c.Term, before: c.Before, at: c.At, since: c.Since}
-		w.elections.see(e)
+		w.elections.add(e)
 		if w.t.logs.followed == nil { // no other source will report the election
 			w.settle(c.At.Add(1))
 		}
 	case cluster.Lost:
 		_ = w.out.Event(record.Event{Time: c.At, Kind: "member_lost", Member: name, Text: fmt.Sprintf("%s was lost: %v", name, c.Err)})
-	case cluster.Back:
+	case cluster.MemberBack:
 		_ = w.out.Event(record.Event{Time: c.At, Kind: "member_back", Member: name, Text: name + " answers again"})
 	}
 }

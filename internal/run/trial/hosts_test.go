@@ -45,7 +45,7 @@ func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
 		if m == apart.scripted {
 			m.about.Network = "another"
 		}
-		m.whole.CPU.Idle, m.whole.ReceivedBytes = 1, int64(10+i)
+		m.usage.CPU.Idle, m.usage.ReceivedBytes = 1, int64(10+i)
 		here.processes[70+i] = probe.ProcessUsage{UserSeconds: float64(i)}
 	}
 	other.process, apart.process = 72, 73
@@ -102,10 +102,10 @@ func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 			m.at = atSecond(x)
 		}
 		gen.processes[70] = probe.ProcessUsage{UserSeconds: 0.5 * x, Group: probe.GroupUsage{Throttled: 0.25 * x}}
-		gen.whole = probe.MachineUsage{CPU: probe.SystemCPU{User: 0.75 * x, Steal: 0.25 * x, Idle: x}}
+		gen.usage = probe.MachineUsage{CPU: probe.SystemCPU{User: 0.75 * x, Steal: 0.25 * x, Idle: x}}
 		db.processes[41] = probe.ProcessUsage{UserSeconds: x}
 		db.processes[70] = probe.ProcessUsage{UserSeconds: 0.25 * x}
-		db.whole = probe.MachineUsage{CPU: probe.SystemCPU{User: 1.5 * x, Idle: 0.5 * x}}
+		db.usage = probe.MachineUsage{CPU: probe.SystemCPU{User: 1.5 * x, Idle: 0.5 * x}}
 		rows := rowsOf(s, t)
 		for _, name := range []string{"generator", "generator gen", "machine", "machine a", "machine b", "m1"} {
 			if rows[name] == nil {
@@ -146,7 +146,7 @@ func TestAgentsAreNotOtherPrograms(t *testing.T) {
 	}
 	s.rows(t.Context())
 	s.note(t.Context())
-	if len(asked.sampled) != 1 || len(asked.sampled[0]) != 2 || asked.sampled[0][1] != 70 || s.hosts[0].whole == s.hosts[1].whole {
+	if len(asked.sampled) != 1 || len(asked.sampled[0]) != 2 || asked.sampled[0][1] != 70 || s.hosts[0].makesMachineRows == s.hosts[1].makesMachineRows {
 		t.Errorf("asked for %v", asked.sampled)
 	}
 }

@@ -50,7 +50,7 @@ func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (rele
 	t.report(Progress{Stage: "granting leases"})
 	leaser := m.admin.(store.Leaser) // checked with the scenario
 	live := ttl(&t.Spec.Load)
-	t.Cluster.Guard.Grants(t.Spec.Load.Clients, live)
+	t.Cluster.Guard.AnnounceLeases(t.Spec.Load.Clients, live)
 	a.Leases, err = leaser.Grant(ctx, t.Spec.Load.Clients, live)
 	granted := a.Leases
 	a.LeaseNames = leaser.LeaseNames(granted)

@@ -79,7 +79,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	clean.begin()
 	res, err := load.RunJob(ctx, job)
 	if res != nil {
-		t.Cluster.Guard.Granted(res.Leases)
+		t.Cluster.Guard.RecordLeases(res.Leases)
 	}
 	lost := w.end()
 	if err := w.explainFailure(res, err, lost, history); err != nil {
@@ -88,7 +88,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	w.handleChanges(t.askAgain(m))
 	w.scrapes.all(statusTimeout)
 	w.readLastLogs(context.WithoutCancel(ctx))
-	if err := w.made(res.Measured); err != nil && w.err == nil {
+	if err := w.recordCreation(res.Measured); err != nil && w.err == nil {
 		return nil, err
 	}
 	observed := w.observed(res)

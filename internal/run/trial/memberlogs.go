@@ -45,7 +45,7 @@ func (w *monitor) listen(ctx context.Context) {
 	if w.heard == nil {
 		return
 	}
-	load.GiveWay(w.t.Worker)
+	load.YieldTo(w.t.Worker)
 	ticker := time.NewTicker(readEvery)
 	defer ticker.Stop()
 	for {
@@ -85,7 +85,7 @@ func (w *monitor) readLastLogs(ctx context.Context) {
 	if w.heard != nil {
 		w.read(ctx) // listen may have stopped within a batch; the first read completes this batch
 		w.read(ctx)
-		for _, h := range w.heard.Beyond() {
+		for _, h := range w.heard.Overflow() {
 			w.recordEvent(h)
 		}
 	}
@@ -96,12 +96,12 @@ func (w *monitor) readLastLogs(ctx context.Context) {
 func (w *monitor) recordEvent(h signals.LogEvent) {
 	e := record.Event{
 		Time: h.Time, Kind: string(h.Kind), Member: h.Member, Duration: h.Duration, Line: h.Line,
-		Text: h.Member + " " + h.Kind.Says(),
+		Text: h.Member + " " + h.Kind.Predicate(),
 	}
 	switch {
 	case h.Count > 1:
 		e.Count, e.Total, e.First = h.Count, h.Total, h.First
-		e.Text += fmt.Sprintf(", %d more times after the first %d", h.Count, signals.MostOfAKind)
+		e.Text += fmt.Sprintf(", %d more times after the first %d", h.Count, signals.MaxPerKind)
 		if h.Duration > 0 {
 			e.Text += fmt.Sprintf(" (%s in all, the longest %s)", text.Duration(float64(h.Total)), text.Duration(float64(h.Duration)))
 		}

@@ -92,12 +92,12 @@ func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []clust
 		delete(m.mute, e.Endpoint)
 	}
 	e.Name = m.nameOf(&e)
-	changes := m.view.Take(i, asked, ended, e)
+	changes := m.view.Update(i, asked, ended, e)
 	all := m.view.Members()
 	for _, c := range changes {
 		name := all[c.Member].Name
 		switch c.What {
-		case cluster.Led:
+		case cluster.LeaderSeen:
 			m.add(&all[c.Member], c.Term, kv.Leader, c.At)
 		case cluster.Lost:
 			m.gone = append(m.gone, loss{name, c.At})

@@ -116,7 +116,7 @@ func (s *scrapes) edge() {
 }
 
 func (m *scraped) run(ctx context.Context) {
-	load.GiveWay(m.worker)
+	load.YieldTo(m.worker)
 	timer := time.NewTimer(scrapeEvery)
 	defer timer.Stop()
 	for {

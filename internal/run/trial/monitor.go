@@ -74,7 +74,7 @@ type uncompacted struct {
 // lost. It has the members asked for their status, unless they have already reported the term.
 func (w *monitor) changed(term uint64, lost bool) {
 	if lost || term > w.m.leaderTerm() {
-		w.follower.Poke()
+		w.follower.Refresh()
 	}
 }
 
@@ -127,7 +127,7 @@ func (w *monitor) keep(err error) {
 
 // sample records one row per second for each process and each machine.
 func (w *monitor) sample(ctx context.Context) {
-	load.GiveWay(w.t.Worker)
+	load.YieldTo(w.t.Worker)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	defer func() {

@@ -36,7 +36,7 @@ func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
 	run, w.forsake = w.whilePresent(run)
 	w.sampler.note(ctx) // must precede the window, because the first sample of a machine takes long
 	w.scrapes.begin()
-	w.running.Go(func() { w.follower.Run(ctx, func() { load.GiveWay(w.t.Worker) }) })
+	w.running.Go(func() { w.follower.Run(ctx, func() { load.YieldTo(w.t.Worker) }) })
 	w.running.Go(func() { w.sample(ctx) })
 	w.running.Go(func() { w.listen(ctx) })
 	w.running.Go(func() { w.compact(ctx) })

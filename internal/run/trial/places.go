@@ -12,7 +12,7 @@ import (
 )
 
 func newSampler(ctx context.Context, generator host.Host, members []cluster.Member, sources ...Source) (*sampler, error) {
-	s := &sampler{store: newStoreUsage(members), local: newStoreUsage(nil), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: measure.Ahead}
+	s := &sampler{store: newStoreUsage(members), local: newStoreUsage(nil), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: measure.WallClockAhead}
 	s.own.was = s.ahead()
 	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}, elsewhere: map[int]bool{}}}
 	if err := s.addSources(ctx, sources); err != nil {
@@ -95,7 +95,7 @@ func (s *sampler) place(ctx context.Context) error {
 		}
 		s.hosts[seer].sees = append(s.hosts[seer].sees, i)
 		same := slices.IndexFunc(places, d.Place.SameMachine)
-		if h.whole = same < 0; h.whole {
+		if h.makesMachineRows = same < 0; h.makesMachineRows {
 			h.machine, h.ours, h.use = record.OtherMachine(d.Machine.Name), &[]int{}, &machineUse{cpus: d.Machine.CPUs, ours: map[string][]usedBy{}}
 		} else {
 			h.machine, h.ours, h.use = s.hosts[same].machine, s.hosts[same].ours, s.hosts[same].use
@@ -103,10 +103,10 @@ func (s *sampler) place(ctx context.Context) error {
 		if i == 0 {
 			h.machine = record.MachineName
 		}
-		if !h.whole && seer != same && d.Place == places[same] {
+		if !h.makesMachineRows && seer != same && d.Place == places[same] {
 			s.hosts[same].local = append(s.hosts[same].local, h.pids[:h.own]...)
 		}
-		if !h.whole && d.Network != "" && about[same].Network != "" && d.Network != about[same].Network {
+		if !h.makesMachineRows && d.Network != "" && about[same].Network != "" && d.Network != about[same].Network {
 			s.placeNetwork(i, about[:i+1])
 		}
 		*h.ours = append(*h.ours, h.pids...)

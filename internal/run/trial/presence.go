@@ -45,7 +45,7 @@ func (s *sampler) noteLost() (first error) {
 	for i := range s.sources {
 		one := &s.sources[i]
 		if h := one.presence(); h != nil && h.Err() != nil {
-			one.lost = text.Line(context.Cause(h).Error(), text.OfServer)
+			one.lost = text.Line(context.Cause(h).Error(), text.MaxServerText)
 			first = cmp.Or(first, context.Cause(h))
 		}
 	}

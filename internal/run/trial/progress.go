@@ -25,7 +25,7 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 		// A paused member keeps its connections open, so only timeouts reveal it.
 		if p.Failed > failed && now.Sub(asked) >= time.Second {
 			failed, asked = p.Failed, now
-			w.follower.Poke()
+			w.follower.Refresh()
 		}
 		current := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
 		window.fill(p, now, &current)

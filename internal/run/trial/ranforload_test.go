@@ -85,7 +85,7 @@ func sampledWhile(t *testing.T, member string, did []ran) *sampler {
 		h.at = atSecond(float64(second))
 		h.processes[os.Getpid()] = probe.ProcessUsage{UserSeconds: sum.generator}
 		h.processes[41] = probe.ProcessUsage{UserSeconds: sum.member}
-		h.whole = probe.MachineUsage{CPU: probe.SystemCPU{User: sum.generator + sum.member + sum.others, Steal: sum.stolen, Idle: idle}}
+		h.usage = probe.MachineUsage{CPU: probe.SystemCPU{User: sum.generator + sum.member + sum.others, Steal: sum.stolen, Idle: idle}}
 		s.rows(t.Context())
 		if second == len(did) {
 			return s
@@ -133,7 +133,7 @@ func TestRanForLoadOnSeveralHosts(t *testing.T) {
 				h.at = atSecond(x)
 				h.processes[70] = probe.ProcessUsage{UserSeconds: d.generator * x}
 				h.processes[41] = probe.ProcessUsage{UserSeconds: d.member * x}
-				h.whole = probe.MachineUsage{CPU: probe.SystemCPU{User: (d.generator + d.member) * x, Idle: 100 + (2-d.generator-d.member)*x}}
+				h.usage = probe.MachineUsage{CPU: probe.SystemCPU{User: (d.generator + d.member) * x, Idle: 100 + (2-d.generator-d.member)*x}}
 			}
 			s.rows(t.Context())
 		}

@@ -84,7 +84,7 @@ func (t *Trial) admit(ctx context.Context, m *members) (*load.Assignment, error)
 // errors.
 func abandon(ctx context.Context, out *record.TrialWriter, cleanup *record.Cleanup, err error) error {
 	if cleanup != nil {
-		err = errors.Join(err, keysLeft(cleanup), out.CleanedUp(cleanup))
+		err = errors.Join(err, keysLeft(cleanup), out.WriteCleanup(cleanup))
 	}
 	state := record.Failed
 	if errors.Is(err, load.ErrNeverOpened) || ctx.Err() != nil {

@@ -26,15 +26,15 @@ type source struct {
 
 // sampled describes the processes that are sampled on one host.
 type sampled struct {
-	host    host.Host
-	machine string   // the machine's name
-	whole   bool     // whether this host provides the machine's rows; set for the first host on each machine
-	here    bool     // whether the host is on the generator's machine
-	own     int      // the first own processes are not members
-	names   []string // names of the processes; a process without a name has no row
-	pids    []int
-	began   []float64      // start time of each process in its first sample; -1 before that
-	folders map[int]string // data folder of each member, by index of the process
+	host             host.Host
+	machine          string   // the machine's name
+	makesMachineRows bool     // whether this host provides the machine's rows; set for the first host on each machine
+	here             bool     // whether the host is on the generator's machine
+	own              int      // the first own processes are not members
+	names            []string // names of the processes; a process without a name has no row
+	pids             []int
+	began            []float64      // start time of each process in its first sample; -1 before that
+	folders          map[int]string // data folder of each member, by index of the process
 	// elsewhere marks processes that read and write through another process, which serves their
 	// disk.
 	elsewhere map[int]bool
@@ -58,9 +58,9 @@ type sampled struct {
 	cost       []usedBy      // values of collecting at the times of samples
 }
 
-// known checks a sample of the processes starting with index first. It clears the usage of a
-// process that has exited and whose process ID now belongs to another process.
-func (h *sampled) known(processes []probe.ProcessUsage, first int) {
+// checkProcesses checks a sample of the processes starting with index first. It clears the usage of
+// a process that has exited and whose process ID now belongs to another process.
+func (h *sampled) checkProcesses(processes []probe.ProcessUsage, first int) {
 	for i := range processes {
 		p, began := &processes[i], &h.began[first+i]
 		switch {

@@ -84,7 +84,7 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 		}
 		switch {
 		case sample.Machine == nil:
-		case h.whole:
+		case h.makesMachineRows:
 			machines = append(machines, h.machineRows(sample)...)
 		default:
 			machines = append(machines, h.networkRow(sample)) // contains only the network
@@ -99,7 +99,7 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
 	s.store.add(sample.At, h.names[first:], sample.Processes)
 	s.local.add(sample.At, h.names[first:], sample.Processes)
-	if h.whole {
+	if h.makesMachineRows {
 		h.use.add(sample.At, sample.Machine)
 	}
 	for i := range sample.Processes {
@@ -176,7 +176,7 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 	for _, i := range h.sees {
 		asked = append(asked, s.hosts[i].pids[first(s.hosts[i]):]...)
 	}
-	machine := whole && (h.whole || h.makesNetwork)
+	machine := whole && (h.makesMachineRows || h.makesNetwork)
 	if machine {
 		asked = append(asked, h.local...)
 	}
@@ -200,7 +200,7 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 			h.collecting -= one.Cost
 		}
 		of.collecting += one.Cost
-		of.known(one.Processes, first(of))
+		of.checkProcesses(one.Processes, first(of))
 		to[i] = seen{Sample: one, ok: whole || n > 0}
 	}
 }

@@ -19,7 +19,7 @@ import (
 type scripted struct {
 	machine
 	processes map[int]probe.ProcessUsage
-	whole     probe.MachineUsage
+	usage     probe.MachineUsage
 	at        time.Time
 	asked     int // requests about processes or the machine
 	timed     int // requests for only the time
@@ -38,7 +38,7 @@ func (m *scripted) Sample(_ context.Context, pids []int, whole bool) (host.Sampl
 		s.Processes = append(s.Processes, p)
 	}
 	if whole {
-		s.Machine = &m.whole
+		s.Machine = &m.usage
 	}
 	return s, nil
 }
@@ -84,8 +84,8 @@ func TestSamplerNoticesReusedProcessNumbers(t *testing.T) {
 func TestSamplerRecordsOtherPrograms(t *testing.T) {
 	here, there := newScripted("here"), newScripted("there")
 	other := newScripted("here")
-	here.whole.Programs = []probe.ProgramUsage{{Name: "etcd", Group: 50, Processors: 2}, {Name: "cc1", Group: 9, Processors: 0.5}, {Name: "cc1", Group: 8, Processors: 0.25}}
-	there.whole.Programs = []probe.ProgramUsage{{Name: "cc1", Group: 50, Processors: 0.125}}
+	here.usage.Programs = []probe.ProgramUsage{{Name: "etcd", Group: 50, Processors: 2}, {Name: "cc1", Group: 9, Processors: 0.5}, {Name: "cc1", Group: 8, Processors: 0.25}}
+	there.usage.Programs = []probe.ProgramUsage{{Name: "cc1", Group: 50, Processors: 0.125}}
 	member := func(h host.Host, name string, pid int) cluster.Member {
 		return cluster.Member{Host: h, Process: cluster.Process{Name: name, PID: pid}}
 	}
@@ -108,9 +108,9 @@ func TestSamplerRecordsOtherPrograms(t *testing.T) {
 // this machine.
 func TestSamplerRecordsDisksAndItsCost(t *testing.T) {
 	h := newScripted("here")
-	h.whole.Disks = []probe.DiskUsage{{Name: "a", Writes: 3, BusySeconds: 1.5, Flushes: -1}, {Name: "b", Writes: 4, BusySeconds: 1, Flushes: 7}}
-	h.whole.IOFull = 0.25
-	h.whole.MemoryFull = -1
+	h.usage.Disks = []probe.DiskUsage{{Name: "a", Writes: 3, BusySeconds: 1.5, Flushes: -1}, {Name: "b", Writes: 4, BusySeconds: 1, Flushes: 7}}
+	h.usage.IOFull = 0.25
+	h.usage.MemoryFull = -1
 	s, err := newSampler(t.Context(), h, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 	if err != nil {
 		return err
 	}
-	ops, err := load.Probes(l, can, lease)
+	ops, err := load.ProbeOperations(l, can, lease)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 		asks.Access.Endpoints = a.Voters
 	}
 	_, deletes := can.Operations[kv.Delete]
-	stuck := !deletes || t.Cluster.Guard.Stuck(l.Prefix)
+	stuck := !deletes || t.Cluster.Guard.CannotRemove(l.Prefix)
 	written := map[string]bool{}
 	defer func() { err = errors.Join(err, removeProbes(&asks, written)) }()
 	for i := range ops {
@@ -46,7 +46,7 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 			written[key] = true
 		}
 		// If the load's keys have no prefix, the user may have rights only for these keys.
-		if err := asks.Try(ctx, op); err != nil && (guard.Prefixed(l.Prefix) || !guard.Denied(err)) {
+		if err := asks.Try(ctx, op); err != nil && (guard.IsDistinct(l.Prefix) || !guard.Denied(err)) {
 			return refusedOperation(op, err)
 		}
 	}
@@ -82,7 +82,7 @@ func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end
 	if !load.NeedsLeases(l, t.Cluster.Store.Capabilities()) {
 		return lease, end, nil
 	}
-	t.Cluster.Guard.Grants(l.Clients, ttl(l))
+	t.Cluster.Guard.AnnounceLeases(l.Clients, ttl(l))
 	leaser := m.admin.(store.Leaser) // checked with the scenario
 	granted, err := leaser.Grant(ctx, 1, leaseTTL)
 	if len(granted) == 0 {

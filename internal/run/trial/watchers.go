@@ -22,8 +22,8 @@ func (t *Trial) writeEarlier(ctx context.Context, a *load.Assignment) error {
 	return err
 }
 
-// made records how long it took to create the watchers.
-func (w *monitor) made(m *measure.Totals) error {
+// recordCreation records how long it took to create the watchers.
+func (w *monitor) recordCreation(m *measure.Totals) error {
 	t := m.Watching
 	if t == nil || t.Created == nil {
 		return nil
@@ -32,5 +32,5 @@ func (w *monitor) made(m *measure.Totals) error {
 	if watch := w.t.Spec.Load.Watch; watch != nil && !watch.AtWindow && w.t.Spec.Load.Warmup > 0 {
 		phase = measure.Warmup
 	}
-	return w.out.Made(phase, t.Created, t.CreatedSeconds)
+	return w.out.WatchersCreated(phase, t.Created, t.CreatedSeconds)
 }

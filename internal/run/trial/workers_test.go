@@ -26,8 +26,8 @@ func TestATrialWithAnyWorkers(t *testing.T) {
 		return &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	}
 	for name, w := range map[string]load.Worker{
-		"one": local(), "piped": remote.Piped(local()),
-		"two": load.Workers{local(), local()}, "two piped": load.Workers{remote.Piped(local()), remote.Piped(local())},
+		"one": local(), "piped": remote.NewPiped(local()),
+		"two": load.Workers{local(), local()}, "two piped": load.Workers{remote.NewPiped(local()), remote.NewPiped(local())},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := scenario.DefaultLoad()

@@ -95,9 +95,9 @@ type Operation struct {
 	Level kv.Consistency
 }
 
-// WayOf returns the first way that the named store supports, or an error with the reasons if it
+// FindWay returns the first way that the named store supports, or an error with the reasons if it
 // supports none.
-func (d *Definition) WayOf(store string, can kv.Capabilities) (way int, err error) {
+func (d *Definition) FindWay(store string, can kv.Capabilities) (way int, err error) {
 	var lacks []string
 	for i := range d.Ways {
 		err := d.Ways[i].fits(store, can)
@@ -114,12 +114,12 @@ func (w *Way) Needs(f kv.Feature) bool { return slices.Contains(w.Features, f) }
 
 func (w *Way) fits(store string, can kv.Capabilities) error {
 	for _, f := range w.Features {
-		if err := can.Feature(store, f); err != nil {
+		if err := can.CheckFeature(store, f); err != nil {
 			return err
 		}
 	}
 	for _, o := range w.Operations {
-		if err := can.Operation(store, o.Kind, o.Level); err != nil {
+		if err := can.CheckOperation(store, o.Kind, o.Level); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ type Unit uint8
 
 // The units of parameters.
 const (
-	Whole   Unit = iota // a whole number
+	Integer Unit = iota // a whole number
 	Number              // any number, such as a rate per second
 	Seconds             // a duration, written as 10s or 5m
 	Bytes               // a size, written as 512 or 4KiB
@@ -152,8 +152,8 @@ type Parameter struct {
 // by key.
 type Settings map[string]float64
 
-// Whole returns the setting as a whole number.
-func (s Settings) Whole(key string) int { return int(s[key]) }
+// Int returns the setting as a whole number.
+func (s Settings) Int(key string) int { return int(s[key]) }
 
 // Span returns the setting as a duration.
 func (s Settings) Span(key string) time.Duration {
@@ -179,9 +179,9 @@ func (d *Definition) Scaling(key string) *Parameter {
 	return nil
 }
 
-// Outside returns the first parameter whose value is out of bounds, or nil if all are within
+// OutOfBounds returns the first parameter whose value is out of bounds, or nil if all are within
 // bounds.
-func (d *Definition) Outside(s Settings) *Parameter {
+func (d *Definition) OutOfBounds(s Settings) *Parameter {
 	for i := range d.Parameters {
 		p := &d.Parameters[i]
 		if v := s[p.Key]; !(v >= p.Least && v <= p.Most) { // the comparison also rejects NaN

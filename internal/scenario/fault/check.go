@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Wrong returns what is wrong with the fault itself, or "". The text completes a sentence that
+// Problem returns what is wrong with the fault itself, or "". The text completes a sentence that
 // starts with the fault.
-func (f *Fault) Wrong() string {
+func (f *Fault) Problem() string {
 	row := f.row()
 	for _, check := range [...]func(*kind) string{f.checkKinds, f.checkTraffic, f.checkTimes, f.checkAmount, f.checkMember, f.checkRepeats} {
 		if wrong := check(row); wrong != "" {
@@ -107,7 +107,7 @@ func (f *Fault) checkTraffic(*kind) string {
 		return "is of one member, and not of all"
 	case n == nil:
 		return ""
-	case n.shape != "" && f.From != Unsaid:
+	case n.shape != "" && f.From != DefaultEnds:
 		return n.shape
 	case n.twoWays != "" && f.Direction != BothWays:
 		return n.twoWays

@@ -28,8 +28,8 @@ type Fault struct {
 	Traffic               // for network faults
 }
 
-// Most is the maximum number of injected faults in a trial, including repetitions.
-const Most = 1000
+// MaxFaults is the maximum number of injected faults in a trial, including repetitions.
+const MaxFaults = 1000
 
 // Parse parses faults in the form that Text returns, such as "kill leader at 10s for 3s".
 func Parse(s string) (all []Fault, err error) {
@@ -60,7 +60,7 @@ func ParseOne(s string) (Fault, error) {
 	}
 	fields := map[string]string{"do": words[0], "member": words[1]}
 	if words[1] == "" {
-		if do, err := ParseKind(words[0]); err != nil || !do.OfCluster() {
+		if do, err := ParseKind(words[0]); err != nil || !do.AffectsCluster() {
 			return Fault{}, notAFault(s)
 		}
 		delete(fields, "member")
@@ -95,7 +95,7 @@ func FromFields(texts map[string]string) (f Fault, field string, err error) {
 	}
 	_, do := texts["do"]
 	_, member := texts["member"]
-	if do && !member && f.Do.OfCluster() {
+	if do && !member && f.Do.AffectsCluster() {
 		f.Member, member = kv.Target{Mode: kv.All}, true
 	}
 	for _, given := range []struct {
@@ -128,9 +128,9 @@ func (f *Fault) set(key, value string) (err error) {
 		f.Every, err = text.ParseDuration(value)
 	case "repeat":
 		var n int64
-		n, err = text.ParseWhole(value)
-		if f.Repeat = int(n); err == nil && (n < 1 || n > Most) {
-			err = fmt.Errorf("a fault is repeated from 1 to %d times, and not %s", Most, value)
+		n, err = text.ParseInteger(value)
+		if f.Repeat = int(n); err == nil && (n < 1 || n > MaxFaults) {
+			err = fmt.Errorf("a fault is repeated from 1 to %d times, and not %s", MaxFaults, value)
 		}
 	default:
 		var known bool
@@ -177,7 +177,7 @@ func (f *Fault) setBy(value string) (err error) {
 
 // String returns the fault in the form that flags use.
 func (f Fault) String() string {
-	out := f.Do.withMember(f.Member) + f.how()
+	out := f.Do.withMember(f.Member) + f.details()
 	if len(f.Of) > 0 {
 		out += " of " + kindsText(f.Of)
 	}
@@ -194,8 +194,8 @@ func (f Fault) String() string {
 	return out
 }
 
-// how returns the part of the text about amounts and packets. Each word is preceded by a space.
-func (f *Fault) how() (words string) {
+// details returns the part of the text about amounts and packets. Each word is preceded by a space.
+func (f *Fault) details() (words string) {
 	for _, one := range [...]struct{ key, value string }{
 		{"by", f.amount()}, {"to", f.rate()}, {"to", f.Server}, {"from", f.From.String()}, {"direction", f.Direction.String()},
 	} {

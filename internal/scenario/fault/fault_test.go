@@ -40,11 +40,11 @@ func FuzzFaults(f *testing.F) {
 				t.Fatalf("%+v is written %q, which is %+v, %v", all, Text(all), again, err)
 			}
 		}
-		if slices.ContainsFunc(all, func(f Fault) bool { return f.Wrong() != "" }) {
+		if slices.ContainsFunc(all, func(f Fault) bool { return f.Problem() != "" }) {
 			return
 		}
 		happens := Schedule(all, time.Hour, 0)
-		if len(happens) > len(all)*(Most+1) {
+		if len(happens) > len(all)*(MaxFaults+1) {
 			t.Fatalf("%d of %d faults", len(happens), len(all))
 		}
 		for i, h := range happens {

@@ -51,7 +51,7 @@ func schedule(of []Fault, window time.Duration, seed uint64, longest bool) []Hap
 
 // String returns the kind, member and duration of the fault.
 func (h *Happening) String() string {
-	out := h.Do.withMember(h.Member) + h.how()
+	out := h.Do.withMember(h.Member) + h.details()
 	if h.For > 0 {
 		out += " for " + text.FormatDuration(h.For)
 	}
@@ -64,17 +64,17 @@ func (f Fault) once() Happening {
 	return Happening{Fault: f}
 }
 
-// Ahead returns how long before the fault its preparation starts.
-func (h *Happening) Ahead() time.Duration {
+// LeadTime returns how long before the fault its preparation starts.
+func (h *Happening) LeadTime() time.Duration {
 	if h.Do.row().ahead {
 		return h.By
 	}
 	return 0
 }
 
-// Among reports whether the fault affects packets between the member and its peers, and whether it
-// affects packets between the member and clients.
-func (h *Happening) Among() (peers, clients bool) {
+// AffectedTraffic reports whether the fault affects packets between the member and its peers, and
+// whether it affects packets between the member and clients.
+func (h *Happening) AffectedTraffic() (peers, clients bool) {
 	if h.Do.NeedsNetwork() && h.Do.row().network.shape != "" {
 		return true, false
 	}
@@ -100,7 +100,7 @@ func (f *Fault) draw(h *Happening, random *rand.Rand) {
 	}
 }
 
-// times returns how often the fault is injected in a window. The result is at most Most+1.
+// times returns how often the fault is injected in a window. The result is at most MaxFaults+1.
 func (f *Fault) times(window time.Duration) int {
 	lasts := f.For
 	if f.Do == Random {
@@ -108,11 +108,11 @@ func (f *Fault) times(window time.Duration) int {
 	}
 	switch {
 	case f.Repeat > 0 || f.Every <= 0:
-		return min(max(f.Repeat, 1), Most+1)
+		return min(max(f.Repeat, 1), MaxFaults+1)
 	case window < f.At+lasts:
 		return 1
 	}
-	return min(int((window-f.At-lasts)/f.Every)+1, Most+1)
+	return min(int((window-f.At-lasts)/f.Every)+1, MaxFaults+1)
 }
 
 // Kinds returns the kinds that the fault may be.

@@ -148,8 +148,8 @@ func (k Kind) NeedsDisk() bool { return k.row().disk }
 // NeedsNetwork reports whether the members must have separate networks.
 func (k Kind) NeedsNetwork() bool { return k.row().network != nil }
 
-// OfFollower reports whether the fault can affect only a member that is not the leader.
-func (k Kind) OfFollower() bool { return k.row().of == aFollower }
+// AffectsFollower reports whether the fault can affect only a member that is not the leader.
+func (k Kind) AffectsFollower() bool { return k.row().of == aFollower }
 
 // NeedsSpare reports whether the cluster must have room for one more member.
 func (k Kind) NeedsSpare() bool { return k.row().spare }
@@ -160,8 +160,8 @@ func (k Kind) NeedsQuorum() bool { return k.row().of == oneOfSeveral }
 // Needs returns the feature that the store must have, or nil.
 func (k Kind) Needs() *kv.Feature { return k.row().needs }
 
-// OfCluster reports whether the fault affects the whole cluster instead of one member.
-func (k Kind) OfCluster() bool { return k.row().of == theCluster }
+// AffectsCluster reports whether the fault affects the whole cluster instead of one member.
+func (k Kind) AffectsCluster() bool { return k.row().of == theCluster }
 
 // Changes reports whether the cluster is different after the fault, so that no other trial may use
 // it.
@@ -169,7 +169,7 @@ func (k Kind) Changes() bool { return k.row().changes }
 
 // withMember returns the names of the kind and of the member that it affects.
 func (k Kind) withMember(t kv.Target) string {
-	if k.OfCluster() && t.Mode == kv.All {
+	if k.AffectsCluster() && t.Mode == kv.All {
 		return k.String()
 	}
 	return k.String() + " " + memberText(t)
@@ -275,9 +275,9 @@ func parseServer(s string) (string, error) {
 	return s, nil
 }
 
-// ServerOf returns the server that a rolling upgrade installs: the version of an installed server,
-// or the path of a server binary. Both are empty for the default server.
-func ServerOf(to string) (version, exec string) {
+// ParseServer returns the server that a rolling upgrade installs: the version of an installed
+// server, or the path of a server binary. Both are empty for the default server.
+func ParseServer(to string) (version, exec string) {
 	switch {
 	case strings.ContainsRune(to, '/'):
 		return "", to

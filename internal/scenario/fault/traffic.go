@@ -22,10 +22,10 @@ type Ends uint8
 
 // Partners of a member.
 const (
-	Unsaid  Ends = iota // not given: all, or the partners that the kind implies
-	Peers               // the other members
-	Clients             // the load, and other programs outside the cluster
-	Anybody             // members and clients
+	DefaultEnds Ends = iota // not given: all, or the partners that the kind implies
+	Peers                   // the other members
+	Clients                 // the load, and other programs outside the cluster
+	AllEnds                 // members and clients
 )
 
 // Direction is the direction of packets, seen from the member.
@@ -46,7 +46,7 @@ var (
 	directionNames = named{"", "in", "out"}
 )
 
-// String returns the name in scenario files, or an empty string for Unsaid.
+// String returns the name in scenario files, or an empty string for DefaultEnds.
 func (e Ends) String() string { return endNames.nameOf(int(e)) }
 
 // String returns the name in scenario files, or an empty string for BothWays.

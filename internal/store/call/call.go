@@ -69,11 +69,11 @@ type Scope uint8
 
 // Scopes.
 const (
-	One      Scope = iota // only Key
-	Prefix                // all keys with the prefix Key
-	Rest                  // the keys with the prefix End starting at Key: a further page of a prefix
-	From                  // Key and all later keys
-	Interval              // the keys in [Key, End)
+	SingleKey Scope = iota // only Key
+	Prefix                 // all keys with the prefix Key
+	Rest                   // the keys with the prefix End starting at Key: a further page of a prefix
+	From                   // Key and all later keys
+	Interval               // the keys in [Key, End)
 	numScopes
 )
 

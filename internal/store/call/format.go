@@ -83,7 +83,7 @@ func (b *block) gap(g *Gap) {
 // call appends a call. It returns false and leaves the block unchanged if the
 // encoded call exceeds maxWritten.
 func (b *block) call(c *Call) bool {
-	start, last, told := len(b.buf), b.last, len(b.methods)
+	start, last, pushed := len(b.buf), b.last, len(b.methods)
 	flags := flagBit(c.Pushed, callPushed) | flagBit(c.Guarded, callGuarded) | flagBit(c.Held, callHeld) |
 		flagBit(c.Answered(), callAnswered) | flagBit(c.Lease != 0, callLease) | flagBit(c.Stream != 0, callStream)
 	b.buf = append(b.buf, isCall, flags)
@@ -114,7 +114,7 @@ func (b *block) call(c *Call) bool {
 	}
 	if !fits {
 		b.buf, b.last = b.buf[:start], last
-		if len(b.methods) > told {
+		if len(b.methods) > pushed {
 			delete(b.methods, c.Method[:min(len(c.Method), maxText)])
 		}
 		return false

@@ -30,7 +30,7 @@ func (c *Call) Kind() (kind kv.Kind, level kv.Consistency, ok bool) {
 	}
 	switch first.Action {
 	case Read:
-		if first.Scope == One {
+		if first.Scope == SingleKey {
 			return kv.Get, level, true
 		}
 		return kv.Range, level, true

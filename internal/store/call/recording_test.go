@@ -17,9 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// TestWhatIsWrittenIsRead writes and reads records of every shape, including
+// TestRecordsRoundTrip writes and reads records of every shape, including
 // extreme ones.
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestRecordsRoundTrip(t *testing.T) {
 	for seed := range uint64(settle.Drawn(20, 2)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		path := filepath.Join(t.TempDir(), "a.qbrec")
@@ -128,7 +128,7 @@ func TestACrashLeavesItReadable(t *testing.T) {
 	}
 }
 
-func TestDamageIsSaid(t *testing.T) {
+func TestDamageIsReported(t *testing.T) {
 	if _, _, err := call.ReadRecordingFrom(strings.NewReader("something else"), nil); err == nil || err.Error() != "it begins with other bytes" {
 		t.Error(err)
 	}
@@ -185,7 +185,7 @@ func TestScopes(t *testing.T) {
 			flags    call.Flags
 			ends     string // the text from which End is computed
 		}{
-			{"/a/b", "", call.One, 0, ""},
+			{"/a/b", "", call.SingleKey, 0, ""},
 			{"/a/b/", "/a/b0", call.Prefix, 0, ""},
 			{"/a/b", "/a/c", call.Prefix, call.MidSegment, ""},
 			{"/a/b/c\x00", "/a/b0", call.Rest, 0, "/a/b/"},

@@ -103,7 +103,7 @@ func (r *Redactor) SetInterval(p *Part, key, end []byte) {
 	n := len(end)
 	switch {
 	case n == 0:
-		p.Scope = One
+		p.Scope = SingleKey
 	case bytes.Equal(end, PrefixEnd(key)):
 		p.Scope = Prefix
 		if len(key) > 0 && key[len(key)-1] != separator {

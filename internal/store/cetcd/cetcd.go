@@ -128,7 +128,7 @@ func (s *Store) Codecs(a store.Access) store.Codecs { return s.dialect().Codecs(
 // dialect describes how cetcd differs from Consul: it ignores parameters without
 // a value.
 func (s *Store) dialect() *consul.Dialect {
-	return &consul.Dialect{JSON: true, Failed: failed, About: httpkv.About{
+	return &consul.Dialect{JSON: true, Failed: failed, StoreInfo: httpkv.StoreInfo{
 		Operations: s.Capabilities().Operations, Name: Name,
 		HTTP2: "is this cetcd's port, and not its etcd member's?", TLS: "which cetcd does not",
 	}}

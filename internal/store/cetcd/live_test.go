@@ -79,13 +79,13 @@ func TestLiveWithoutQuorum(t *testing.T) {
 	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
 	c.EndServers(1, 2)
 	w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
-	w.Within(3 * time.Second)
+	w.SetTimeLimit(3 * time.Second)
 	if e, err := w.Try(store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Linearizable}); e.Outcome != kv.ConnectionLost {
 		t.Errorf("a linearizable read without a quorum: %v, %v", e.Outcome, err)
 	}
 	w = storetest.Dial(t, New(), c.Access) // the read still waits on the other connection
 	w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
-	w.Within(3 * time.Second)
+	w.SetTimeLimit(3 * time.Second)
 	if e, err := w.Try(store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("w")}); e.Outcome != kv.ConnectionLost {
 		t.Errorf("a put without a quorum: %v, %v", e.Outcome, err)
 	}

@@ -194,7 +194,7 @@ func hasNoVote(servers, id string) bool {
 // failedMember returns the status of an agent that did not respond.
 func (a *admin) failedMember(i int, ctx context.Context, err error) store.Member {
 	return store.Member{
-		Endpoint: a.endpoints[i], Gone: store.Refused(err),
+		Endpoint: a.endpoints[i], Gone: store.IsRefused(err),
 		Err: fmt.Errorf("%s did not respond like Consul: %s", a.endpoints[i], reason(ctx, err)),
 	}
 }

@@ -8,9 +8,9 @@ import (
 )
 
 func TestTheTokenIsNotRedirected(t *testing.T) {
-	storetest.SecretsStay(t, New(), "X-Consul-Token", store.Access{Password: "secret"})
+	storetest.CheckSecretsStay(t, New(), "X-Consul-Token", store.Access{Password: "secret"})
 }
 
 func TestStatusAnswersAreBounded(t *testing.T) {
-	storetest.StatusIsBounded(t, New(), `{"Config":{"NodeID":"0123456789abcdef","NodeName":"`, `"}}`)
+	storetest.CheckStatusBounded(t, New(), `{"Config":{"NodeID":"0123456789abcdef","NodeName":"`, `"}}`)
 }

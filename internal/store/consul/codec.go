@@ -26,12 +26,12 @@ func (d *Dialect) Codecs(a store.Access) store.Codecs {
 }
 
 func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
-	cfg := http1.Config{Host: d.Endpoint, Parts: d.Parts, Wanted: []string{"X-Consul-Index"}}
+	cfg := http1.Config{Host: d.Endpoint, Parts: d.Parts, KeepFields: []string{"X-Consul-Index"}}
 	if token != "" {
 		cfg.Fields = []http1.Field{{Name: "X-Consul-Token", Value: token}}
 	}
 	c := &codec{Dialect: dialect}
-	c.Init(cfg, c, dialect.About)
+	c.Init(cfg, c, dialect.StoreInfo)
 	c.get = c.Template("GET", "/v1/kv/", false)
 	c.put = c.Template("PUT", "/v1/kv/", true)
 	c.del = c.Template("DELETE", "/v1/kv/", false)
@@ -51,11 +51,11 @@ func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
 
 // Answered implements httpkv.API.
 func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
-	if c.Doing == httpkv.Again {
-		c.answeredAgain(r, e)
+	if c.Purpose == httpkv.ReplayedCall {
+		c.replayAnswered(r, e)
 		return false
 	}
-	if c.Doing == httpkv.Listing {
+	if c.Purpose == httpkv.Listing {
 		c.BeginList()
 	}
 	switch {
@@ -65,7 +65,7 @@ func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 		c.notFound(e)
 	case r.Status != 200:
 		e.Outcome, e.Text = c.Failed(r)
-	case c.Doing == httpkv.Listing:
+	case c.Purpose == httpkv.Listing:
 		c.parseList(r.Body, e)
 	case c.Kind == kv.Get && c.JSON:
 		c.parseOne(r.Body, e)

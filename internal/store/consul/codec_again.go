@@ -46,30 +46,30 @@ func ReplaysKeys(r *call.Call) bool {
 	return (r.Method == methodGet || r.Method == methodPut) && !locks && Replays(r)
 }
 
-// Again implements httpkv.API.
-func (c *codec) Again(r *call.Call) {
+// Replay implements httpkv.API.
+func (c *codec) Replay(r *call.Call) {
 	p := &r.Parts[0]
 	c.guarded = r.Guarded
 	switch {
 	case r.Method == methodTxn || p.Branch != call.Always || len(r.Parts) > 1 && r.Parts[1].Action == call.Compare:
 		c.again = againTxn
-		c.transactAgain(r)
+		c.replayTransaction(r)
 	case p.Action == call.Read:
-		c.readAgain(p)
+		c.replayRead(p)
 	case p.Action == call.Write:
 		c.again = againWrite
-		b := c.Head(http1.AppendPath(c.Begin(c.put), httpkv.Bare(p.Key)))
+		b := c.Head(http1.AppendPath(c.Begin(c.put), httpkv.TrimSlash(p.Key)))
 		c.Send(append(b, p.Value.Text...))
 	case p.Action == call.Remove:
 		c.again = againWrite
-		b := http1.AppendPath(c.Begin(c.del), httpkv.Bare(p.Key))
+		b := http1.AppendPath(c.Begin(c.del), httpkv.TrimSlash(p.Key))
 		if p.Scope == call.Prefix {
 			b = append(b, "?recurse=true"...)
 		}
 		c.Send(c.Head(b))
 	case p.Action == call.Compare && len(r.Parts) > 1:
 		c.again = againWrite
-		c.swapAgain(p, &r.Parts[1])
+		c.replaySwap(p, &r.Parts[1])
 	case p.Action == call.Grant:
 		c.again = againGrant
 		c.Send(appendSession(c.Head(c.Begin(c.create)), p))
@@ -82,9 +82,9 @@ func (c *codec) Again(r *call.Call) {
 	}
 }
 
-func (c *codec) readAgain(p *call.Part) {
+func (c *codec) replayRead(p *call.Part) {
 	c.again = againRead
-	b := append(http1.AppendPath(c.Begin(c.get), httpkv.Bare(p.Key)), '?')
+	b := append(http1.AppendPath(c.Begin(c.get), httpkv.TrimSlash(p.Key)), '?')
 	switch {
 	case p.Flags&call.KeysOnly != 0:
 		c.again, b = againNames, append(b, "keys=true"...)
@@ -110,9 +110,9 @@ func appendMode(b []byte, flags call.Flags) []byte {
 	return append(b, word...)
 }
 
-// swapAgain sends a write or delete with its guard.
-func (c *codec) swapAgain(guard, p *call.Part) {
-	key := httpkv.Bare(p.Key)
+// replaySwap sends a write or delete with its guard.
+func (c *codec) replaySwap(guard, p *call.Part) {
+	key := httpkv.TrimSlash(p.Key)
 	if p.Action == call.Remove {
 		b := append(http1.AppendPath(c.Begin(c.del), key), "?cas="...)
 		c.Send(c.Head(strconv.AppendInt(b, guard.Number, 10)))
@@ -148,8 +148,8 @@ func appendSession(b []byte, p *call.Part) []byte {
 	return append(b, '}')
 }
 
-// transactAgain sends a recorded transaction.
-func (c *codec) transactAgain(r *call.Call) {
+// replayTransaction sends a recorded transaction.
+func (c *codec) replayTransaction(r *call.Call) {
 	b := c.Begin(c.multi)
 	if p := &r.Parts[0]; p.Action == call.Read {
 		b = appendMode(append(b, '?'), p.Flags)
@@ -177,8 +177,8 @@ func (c *codec) transactAgain(r *call.Call) {
 	c.Send(append(b, ']'))
 }
 
-// answeredAgain handles the response to a recorded call.
-func (c *codec) answeredAgain(r *http1.Response, e *store.Event) {
+// replayAnswered handles the response to a recorded call.
+func (c *codec) replayAnswered(r *http1.Response, e *store.Event) {
 	reads := c.again <= againNames
 	switch {
 	case reads && r.Status == 404 && len(r.Body) == 0:
@@ -192,19 +192,19 @@ func (c *codec) answeredAgain(r *http1.Response, e *store.Event) {
 	case c.again == againRead:
 		c.parseOne(r.Body, e)
 	case reads:
-		c.listAgain(r.Body, e)
+		c.parseReplayedList(r.Body, e)
 	case c.again == againWrite:
 		c.written(r.Body, e)
 	case c.again == againTxn:
-		c.resultsAgain(r.Body, e)
+		c.parseReplayedResults(r.Body, e)
 	case c.again == againGrant:
 		c.granted(r.Body, e)
 	}
 }
 
-// listAgain counts a list's keys and passes them with their versions to the
+// parseReplayedList counts a list's keys and passes them with their versions to the
 // receiver.
-func (c *codec) listAgain(body []byte, e *store.Event) {
+func (c *codec) parseReplayedList(body []byte, e *store.Event) {
 	names := c.again == againNames
 	if !names {
 		c.BeginList()
@@ -216,15 +216,15 @@ func (c *codec) listAgain(body []byte, e *store.Event) {
 			s.Skip()
 			continue
 		}
-		c.entryAgain(&s)
+		c.parseReplayedEntry(&s)
 	}
 	if !s.End() {
 		c.malformed(e)
 	}
 }
 
-// entryAgain parses an entry and passes it to the receiver, if there is one.
-func (c *codec) entryAgain(s *httpkv.JSONScanner) {
+// parseReplayedEntry parses an entry and passes it to the receiver, if there is one.
+func (c *codec) parseReplayedEntry(s *httpkv.JSONScanner) {
 	var k entry
 	c.buf = c.buf[:0]
 	if c.parseEntry(s, &k); !c.Listed || !s.OK() {
@@ -241,8 +241,8 @@ func (c *codec) entryAgain(s *httpkv.JSONScanner) {
 	c.HandOutVersion(k.key, value, k.index)
 }
 
-// resultsAgain parses the response to a transaction.
-func (c *codec) resultsAgain(body []byte, e *store.Event) {
+// parseReplayedResults parses the response to a transaction.
+func (c *codec) parseReplayedResults(body []byte, e *store.Event) {
 	c.BeginList()
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
@@ -258,7 +258,7 @@ func (c *codec) resultsAgain(body []byte, e *store.Event) {
 		}
 		for more := s.Array(); more && s.Element(); {
 			e.Count++
-			c.resultAgain(&s)
+			c.parseReplayedResult(&s)
 		}
 	}
 	if !s.End() {
@@ -266,14 +266,14 @@ func (c *codec) resultsAgain(body []byte, e *store.Event) {
 	}
 }
 
-func (c *codec) resultAgain(s *httpkv.JSONScanner) {
+func (c *codec) parseReplayedResult(s *httpkv.JSONScanner) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {
 			return
 		}
 		if string(name) == "KV" {
-			c.entryAgain(s)
+			c.parseReplayedEntry(s)
 		} else {
 			s.Skip()
 		}

@@ -53,7 +53,7 @@ func (c *codec) written(body []byte, e *store.Event) {
 // notFound handles a 404 response.
 func (c *codec) notFound(e *store.Event) {
 	switch {
-	case c.Doing == httpkv.Listing:
+	case c.Purpose == httpkv.Listing:
 	case c.Kind == kv.Get:
 		e.Outcome = kv.Miss
 	default:
@@ -123,10 +123,10 @@ func (c *codec) parseOne(body []byte, e *store.Event) {
 func (c *codec) fill(e *store.Event, found *entry) {
 	var ok bool
 	e.Revision = found.index
-	if c.Doing == httpkv.Again {
+	if c.Purpose == httpkv.ReplayedCall {
 		e.Before, e.BeforeRevision = found.session, found.lockIndex
 	}
-	e.Key, c.buf = c.Spelt(c.buf, found.key)
+	e.Key, c.buf = c.AsSpelled(c.buf, found.key)
 	if e.Value, ok = c.decode(found.value); !ok {
 		c.malformed(e)
 	}
@@ -151,7 +151,7 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 			c.wrong(e, noIndex)
 			return
 		}
-		if !c.Holds(k.key) || c.Limit > 0 && e.Count == c.Limit {
+		if !c.Contains(k.key) || c.Limit > 0 && e.Count == c.Limit {
 			c.buf = c.buf[:kept]
 			continue
 		}
@@ -182,7 +182,7 @@ func (c *codec) list(k *entry) (ok bool) {
 	if c.Values {
 		value, ok = c.decode(k.value)
 	}
-	if key, c.buf = c.Spelt(c.buf, k.key); ok {
+	if key, c.buf = c.AsSpelled(c.buf, k.key); ok {
 		c.HandOut(key, value)
 	}
 	c.buf = c.buf[:at]

@@ -86,7 +86,7 @@ func prefixOf(from, to []byte) []byte {
 func (c *codec) Transact(pairs []store.Pair) {
 	b := append(c.Head(c.Begin(c.multi)), '[')
 	for i, p := range pairs {
-		b = append(appendValue(appendVerb(b, i, "set", httpkv.Bare(p.Key)), p.Value), `}}`...)
+		b = append(appendValue(appendVerb(b, i, "set", httpkv.TrimSlash(p.Key)), p.Value), `}}`...)
 	}
 	c.Send(append(b, ']'))
 }

@@ -13,7 +13,7 @@ import (
 // it.
 type Dialect struct {
 	// About holds the server's name, for messages, and its operations.
-	httpkv.About
+	httpkv.StoreInfo
 	// JSON means that reads of one key return a JSON list, empty if the key does
 	// not exist, instead of ?raw values, and that parameters need a value.
 	JSON bool

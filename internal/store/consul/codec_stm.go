@@ -31,12 +31,12 @@ func (c *codec) STM(op *store.Op) {
 		}
 		p := &pairs[i]
 		from := &op.STM.Pairs[i]
-		p.key, p.value = append(p.key[:0], httpkv.Bare(from.Key)...), append(p.value[:0], from.Value...)
+		p.key, p.value = append(p.key[:0], httpkv.TrimSlash(from.Key)...), append(p.value[:0], from.Value...)
 		p.writes = from.Value != nil
 	}
 	*t = stm{
 		open: true, pairs: pairs, isolation: op.STM.Isolation, edit: op.STM.Edit, observer: op.STM.Observer, text: t.text[:0],
-		lock: append(t.lock[:0], httpkv.Bare(op.STM.Lock)...), session: append(t.session[:0], op.LeaseName...),
+		lock: append(t.lock[:0], httpkv.TrimSlash(op.STM.Lock)...), session: append(t.session[:0], op.LeaseName...),
 	}
 	t.commits = t.isolation > kv.ReadCommitted
 	for i := range pairs {

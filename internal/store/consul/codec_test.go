@@ -158,7 +158,7 @@ func FuzzReply(f *testing.F) {
 			watchedReply(t, kind, in)
 			return
 		}
-		storetest.EndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect()), store.Op{
+		storetest.CheckEndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect()), store.Op{
 			Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")},
 			STM: &store.STMOp{Pairs: []store.Pair{{Key: []byte("b"), Value: []byte("v")}}, Isolation: kv.Serializable},
 		}, in)

@@ -44,7 +44,7 @@ func (s *seenKeys) key(i int) []byte {
 // predecessor before, it continues from its known state, even after failed
 // queries.
 func (c *codec) Watch(op *store.Op) {
-	w, key := &c.watch, httpkv.Bare(op.Key)
+	w, key := &c.watch, httpkv.TrimSlash(op.Key)
 	w.queries++
 	if w.knows && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && w.service == op.Watch.Service && w.holder == op.Watch.Holder && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
 		w.tag, w.begun, w.ended, w.index, w.wait = op.Tag, false, false, 0, op.Watch.Wait
@@ -54,7 +54,7 @@ func (c *codec) Watch(op *store.Op) {
 	w.known.reset()
 	*w = watched{
 		watcher: op.Watch.Watcher, tag: op.Tag, service: op.Watch.Service, holder: op.Watch.Holder, wait: op.Watch.Wait, start: op.Watch.Start, queries: w.queries, known: w.known, next: w.next,
-		key: append(w.key[:0], key...), end: append(w.end[:0], httpkv.Bare(op.Watch.End)...),
+		key: append(w.key[:0], key...), end: append(w.end[:0], httpkv.TrimSlash(op.Watch.End)...),
 	}
 	c.ask()
 }
@@ -175,7 +175,7 @@ func (w *watched) knew(at int, key []byte) bool {
 // event returns the watch event of a key.
 func (c *codec) event(key, value []byte, index, version int64) store.Event {
 	e := store.Event{What: store.Notify, Watcher: c.watch.watcher, Value: value, Revision: index, Version: version}
-	e.Key, c.buf = c.Spelt(c.buf, key)
+	e.Key, c.buf = c.AsSpelled(c.buf, key)
 	return e
 }
 
@@ -214,7 +214,7 @@ func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *sto
 			c.wrong(wrong, noIndex)
 			return to
 		}
-		if !s.OK() || !c.Holds(k.key) {
+		if !s.OK() || !c.Contains(k.key) {
 			c.buf = c.buf[:kept]
 			continue
 		}
@@ -292,7 +292,7 @@ func (c *codec) takeOver(previous store.Codec) {
 // Tick gives the connection up.
 func (c *codec) Tick(now int64) (next int64) {
 	wait := cmp.Or(c.watch.wait, c.Wait, defaultWait)
-	if c.Doing.Waits() && !c.Idle() && c.ticked > 0 && c.watch.queries == c.atTick {
+	if c.Purpose.IsWatch() && !c.Idle() && c.ticked > 0 && c.watch.queries == c.atTick {
 		c.dead = true
 	}
 	c.ticked, c.atTick = now, c.watch.queries

@@ -94,7 +94,7 @@ func (st *Store) Codecs(a store.Access) store.Codecs { return st.dialect().Codec
 
 // dialect returns Consul's own dialect.
 func (st *Store) dialect() *Dialect {
-	return &Dialect{Failed: failed, About: httpkv.About{
+	return &Dialect{Failed: failed, StoreInfo: httpkv.StoreInfo{
 		Operations: st.Capabilities().Operations, Name: "Consul", HTTP2: "is this Consul's HTTP port, and not its gRPC port?",
 	}}
 }

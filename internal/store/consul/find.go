@@ -25,8 +25,8 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	if err != nil {
 		return nil, false, err
 	}
-	bare := string(httpkv.Bare(prefix))
-	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.Allow(ctx, maxKeys))
+	bare := string(httpkv.TrimSlash(prefix))
+	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.WithResponseLimit(ctx, maxKeys))
 	if names, _, err = c.KV().Keys(bare, "", query); err != nil {
 		return nil, false, fmt.Errorf("Consul did not list the keys with the prefix %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
 	}
@@ -48,8 +48,8 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	}
 	asked, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
-	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.Allow(asked, maxKeys))
-	pairs, _, err := c.KV().List(string(httpkv.Bare(prefix)), query)
+	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.WithResponseLimit(asked, maxKeys))
+	pairs, _, err := c.KV().List(string(httpkv.TrimSlash(prefix)), query)
 	if err != nil {
 		return nil, fmt.Errorf("Consul did not list the keys with the prefix %q: %s", prefix, reason(asked, err)) //nolint:staticcheck // a name
 	}
@@ -79,7 +79,7 @@ func (a *admin) Services(ctx context.Context, prefix string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.Allow(ctx, maxKeys))
+	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.WithResponseLimit(ctx, maxKeys))
 	nodes, _, err := c.Catalog().Nodes(query)
 	if err != nil {
 		return nil, fmt.Errorf("Consul did not list the nodes of its catalog: %s", reason(ctx, err)) //nolint:staticcheck // a name

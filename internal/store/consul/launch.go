@@ -37,7 +37,7 @@ func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	if err != nil {
 		return store.Launch{}, err
 	}
-	if spec.Exec, err = install.For(&spec, source); err != nil {
+	if spec.Exec, err = install.ExecutableForLaunch(&spec, source); err != nil {
 		return store.Launch{}, err
 	}
 	l := store.Launch{StartTimeout: startTimeout, Synced: true, Notes: notes(s)}

@@ -54,7 +54,7 @@ func TestLaunch(t *testing.T) {
 }
 
 func TestLaunchRefuses(t *testing.T) {
-	storetest.LaunchRefuses(t, New(), twoMembers, map[string]func(*store.LaunchSpec){
+	storetest.CheckLaunchRefuses(t, New(), twoMembers, map[string]func(*store.LaunchSpec){
 		"two ports":  func(s *store.LaunchSpec) { s.Members[0].Ports = []int{1, 2} },
 		"log level":  func(s *store.LaunchSpec) { s.Settings = &Settings{LogLevel: "x"} },
 		"log store":  func(s *store.LaunchSpec) { s.Settings = &Settings{RaftLogstore: "x"} },

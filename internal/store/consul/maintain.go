@@ -53,7 +53,7 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	if what != kv.Snapshots || i < 0 {
 		return nil, fmt.Errorf("Consul has no maintenance work %s at %q", what, member.Endpoint) //nolint:staticcheck // a name
 	}
-	query := (&api.QueryOptions{AllowStale: true}).WithContext(httpkv.Allow(ctx, maxSnapshot))
+	query := (&api.QueryOptions{AllowStale: true}).WithContext(httpkv.WithResponseLimit(ctx, maxSnapshot))
 	r, _, err := a.clients[i].Snapshot().Save(query)
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
@@ -120,7 +120,7 @@ const maxKeys = 256 << 20
 
 // DeletePrefix implements store.Cleaner.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
-	p := string(httpkv.Bare(prefix))
+	p := string(httpkv.TrimSlash(prefix))
 	if p == "" {
 		return 0, errors.New("an empty prefix would delete every key of the Consul cluster")
 	}
@@ -128,7 +128,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	listing := httpkv.Allow(ctx, maxKeys)
+	listing := httpkv.WithResponseLimit(ctx, maxKeys)
 	keys, _, err := c.KV().Keys(p, "", (&api.QueryOptions{RequireConsistent: true}).WithContext(listing))
 	if err == nil {
 		_, err = c.KV().DeleteTree(p, (&api.WriteOptions{}).WithContext(ctx))

@@ -106,7 +106,7 @@ func guardOf(compare, p *call.Part) guard {
 // or nil.
 func appendOp(b []byte, compare, p *call.Part) []byte {
 	v := verbOf(compare, p)
-	b = appendVerb(b, 0, v.name, httpkv.Bare(p.Key))
+	b = appendVerb(b, 0, v.name, httpkv.TrimSlash(p.Key))
 	if p.Action == call.Write {
 		b = appendValue(b, p.Value.Text)
 	}

@@ -149,8 +149,8 @@ func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
 		return answerEntries(b, []*nullEntry{e}, 2, raw, wrong)
 	}
-	m.memory.Lock(null.NewOne)
-	defer m.memory.Unlock(null.NewOne)
+	m.memory.Lock(null.SingleShard)
+	defer m.memory.Unlock(null.SingleShard)
 	_, recurse := r.Param("recurse")
 	_, names := r.Param("keys")
 	if recurse || names {
@@ -177,8 +177,8 @@ func (m *nullMember) write(b []byte, do func() bool) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
-	m.memory.Lock(null.NewOne)
-	defer m.memory.Unlock(null.NewOne)
+	m.memory.Lock(null.SingleShard)
+	defer m.memory.Unlock(null.SingleShard)
 	return null.AppendAnswer(b, "200 OK", nullJSON+nullMeta, strconv.FormatBool(do()))
 }
 

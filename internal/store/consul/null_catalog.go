@@ -42,8 +42,8 @@ func (m *nullMember) services(b []byte, r *null.HTTPRequest, wrong null.Kind) []
 	case c == nil:
 		return append(b, m.yes...)
 	}
-	c.Lock(null.NewOne)
-	defer c.Unlock(null.NewOne)
+	c.Lock(null.SingleShard)
+	defer c.Unlock(null.SingleShard)
 	switch path := string(r.Path); {
 	case path == nullRegister:
 		return c.register(b, r.Body, wrong == null.LieLost)
@@ -78,7 +78,7 @@ func (c *nullCatalog) register(b, body []byte, lost bool) []byte {
 	}
 	of, says := nullInstance{status: api.HealthCritical}, []byte(nil)
 	if e != nil {
-		of, says = e.With, e.Value
+		of, says = e.Data, e.Value
 	}
 	if s := reg.Service; s != nil {
 		of.service, says = s.Service, []byte(s.Meta["of"])
@@ -86,7 +86,7 @@ func (c *nullCatalog) register(b, body []byte, lost bool) []byte {
 	if reg.Check != nil {
 		of.status = reg.Check.Status
 	}
-	c.Put([]byte(reg.Node), says).With = of
+	c.Put([]byte(reg.Node), says).Data = of
 	c.waits.changed("")
 	return answerJSON(b, nullJSON+nullMeta, true)
 }
@@ -107,7 +107,7 @@ func (c *nullCatalog) deregister(b, body []byte, lost bool) []byte {
 func (c *nullCatalog) health(b []byte, service string) []byte {
 	list := []map[string]any{}
 	for _, e := range c.Prefixed(nil) {
-		if e.With.service == service && e.With.status == api.HealthPassing {
+		if e.Data.service == service && e.Data.status == api.HealthPassing {
 			list = append(list, map[string]any{"Service": serviceOf(e), "Checks": []any{checkOf(e)}})
 		}
 	}
@@ -133,9 +133,9 @@ func (c *nullCatalog) node(b []byte, name string, wrong null.Kind, of func(*null
 }
 
 func serviceOf(e *nullNode) *api.AgentService {
-	return &api.AgentService{ID: e.Key, Service: e.With.service, Port: 80, Meta: map[string]string{"of": string(e.Value)}, ModifyIndex: uint64(e.Changed)}
+	return &api.AgentService{ID: e.Key, Service: e.Data.service, Port: 80, Meta: map[string]string{"of": string(e.Value)}, ModifyIndex: uint64(e.Changed)}
 }
 
 func checkOf(e *nullNode) *api.HealthCheck {
-	return &api.HealthCheck{Node: e.Key, CheckID: e.Key, Name: "health", Status: e.With.status, ServiceID: e.Key, ModifyIndex: uint64(e.Changed)}
+	return &api.HealthCheck{Node: e.Key, CheckID: e.Key, Name: "health", Status: e.Data.status, ServiceID: e.Key, ModifyIndex: uint64(e.Changed)}
 }

@@ -19,11 +19,11 @@ const (
 func (m *nullMember) lock(key []byte, r *null.HTTPRequest, wrong null.Kind) bool {
 	e := m.memory.Get(key)
 	if id, ok := r.Param("release"); ok {
-		if e == nil || e.With.session != string(id) {
+		if e == nil || e.Data.session != string(id) {
 			return false
 		}
 		if wrong != null.LieLost {
-			m.memory.Put(key, r.Body).With.session = ""
+			m.memory.Put(key, r.Body).Data.session = ""
 			m.waits.changed(string(key))
 		}
 		return true
@@ -32,17 +32,17 @@ func (m *nullMember) lock(key []byte, r *null.HTTPRequest, wrong null.Kind) bool
 	m.held.mu.Lock()
 	_, lives := m.held.ttl[string(id)]
 	m.held.mu.Unlock()
-	taken := e != nil && e.With.session != "" && e.With.session != string(id)
+	taken := e != nil && e.Data.session != "" && e.Data.session != string(id)
 	switch {
 	case !lives || taken && wrong != null.LieCAS:
 		return false
 	case wrong == null.LieLost:
 		return true
 	}
-	if e = m.memory.Put(key, r.Body); e.With.session != string(id) {
-		e.With.index++
+	if e = m.memory.Put(key, r.Body); e.Data.session != string(id) {
+		e.Data.index++
 	}
-	e.With.session = string(id)
+	e.Data.session = string(id)
 	m.waits.changed(string(key))
 	return true
 }

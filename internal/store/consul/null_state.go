@@ -62,7 +62,7 @@ func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong nul
 		e := list[0]
 		b = null.AppendHead(b, "200 OK", indexFields(nullPlain, index), len(e.Value))
 		if wrong == null.WrongKey || wrong == null.WrongValue {
-			return null.Damaged(b, e.Value)
+			return null.AppendDamaged(b, e.Value)
 		}
 		return append(b, e.Value...)
 	}
@@ -75,7 +75,7 @@ func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong nul
 
 // pairOf converts an entry to Consul's type; an empty value is null there.
 func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
-	p := &api.KVPair{LockIndex: uint64(e.With.index), Session: e.With.session, Key: e.Key, CreateIndex: uint64(e.Created), ModifyIndex: uint64(e.Changed)}
+	p := &api.KVPair{LockIndex: uint64(e.Data.index), Session: e.Data.session, Key: e.Key, CreateIndex: uint64(e.Created), ModifyIndex: uint64(e.Changed)}
 	if len(e.Value) > 0 {
 		p.Value = e.Value
 	}
@@ -83,7 +83,7 @@ func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
 	case null.WrongKey:
 		p.Key += "!"
 	case null.WrongValue:
-		p.Value = null.Damaged(nil, p.Value)
+		p.Value = null.AppendDamaged(nil, p.Value)
 	}
 	return p
 }

@@ -11,7 +11,7 @@ import (
 // TestNullAgreesWithOfficialClient checks with the official client that the null
 // server behaves like Consul.
 func TestNullAgreesWithOfficialClient(t *testing.T) {
-	storetest.NullAgrees(t, fixture(), 40, 9, nil)
+	storetest.CheckNullServer(t, fixture(), 40, 9, nil)
 }
 
 func TestNull(t *testing.T) {

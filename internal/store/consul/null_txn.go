@@ -22,8 +22,8 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	if memory == nil {
 		memory = null.NewSpace[nullLock](1, 1)
 	}
-	memory.Lock(null.NewOne)
-	defer memory.Unlock(null.NewOne)
+	memory.Lock(null.SingleShard)
+	defer memory.Unlock(null.SingleShard)
 	var answer struct {
 		Results []nullResult
 		Errors  []api.TxnError
@@ -53,7 +53,7 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	}
 	index := int64(0)
 	if writes {
-		index = memory.Next() // all keys of a transaction have its index
+		index = memory.NextRevision() // all keys of a transaction have its index
 	}
 	for i := range ops {
 		answer.Results = append(answer.Results, m.done(memory, ops[i].KV, index)...)

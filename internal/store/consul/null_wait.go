@@ -67,8 +67,8 @@ func (m *nullMember) Waits(r *null.HTTPRequest) bool { return blockingIndex(r) >
 // wait implements Wait for a query about services, which returns when any of them
 // changes.
 func (c *nullCatalog) wait(asked int64, most time.Duration, wake func()) (bool, time.Duration) {
-	c.Lock(null.NewOne)
-	defer c.Unlock(null.NewOne)
+	c.Lock(null.SingleShard)
+	defer c.Unlock(null.SingleShard)
 	if c.Revision() > asked {
 		return false, 0
 	}
@@ -85,8 +85,8 @@ func (m *nullMember) Wait(r *null.HTTPRequest, wake func()) (waits bool, most ti
 	if _, query := isCatalog(r.Path); query {
 		return m.catalog.wait(asked, waitOf(r), wake)
 	}
-	m.memory.Lock(null.NewOne)
-	defer m.memory.Unlock(null.NewOne)
+	m.memory.Lock(null.SingleShard)
+	defer m.memory.Unlock(null.SingleShard)
 	key, index := r.Path[len(nullPrefix):], m.memory.Revision()
 	_, recurse := r.Param("recurse")
 	if e := m.memory.Get(key); e != nil && !recurse {

@@ -49,13 +49,13 @@ func checkServices(t *testing.T, access store.Access) {
 	watcher.Ready()
 	watch := store.Op{Tag: watcher.NextTag(), Kind: kv.Watch, Key: []byte("web"), Watch: &store.WatchOp{Watcher: 7, Service: true, Mode: kv.QueryWatch}}
 	watcher.Codec.Submit(&watch)
-	if e := watcher.Until(1, func(e *store.Event) bool { return e.What == store.Done })[0]; e.Outcome != kv.OK {
+	if e := watcher.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Done })[0]; e.Outcome != kv.OK {
 		t.Fatalf("%+v (%s)", e, e.Text)
 	}
 	last := int64(0)
 	wantEvent := func(id string, there bool) {
 		t.Helper()
-		e := watcher.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+		e := watcher.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
 		if string(e.Key) != id || (e.Version > 0) != there || e.Revision <= last || e.Watcher != 7 {
 			t.Fatalf("got %+v, want %s, there: %v, after %d", e, id, there, last)
 		}

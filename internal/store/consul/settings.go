@@ -74,8 +74,8 @@ func (s *Settings) Check() error {
 	}
 	return cmp.Or(
 		store.CheckSigns("Consul", s),
-		store.OneOf("Consul", "raft_logstore", s.RaftLogstore, "wal", "boltdb"),
-		store.OneOf("Consul", "log_level", s.LogLevel, "trace", "debug", "info", "warn", "error"),
+		store.CheckChoice("Consul", "raft_logstore", s.RaftLogstore, "wal", "boltdb"),
+		store.CheckChoice("Consul", "log_level", s.LogLevel, "trace", "debug", "info", "warn", "error"),
 	)
 }
 
@@ -101,7 +101,7 @@ func (s *Settings) configuration(to tree) {
 	with := *s
 	with.RaftMultiplier = cmp.Or(s.RaftMultiplier, DefaultRaftMultiplier)
 	with.HTTPMaxConnsPerClient = cmp.Or(s.HTTPMaxConnsPerClient, DefaultHTTPMaxConns)
-	for _, o := range store.Set(&with) {
+	for _, o := range store.NonZeroSettings(&with) {
 		if d, ok := o.Value.(time.Duration); ok {
 			o.Value = d.String()
 		}

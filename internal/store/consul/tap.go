@@ -149,7 +149,7 @@ func (t *tap) write(c *call.Call, r *httpkv.Request, key string) {
 	p := part(c, call.Write, branch)
 	t.setKeys(p, key, false)
 	p.Lease = owner
-	if p.Value = t.redactor.RedactValue(r.Body); !r.Kept() {
+	if p.Value = t.redactor.RedactValue(r.Body); !r.IsComplete() {
 		p.Value = call.Value{Size: r.Size}
 	}
 }

@@ -58,7 +58,7 @@ func (t *tap) found(c *call.Call, a *http1.HeardAnswer) {
 		}
 		return
 	}
-	one := p.Scope == call.One
+	one := p.Scope == call.SingleKey
 	s := httpkv.NewJSONScanner(a.Body)
 	t.buf = t.buf[:0]
 	for more := s.Array(); more && s.Element(); {
@@ -102,7 +102,7 @@ func (t *tap) results(c *call.Call, body []byte) {
 		key := t.redactor.RedactKey([]byte(r.KV.Key))
 		for i := range c.Parts {
 			p := &c.Parts[i]
-			if p.Scope == call.One && (p.Action == call.Write || p.Action == call.Read) && bytes.Equal(p.Key, key) {
+			if p.Scope == call.SingleKey && (p.Action == call.Write || p.Action == call.Read) && bytes.Equal(p.Key, key) {
 				p.Version = r.KV.ModifyIndex
 			}
 		}

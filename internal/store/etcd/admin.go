@@ -325,7 +325,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	}
 	clear(a.names) // bounds the map however often lists differ
 	for _, m := range list.Members {
-		a.names[m.ID] = text.Line(m.Name, text.OfServer)
+		a.names[m.ID] = text.Line(m.Name, text.MaxServerText)
 	}
 	for i := range members {
 		members[i].Name = a.names[members[i].ID]
@@ -353,7 +353,7 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 			if err != nil || parsed.Host == "" {
 				return nil, fmt.Errorf("etcd member %s advertises %q, which is not a URL", m.Name, u)
 			}
-			out = append(out, store.Member{ID: m.ID, Name: text.Line(m.Name, text.OfServer), Endpoint: parsed.Host})
+			out = append(out, store.Member{ID: m.ID, Name: text.Line(m.Name, text.MaxServerText), Endpoint: parsed.Host})
 		}
 	}
 	return out, nil

@@ -26,7 +26,7 @@ func newCodecs(a store.Access) store.Codecs {
 // Room implements store.Codec. It returns 0 until the server's first SETTINGS
 // frame proves that it speaks HTTP/2, and while there is no token.
 func (c *codec) Room() int {
-	if !c.conn.Greeted() || (c.login != nil && !c.login.ready(c)) {
+	if !c.conn.SettingsReceived() || (c.login != nil && !c.login.ready(c)) {
 		return 0
 	}
 	return c.conn.Room()
@@ -41,7 +41,7 @@ func (c *codec) Submit(op *store.Op) {
 	}
 	switch op.Kind {
 	case kv.Put:
-		c.put(op, gen|callPut)
+		c.sendPut(op, gen|callPut)
 	case kv.Get:
 		c.get(op, gen|callGet)
 	case kv.Range:

@@ -65,7 +65,7 @@ func (c *codec) sendCall(op *store.Op, gen uint8) {
 	case call.AskStatus:
 		rpc, sub = c.statusRPC, callAgainStatus
 	case call.Watch:
-		c.watchAgain(op, p)
+		c.replayWatch(op, p)
 		return
 	case call.Unwatch:
 		c.endWatcher(op, gen)
@@ -78,10 +78,10 @@ func (c *codec) sendCall(op *store.Op, gen uint8) {
 	c.send(rpc, op.Tag, gen|sub, p)
 }
 
-// watchAgain creates a recorded watcher with all of its options. All recorded
+// replayWatch creates a recorded watcher with all of its options. All recorded
 // watchers of a connection share its first Watch stream and have the numbers that
 // Op.Watch gives.
-func (c *codec) watchAgain(op *store.Op, p *call.Part) {
+func (c *codec) replayWatch(op *store.Op, p *call.Part) {
 	if len(c.watches) == 0 {
 		c.watches = append(c.watches, watchStream{})
 	}

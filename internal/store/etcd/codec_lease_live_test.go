@@ -49,7 +49,7 @@ func TestLiveLeases(t *testing.T) {
 			open[tag] = true
 			w.Codec.Submit(&store.Op{Tag: tag, Kind: kv.KeepAlive, Lease: id})
 		}
-		for _, e := range w.Until(n, func(e *store.Event) bool { return e.What == store.Done }) {
+		for _, e := range w.AwaitEvents(n, func(e *store.Event) bool { return e.What == store.Done }) {
 			if !open[e.Tag] || e.Outcome != kv.OK || e.Count < ttl || e.Member == 0 || e.Term == 0 {
 				t.Fatalf("%+v (%s)", e, e.Text)
 			}

@@ -47,7 +47,7 @@ func (l *login) act(c *codec) {
 		return
 	case l.owner != nil && c.now-l.claimed < claimFor:
 		return
-	case c.now < l.retryAt, !c.conn.Greeted(), c.conn.Room() == 0:
+	case c.now < l.retryAt, !c.conn.SettingsReceived(), c.conn.Room() == 0:
 		return
 	}
 	if l.owner != nil {

@@ -61,7 +61,7 @@ func (k *locker) run() (retries, requests uint32) {
 		begin(uint32(client))
 	}
 	for done := 0; done < k.n; done++ {
-		e := w.Until(1, func(e *store.Event) bool { return e.What == store.Done })[0]
+		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Done })[0]
 		if e.Outcome != kv.OK || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
 			w.t.Errorf("%+v (%s)", e, e.Text)
 			return
@@ -276,7 +276,7 @@ func TestLiveMutexWithoutALease(t *testing.T) {
 	if err := m.Unlock(patient(t)); err != nil {
 		t.Fatal(err)
 	}
-	e := w.Until(1, func(e *store.Event) bool { return e.Tag == 77 })[0]
+	e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Tag == 77 })[0]
 	if e.Outcome != kv.BadRequest || len(e.Text) == 0 {
 		t.Errorf("%+v (%s)", e, e.Text)
 	}

@@ -74,10 +74,10 @@ func (c *codec) parseReply(call uint8, r *h2.Reply, e *store.Event) (ok bool) {
 		ok = c.parseTxnGet(r.Body, e)
 	case callAgainList:
 		c.list(r.Tag)
-		ok = c.parseAgain(call, r.Body, e)
+		ok = c.parseReplayed(call, r.Body, e)
 		c.listed = false
 	case callAgainRead, callAgainWrite, callAgainTxn, callAgainGuarded, callAgainGrant, callAgainStatus:
-		ok = c.parseAgain(call, r.Body, e)
+		ok = c.parseReplayed(call, r.Body, e)
 	}
 	return ok
 }
@@ -297,8 +297,8 @@ func (c *codec) parseResponseOp(b []byte, found *store.Event) bool {
 	return f.ok()
 }
 
-// parseAgain parses the reply to a recorded call.
-func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
+// parseReplayed parses the reply to a recorded call.
+func (c *codec) parseReplayed(call uint8, b []byte, e *store.Event) (ok bool) {
 	switch call {
 	case callAgainRead, callAgainList:
 		if ok = c.parseRange(b, e); e.Count == 0 {

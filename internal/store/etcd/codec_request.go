@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// put sends a PutRequest. put, get and cas encode their requests without
+// sendPut sends a PutRequest. put, get and cas encode their requests without
 // call.Part because they are most of a load's operations.
-func (c *codec) put(op *store.Op, sub uint8) {
+func (c *codec) sendPut(op *store.Op, sub uint8) {
 	size := message.SizeText(op.Key) + message.SizeText(op.Value)
 	b := c.conn.Call(c.putRPC, op.Tag, sub, size)[:0]
 	b = message.AppendText(b, message.PutKey, op.Key)
@@ -57,7 +57,7 @@ func (c *codec) sendOn(stream uint32) {
 // empty.
 func setInterval(p *call.Part, key, end []byte) {
 	p.Key, p.End = key, end
-	if p.Scope = call.One; len(end) > 0 {
+	if p.Scope = call.SingleKey; len(end) > 0 {
 		p.Scope = call.Interval
 	}
 }

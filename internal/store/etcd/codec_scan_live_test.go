@@ -183,7 +183,7 @@ func TestLiveRangesTogether(t *testing.T) {
 		for _, tag := range []uint32{203, 206} {
 			w.Codec.Cancel(tag)
 		}
-		for _, e := range w.Until(n-2, func(e *store.Event) bool { return e.What == store.Done }) {
+		for _, e := range w.AwaitEvents(n-2, func(e *store.Event) bool { return e.What == store.Done }) {
 			i := int(e.Tag - 200)
 			if e.Outcome != kv.OK || e.Count != int64(manyKeys-i) || string(e.Key) != manyKey(i) || i == 3 || i == 6 {
 				t.Fatalf("round %d: %+v (%s)", round, e, e.Text)

@@ -95,7 +95,7 @@ func (w *wire) transfers(iso kv.Isolation, atOnce, n int) (retries, requests uin
 		begin()
 	}
 	for range n {
-		e := w.Until(1, func(e *store.Event) bool { return e.What == store.Done })[0]
+		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Done })[0]
 		if e.Outcome != kv.OK || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
 			w.t.Fatalf("%+v (%s)", e, e.Text)
 		}

@@ -24,7 +24,7 @@ func (w *wire) subscribe(ops ...store.Op) []store.Event {
 		ops[i].Kind, ops[i].Tag = kv.Watch, w.NextTag()
 		w.Codec.Submit(&ops[i])
 	}
-	created := w.Until(len(ops), func(e *store.Event) bool { return e.What == store.Done })
+	created := w.AwaitEvents(len(ops), func(e *store.Event) bool { return e.What == store.Done })
 	for _, e := range created { // the order within each stream
 		if i := e.Tag - ops[0].Tag; e.Outcome != kv.OK || e.Watcher != ops[i].Watch.Watcher || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
 			w.t.Fatalf("creating watcher %d: %+v (%s)", ops[i].Watch.Watcher, e, e.Text)
@@ -57,7 +57,7 @@ func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 		}
 	}
 	w.subscribe(store.Op{Key: []byte("k"), Watch: &store.WatchOp{End: []byte("l"), Watcher: 7, Start: first}})
-	ours := w.Until(n, isNotify)
+	ours := w.AwaitEvents(n, isNotify)
 	for i := 0; i < n; {
 		for _, ev := range (<-theirs).Events {
 			o := ours[i]
@@ -83,14 +83,14 @@ func TestLiveWatchOfCompactedRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.subscribe(store.Op{Key: []byte("k"), Watch: &store.WatchOp{Watcher: 1, Start: 2}}, store.Op{Key: []byte("k"), Watch: &store.WatchOp{Watcher: 2}})
-	e := w.Until(1, func(e *store.Event) bool { return e.What == store.Ended })[0]
+	e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Ended })[0]
 	if e.Watcher != 1 || e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), fmt.Sprintf("compacted (up to revision %d", last)) {
 		t.Fatalf("%+v (%s)", e, e.Text)
 	}
 	if _, err := l.client.Put(patient(t), "k", "v"); err != nil {
 		t.Fatal(err)
 	}
-	if e := w.Until(1, isNotify)[0]; e.Watcher != 2 || e.Version != 11 {
+	if e := w.AwaitEvents(1, isNotify)[0]; e.Watcher != 2 || e.Version != 11 {
 		t.Fatalf("%+v", e)
 	}
 }
@@ -113,7 +113,7 @@ func TestLiveTenThousandWatchersOnOneConnection(t *testing.T) {
 		}
 	}
 	seen := make([]int64, watchers)
-	for _, e := range w.Until(watchers*puts, isNotify) {
+	for _, e := range w.AwaitEvents(watchers*puts, isNotify) {
 		if want := fmt.Sprintf("k%d", e.Watcher%keys); string(e.Key) != want || e.Version != seen[e.Watcher]+1 {
 			t.Fatalf("watcher %d after version %d: %+v", e.Watcher, seen[e.Watcher], e)
 		}

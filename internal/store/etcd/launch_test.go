@@ -78,7 +78,7 @@ func TestLaunchOfAnotherBinary(t *testing.T) {
 }
 
 func TestLaunchRefuses(t *testing.T) {
-	storetest.LaunchRefuses(t, New(), twoMembers, map[string]func(*store.LaunchSpec){
+	storetest.CheckLaunchRefuses(t, New(), twoMembers, map[string]func(*store.LaunchSpec){
 		"no binary":    func(s *store.LaunchSpec) { s.Self = "" },
 		"bad settings": func(s *store.LaunchSpec) { s.Settings = &Settings{LogLevel: "x"} },
 	})

@@ -84,7 +84,7 @@ func (s *Settings) Check() error {
 	return cmp.Or(
 		CheckTiming(s.HeartbeatInterval, s.ElectionTimeout),
 		s.checkCompaction(),
-		store.OneOf("etcd", "backend-bbolt-freelist-type", s.BackendFreelistType, "array", "map"),
+		store.CheckChoice("etcd", "backend-bbolt-freelist-type", s.BackendFreelistType, "array", "map"),
 		CheckLogLevel(s.LogLevel),
 		s.checkTLS(),
 		store.CheckSigns("etcd", s),
@@ -113,7 +113,7 @@ func CheckTiming(heartbeat, election uint) error {
 
 // CheckLogLevel checks the name of an etcd log level.
 func CheckLogLevel(level string) error {
-	return store.OneOf("etcd", "log-level", level, "debug", "info", "warn", "error")
+	return store.CheckChoice("etcd", "log-level", level, "debug", "info", "warn", "error")
 }
 
 func (s *Settings) checkCompaction() error {
@@ -140,7 +140,7 @@ func (s *Settings) checkCompaction() error {
 func (s *Settings) options() []store.Setting {
 	with := *s
 	with.QuotaBackendBytes, with.TLS, with.PeerTLS = cmp.Or(s.QuotaBackendBytes, DefaultQuota), false, false
-	return store.Set(&with)
+	return store.NonZeroSettings(&with)
 }
 
 // Secured implements store.LaunchSettings.

@@ -48,19 +48,19 @@ var hardware = []struct {
 // Size implements store.Sizer.
 func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	var s Settings
-	quota, whose := int64(ownQuota), "etcd's own default, because the cluster's setting is not known"
+	quota, owner := int64(ownQuota), "etcd's own default, because the cluster's setting is not known"
 	if l.Settings != nil {
 		if err := json.Unmarshal(l.Settings, &s); err != nil {
 			return nil, nil, fmt.Errorf("cannot read the recorded settings of etcd: %w", err)
 		}
-		quota, whose = cmp.Or(s.QuotaBackendBytes, DefaultQuota), "the cluster's quota-backend-bytes"
+		quota, owner = cmp.Or(s.QuotaBackendBytes, DefaultQuota), "the cluster's quota-backend-bytes"
 	}
 	entry := float64(l.KeySize+l.ValueSize+entryBytes) / pageFill
 	used := entry * (float64(l.Keys) + l.Writes*l.History.Seconds())
 	fills := store.Filling{
 		What: "database quota", Used: used, Limit: float64(quota), Source: limitsGuide,
 		Text: fmt.Sprintf("%s keys and the values replaced in the last %s, each with some %.0f bytes in the database (an estimate), of %s, which is %s",
-			text.Count(l.Keys), l.History, entry, text.Bytes(uint64(quota)), whose),
+			text.Count(l.Keys), l.History, entry, text.Bytes(uint64(quota)), owner),
 	}
 	advice := []store.Advice{hardwareFor(&l, used)}
 	if used > 0.8*float64(quota) {

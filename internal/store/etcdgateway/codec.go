@@ -50,7 +50,7 @@ func (c *codec) Submit(op *store.Op) {
 		if c.call, c.guarded = true, op.Call.Guarded; op.Range != nil {
 			c.keys = op.Range.Keys
 		}
-		c.again(op.Call)
+		c.replay(op.Call)
 	case op.Call != nil:
 		c.refuse()
 	case op.Kind == kv.Put:

@@ -118,8 +118,8 @@ func (c *codec) keepAlive(lease int64) {
 	c.send(keepAliveRPC, appendEnd(appendNumber(c.body(keepAliveRPC), "ID", lease)))
 }
 
-// again sends a recorded call.
-func (c *codec) again(r *call.Call) {
+// replay sends a recorded call.
+func (c *codec) replay(r *call.Call) {
 	p := &r.Parts[0]
 	switch {
 	case r.Guarded || p.Branch != call.Always:
@@ -235,13 +235,13 @@ func appendRemove(b []byte, p *call.Part) []byte {
 
 // appendKeys appends the keys of a part.
 func appendKeys(b []byte, p *call.Part) []byte {
-	if len(p.Key) > 0 || p.Scope == call.One {
+	if len(p.Key) > 0 || p.Scope == call.SingleKey {
 		b = appendKey(b, p.Key)
 	} else {
 		b = appendKey(b, firstKey)
 	}
 	switch p.Scope {
-	case call.One:
+	case call.SingleKey:
 		return b
 	case call.Prefix:
 		return appendAfter(b, p.Key)

@@ -352,7 +352,7 @@ func FuzzReply(f *testing.F) {
 		if kind >= 128 {
 			op.Call = &call.Call{Guarded: kind%2 == 0, Parts: []call.Part{{Action: call.Action(kind % 16), Key: []byte("b")}}}
 		}
-		storetest.EndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}), op, in)
+		storetest.CheckEndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}), op, in)
 	})
 }
 

@@ -32,8 +32,8 @@ type Admin struct {
 	ready map[string]bool // proxies that have responded
 }
 
-// errNobody reports that no proxy listens at an endpoint.
-var errNobody = errors.New("no process listens there")
+// errNoProcess reports that no proxy listens at an endpoint.
+var errNoProcess = errors.New("no process listens there")
 
 // NewAdmin returns the administration of a named store's proxies. They support
 // neither TLS nor authentication, which causes an error.
@@ -98,7 +98,7 @@ func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	}
 	var errs []error
 	for i, endpoint := range a.access.Endpoints {
-		m := with(a.known(endpoint, behind.Members), proxies[i])
+		m := memberWithError(a.known(endpoint, behind.Members), proxies[i])
 		status.Members = append(status.Members, m)
 		if m.Err != nil {
 			errs = append(errs, m.Err)
@@ -110,18 +110,18 @@ func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	return status, errors.Join(errs...)
 }
 
-// with returns a member whose proxy responded with err.
-func with(m store.Member, err error) store.Member {
+// memberWithError returns a member whose proxy responded with err.
+func memberWithError(m store.Member, err error) store.Member {
 	switch {
 	case err == nil:
 		return m
 	case m.Err != nil:
-		return store.Member{Endpoint: m.Endpoint, Name: m.Name, Err: fmt.Errorf("%w; %w", err, m.Err), Gone: m.Gone || gone(err)}
+		return store.Member{Endpoint: m.Endpoint, Name: m.Name, Err: fmt.Errorf("%w; %w", err, m.Err), Gone: m.Gone || isNoProcess(err)}
 	}
-	return store.Member{Endpoint: m.Endpoint, Name: m.Name, Err: err, Gone: gone(err)}
+	return store.Member{Endpoint: m.Endpoint, Name: m.Name, Err: err, Gone: isNoProcess(err)}
 }
 
-func gone(err error) bool { return errors.Is(err, errNobody) }
+func isNoProcess(err error) bool { return errors.Is(err, errNoProcess) }
 
 // Role implements store.Admin. It asks the proxy and its etcd member
 // concurrently.
@@ -135,7 +135,7 @@ func (a *Admin) Role(ctx context.Context, i int) store.Member {
 		behind = append(behind, a.etcd.Role(ctx, n))
 	}
 	asked.Wait()
-	return with(a.known(endpoint, behind), proxy)
+	return memberWithError(a.known(endpoint, behind), proxy)
 }
 
 // UserUnchecked implements store.Admin. Proxies have no users.
@@ -185,8 +185,8 @@ func reason(ctx context.Context, err error) error {
 		return errors.New("it was cancelled")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return errors.New("no response within the time limit")
-	case store.Refused(err):
-		return errNobody
+	case store.IsRefused(err):
+		return errNoProcess
 	case errors.As(err, &op):
 		return op.Err // without the name of the system call
 	}

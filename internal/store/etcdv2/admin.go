@@ -67,7 +67,7 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	}
 	if header, err := a.call(ctx, http.MethodHead, endpoint, "/v2/members", nil); err == nil {
 		if id := header.Get("X-Etcd-Cluster-Id"); id != "" {
-			m.Cluster = "cluster " + text.Line(id, text.OfServer)
+			m.Cluster = "cluster " + text.Line(id, text.MaxServerText)
 		}
 	}
 	var err error
@@ -88,7 +88,7 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 
 func unanswered(endpoint string, err error) store.Member {
 	return store.Member{
-		Endpoint: endpoint, Gone: store.Refused(err),
+		Endpoint: endpoint, Gone: store.IsRefused(err),
 		Err: fmt.Errorf("%s did not respond like etcd's v2 API: %w", endpoint, err),
 	}
 }

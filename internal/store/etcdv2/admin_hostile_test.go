@@ -8,9 +8,9 @@ import (
 )
 
 func TestThePasswordIsNotRedirected(t *testing.T) {
-	storetest.SecretsStay(t, New(), "Authorization", store.Access{User: "u", Password: "secret"})
+	storetest.CheckSecretsStay(t, New(), "Authorization", store.Access{User: "u", Password: "secret"})
 }
 
 func TestStatusAnswersAreBounded(t *testing.T) {
-	storetest.StatusIsBounded(t, New(), `{"etcdserver":"`, `"}`)
+	storetest.CheckStatusBounded(t, New(), `{"etcdserver":"`, `"}`)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Indexes of the response fields that are kept, in Config.Wanted.
+// Indexes of the response fields that are kept, in Config.KeepFields.
 const (
 	fieldIndex = iota
 	fieldTerm
@@ -24,13 +24,13 @@ func newCodecs(a store.Access) store.Codecs {
 }
 
 func newCodec(d store.Dialed, user, password string) *codec {
-	cfg := http1.Config{Host: d.Endpoint, Parts: d.Parts, Wanted: []string{"X-Etcd-Index", "X-Raft-Term", "Location"}}
+	cfg := http1.Config{Host: d.Endpoint, Parts: d.Parts, KeepFields: []string{"X-Etcd-Index", "X-Raft-Term", "Location"}}
 	if user != "" {
 		credentials := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 		cfg.Fields = []http1.Field{{Name: "Authorization", Value: "Basic " + credentials}}
 	}
 	c := &codec{}
-	c.Init(cfg, c, httpkv.About{
+	c.Init(cfg, c, httpkv.StoreInfo{
 		Operations: New().Capabilities().Operations, Name: "etcd's v2 API", HTTP2: "does this etcd serve HTTP there, not only gRPC?",
 	})
 	c.get = c.Template("GET", "/v2/keys/", false)
@@ -47,8 +47,8 @@ func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 	if r.Status == 307 || r.Status == 308 {
 		return c.redirect(r, e)
 	}
-	if c.Doing == httpkv.Again {
-		c.answeredAgain(r, e)
+	if c.Purpose == httpkv.ReplayedCall {
+		c.replayAnswered(r, e)
 		return false
 	}
 	c.event(r, e)

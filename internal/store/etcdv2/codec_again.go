@@ -26,12 +26,12 @@ func (*Store) Replays(r *call.Call) bool {
 // Requires implements store.Replayer. Folders are created implicitly.
 func (*Store) Requires(*call.Part) []byte { return nil }
 
-// Again implements httpkv.API.
-func (c *codec) Again(r *call.Call) {
+// Replay implements httpkv.API.
+func (c *codec) Replay(r *call.Call) {
 	guards, p := r.Parts[:len(r.Parts)-1], &r.Parts[len(r.Parts)-1]
 	c.again = *p
 	c.again.Key, c.again.End, c.again.Value, c.again.Name = nil, nil, call.Value{}, nil // owned by the caller
-	key := httpkv.Bare(p.Key)
+	key := httpkv.TrimSlash(p.Key)
 	if p.Scope == call.Prefix {
 		key = bytes.TrimSuffix(key, []byte{'/'})
 	}
@@ -52,11 +52,11 @@ func (c *codec) Again(r *call.Call) {
 		}
 		c.Send(c.Head(appendGuards(b, guards)))
 	default:
-		c.writeAgain(key, guards, p)
+		c.replayWrite(key, guards, p)
 	}
 }
 
-func (c *codec) writeAgain(key []byte, guards []call.Part, p *call.Part) {
+func (c *codec) replayWrite(key []byte, guards []call.Part, p *call.Part) {
 	t := c.put
 	if p.Flags&call.Sequential != 0 {
 		t = c.post
@@ -94,19 +94,19 @@ func appendGuards(b []byte, guards []call.Part) []byte {
 	return b
 }
 
-// answeredAgain fills in the event of a recorded call.
-func (c *codec) answeredAgain(r *http1.Response, e *store.Event) {
+// replayAnswered fills in the event of a recorded call.
+func (c *codec) replayAnswered(r *http1.Response, e *store.Event) {
 	e.Term = r.Uint(fieldTerm)
 	p := &c.again
 	if r.Status != 200 && r.Status != 201 {
-		c.failedAgain(r, e)
+		c.replayFailed(r, e)
 		return
 	}
 	e.At = int64(r.Uint(fieldIndex)) // #nosec G115 -- as of other operations
 	e.Revision = e.At
 	ok := true
 	switch {
-	case p.Action == call.Read && p.Scope == call.One:
+	case p.Action == call.Read && p.Scope == call.SingleKey:
 		var n node
 		if n, ok = c.parseOne(r.Body); ok {
 			e.Value, e.Revision, e.Count = n.value, n.modified, 1
@@ -117,7 +117,7 @@ func (c *codec) answeredAgain(r *http1.Response, e *store.Event) {
 	case p.Flags&call.Sequential != 0:
 		var n node
 		_, n, ok = c.parseEvent(r.Body)
-		e.Key, e.Count = httpkv.Bare(n.key), 1
+		e.Key, e.Count = httpkv.TrimSlash(n.key), 1
 	default:
 		e.Count = 1
 	}
@@ -126,7 +126,7 @@ func (c *codec) answeredAgain(r *http1.Response, e *store.Event) {
 	}
 }
 
-func (c *codec) failedAgain(r *http1.Response, e *store.Event) {
+func (c *codec) replayFailed(r *http1.Response, e *store.Event) {
 	a, ok := c.parseError(r.Body)
 	if ok && a.code == keyNotFound {
 		switch {

@@ -80,7 +80,7 @@ func (c *codec) failed(r *http1.Response, e *store.Event) {
 // notFound handles the error that the key does not exist.
 func (c *codec) notFound(e *store.Event) {
 	switch {
-	case c.Doing == httpkv.Listing, c.Kind == kv.Delete: // nothing counted or deleted
+	case c.Purpose == httpkv.Listing, c.Kind == kv.Delete: // nothing counted or deleted
 	case c.Kind == kv.Get:
 		e.Outcome = kv.Miss
 	case c.Kind == kv.CAS:

@@ -14,7 +14,7 @@ var malformed = []byte("the server sent a response that etcd's v2 API does not s
 // event fills in an operation's event from its response.
 func (c *codec) event(r *http1.Response, e *store.Event) {
 	e.Term = r.Uint(fieldTerm)
-	if c.Doing == httpkv.Listing {
+	if c.Purpose == httpkv.Listing {
 		c.BeginList()
 	}
 	if r.Status != 200 && r.Status != 201 {
@@ -25,7 +25,7 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 	}
 	var ok bool
 	switch {
-	case c.Doing == httpkv.Listing:
+	case c.Purpose == httpkv.Listing:
 		ok = c.parseList(r.Body, e)
 	case c.Kind == kv.Get:
 		ok = c.parseGet(r.Body, e)
@@ -179,7 +179,7 @@ func (c *codec) asGiven(key []byte) []byte {
 	if c.Cut {
 		return key
 	}
-	return httpkv.Bare(key)
+	return httpkv.TrimSlash(key)
 }
 
 // parseList counts the keys below a folder that are in the requested interval and
@@ -265,10 +265,10 @@ func (c *codec) parseNodes(s *httpkv.JSONScanner, e *store.Event, depth int) boo
 // countIn counts a key if it is in the interval, and reports whether it is the
 // smallest so far.
 func (c *codec) countIn(n *node, e *store.Event) bool {
-	if !bytes.HasPrefix(httpkv.Bare(n.key), c.folder) {
+	if !bytes.HasPrefix(httpkv.TrimSlash(n.key), c.folder) {
 		c.strayed = true
 	}
-	if !c.Holds(httpkv.Bare(n.key)) {
+	if !c.Contains(httpkv.TrimSlash(n.key)) {
 		return false
 	}
 	if c.Listed && (c.Limit == 0 || e.Count < c.Limit) {

@@ -194,7 +194,7 @@ func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.CAS), answer("200 OK", two))
 	f.Add(byte(kv.Put), answer("500 X", apiErrorText(300, "etcdserver: no leader")))
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
-		storetest.EndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}, "", ""),
+		storetest.CheckEndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}, "", ""),
 			store.Op{Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")}}, in)
 	})
 }

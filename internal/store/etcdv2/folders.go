@@ -20,9 +20,9 @@ var (
 // KeysOf implements store.Cleaner. It returns keys and folders in the prefix's
 // folder.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
-	p := page{prefix: string(httpkv.Bare(prefix))}
+	p := page{prefix: string(httpkv.TrimSlash(prefix))}
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
-	switch err := a.any(httpkv.Allow(ctx, maxList), http.MethodGet, folder, p.read); {
+	switch err := a.any(httpkv.WithResponseLimit(ctx, maxList), http.MethodGet, folder, p.read); {
 	case missing(err):
 		return nil, false, nil
 	case err != nil:
@@ -44,7 +44,7 @@ const folderNotEmpty = 108
 
 // MissingFolders implements store.FolderKeeper.
 func (a *admin) MissingFolders(ctx context.Context, prefix string) ([]string, error) {
-	bare := string(httpkv.Bare([]byte(prefix)))
+	bare := string(httpkv.TrimSlash([]byte(prefix)))
 	var all []string
 	for i := range len(bare) {
 		if bare[i] == '/' {

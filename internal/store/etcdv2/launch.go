@@ -52,10 +52,10 @@ func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	if err != nil {
 		return store.Launch{}, err
 	}
-	if spec.Exec, err = install.For(&spec, source); err != nil {
+	if spec.Exec, err = install.ExecutableForLaunch(&spec, source); err != nil {
 		return store.Launch{}, err
 	}
-	return etcd.LaunchMembers(spec, append([]store.Setting{{Name: "enable-v2", Value: true}}, store.Set(s)...))
+	return etcd.LaunchMembers(spec, append([]store.Setting{{Name: "enable-v2", Value: true}}, store.NonZeroSettings(s)...))
 }
 
 // serverFiles are the inputs of the server's build.

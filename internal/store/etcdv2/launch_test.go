@@ -41,7 +41,7 @@ func TestLaunch(t *testing.T) {
 }
 
 func TestLaunchRefuses(t *testing.T) {
-	storetest.LaunchRefuses(t, New(), twoMembers, map[string]func(*store.LaunchSpec){
+	storetest.CheckLaunchRefuses(t, New(), twoMembers, map[string]func(*store.LaunchSpec){
 		"log level":      func(s *store.LaunchSpec) { s.Settings = &Settings{LogLevel: "x"} },
 		"long election":  func(s *store.LaunchSpec) { s.Settings = &Settings{ElectionTimeout: 60_000} },
 		"short election": func(s *store.LaunchSpec) { s.Settings = &Settings{HeartbeatInterval: 300} },

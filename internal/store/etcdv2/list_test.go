@@ -37,7 +37,7 @@ func TestListsAreRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoListIsSaid(t *testing.T) {
+func TestInvalidListsAreReported(t *testing.T) {
 	for list, want := range map[string]string{
 		"": "not a list", "[]": "not a list", "null": "not a list", `{"node":[]}`: "not a list", `{"node":{"nodes":{}}}`: "not a list",
 		`{"node":{"nodes":[{"key":"/f/a"}`:                         "not a list",

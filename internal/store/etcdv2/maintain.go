@@ -19,7 +19,7 @@ const deleters = 16
 // no prefixes, so DeletePrefix removes the pieces with the prefix one by one from
 // its folder.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
-	p := page{prefix: string(httpkv.Bare(prefix))}
+	p := page{prefix: string(httpkv.TrimSlash(prefix))}
 	if p.prefix == "" {
 		return 0, errors.New("an empty prefix would delete every key of the etcd cluster")
 	}
@@ -29,7 +29,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
 	count, before := int64(0), ""
 	for p.full = true; p.full; {
-		err := a.any(httpkv.Allow(ctx, maxList), http.MethodGet, folder, p.read)
+		err := a.any(httpkv.WithResponseLimit(ctx, maxList), http.MethodGet, folder, p.read)
 		if missing(err) {
 			break
 		}

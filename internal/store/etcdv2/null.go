@@ -128,7 +128,7 @@ func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []by
 	case !m.admitted(r):
 		return m.errors["denied"].appendTo(b, 0)
 	case bytes.HasPrefix(r.Path, []byte(nullPrefix)):
-		key := httpkv.Bare(r.Path[len(nullPrefix):])
+		key := httpkv.TrimSlash(r.Path[len(nullPrefix):])
 		switch string(r.Method) {
 		case "GET", "HEAD":
 			return m.get(b, key, r, wrong)
@@ -205,8 +205,8 @@ func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
 		return answerNode(b, "200 OK", "get", nodeOf(e, wrong), 2)
 	}
-	m.memory.Lock(null.NewOne)
-	defer m.memory.Unlock(null.NewOne)
+	m.memory.Lock(null.SingleShard)
+	defer m.memory.Unlock(null.SingleShard)
 	switch e := m.memory.Get(key); {
 	case wrong == null.LieAbsent:
 		return m.notFound(b, key)
@@ -273,7 +273,7 @@ func nodeOf(e *nullEntry, wrong null.Kind) *nullNode {
 	case null.WrongKey:
 		n.Key += "!"
 	case null.WrongValue:
-		value = string(null.Damaged(nil, e.Value))
+		value = string(null.AppendDamaged(nil, e.Value))
 	}
 	return n
 }
@@ -297,8 +297,8 @@ func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	if !ok && len(r.Body) > 0 {
 		return nullError{"400 Bad Request", "Invalid POST form", "no value", 210}.appendTo(b, 0)
 	}
-	m.memory.Lock(null.NewOne)
-	defer m.memory.Unlock(null.NewOne)
+	m.memory.Lock(null.SingleShard)
+	defer m.memory.Unlock(null.SingleShard)
 	e := m.memory.Get(key)
 	action := "set"
 	if prev, ok := r.Param("prevIndex"); ok {
@@ -323,7 +323,7 @@ func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	}
 	revision, node := int64(0), (*nullNode)(nil)
 	if wrong == null.LieLost {
-		revision = m.memory.Next()
+		revision = m.memory.NextRevision()
 	} else {
 		e = m.memory.Put(key, []byte(value))
 		if revision = e.Changed; wrong == null.LieTwice {
@@ -341,10 +341,10 @@ func (m *nullMember) remove(b, key []byte, r *null.HTTPRequest, wrong null.Kind)
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
-	m.memory.Lock(null.NewOne)
-	defer m.memory.Unlock(null.NewOne)
+	m.memory.Lock(null.SingleShard)
+	defer m.memory.Unlock(null.SingleShard)
 	if wrong == null.LieLost && m.memory.Get(key) != nil {
-		revision := m.memory.Next()
+		revision := m.memory.NextRevision()
 		return answerNode(b, "200 OK", "delete", &nullNode{Key: "/" + string(key), Modified: revision}, revision)
 	}
 	removed := m.memory.Delete(key)

@@ -11,7 +11,7 @@ import (
 // TestNullAgreesWithNetHTTP checks with net/http that the null server behaves
 // like etcd.
 func TestNullAgreesWithNetHTTP(t *testing.T) {
-	storetest.NullAgrees(t, fixture(), 60, 9, nil)
+	storetest.CheckNullServer(t, fixture(), 60, 9, nil)
 }
 
 func TestNull(t *testing.T) {

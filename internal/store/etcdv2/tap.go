@@ -154,7 +154,7 @@ func (t *tap) write(c *call.Call, r *httpkv.Request, key string) {
 		}
 	}
 	value, _ := both.Get("value")
-	if p.Value = t.redactor.RedactValue([]byte(value)); !r.Kept() {
+	if p.Value = t.redactor.RedactValue([]byte(value)); !r.IsComplete() {
 		p.Value = call.Value{Size: r.Size}
 	}
 }
@@ -194,7 +194,7 @@ func (t *tap) done(c *call.Call, a *http1.HeardAnswer) {
 	switch c.Method {
 	case methodGet, methodWait:
 		var e store.Event
-		if p.Scope == call.One {
+		if p.Scope == call.SingleKey {
 			n, ok := t.parser.parseOne(a.Body)
 			if p.Value.Size = len(n.value); !ok || !n.folder {
 				c.Keys = 1
@@ -208,7 +208,7 @@ func (t *tap) done(c *call.Call, a *http1.HeardAnswer) {
 		}
 	case methodPost:
 		if _, n, ok := t.parser.parseEvent(a.Body); ok {
-			c.Keys, p.End = 1, t.redactor.RedactKey(httpkv.Bare(n.key))
+			c.Keys, p.End = 1, t.redactor.RedactKey(httpkv.TrimSlash(n.key))
 		}
 	default:
 		c.Keys = 1

@@ -53,9 +53,9 @@ func sameServer(to *http.Request, via []*http.Request) error {
 
 type limitKey struct{}
 
-// Allow returns a context whose requests accept responses of limit bytes instead of
+// WithResponseLimit returns a context whose requests accept responses of limit bytes instead of
 // MaxAnswer: for lists of keys.
-func Allow(ctx context.Context, limit int64) context.Context {
+func WithResponseLimit(ctx context.Context, limit int64) context.Context {
 	return context.WithValue(ctx, limitKey{}, limit)
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // API encodes a store's requests and parses their responses. Its keys have no
-// leading slash (Bare).
+// leading slash (TrimSlash).
 type API interface {
 	// Write sends a write of a key: unconditional if index is AnyIndex, only if
 	// the key does not exist if index is 0, and otherwise only if the key has
@@ -27,8 +27,8 @@ type API interface {
 	List(level kv.Consistency)
 	// Remove sends a delete of a key.
 	Remove(key []byte)
-	// Again sends a recorded call, if the store is a store.Replayer.
-	Again(r *call.Call)
+	// Replay sends a recorded call, if the store is a store.Replayer.
+	Replay(r *call.Call)
 	// Transact sends a Txn.
 	Transact(pairs []store.Pair)
 	// Answered handles the response to the request in flight: it fills in the
@@ -92,13 +92,13 @@ const AnyIndex = -1
 type Codec struct {
 	*http1.Conn
 	api   API
-	about About
+	about StoreInfo
 	has   [kv.NumKinds]bool
 
 	// The operation in flight. A Range of one key is sent as a Get.
 	Tag        uint32
 	Kind       kv.Kind
-	Doing      Doing
+	Purpose    Purpose
 	Extra      uint32 // requests after the first
 	key, value []byte // CAS: of the following write; Range of one key: the key
 	OfService  bool   // it concerns a service instance (API.Register)
@@ -108,25 +108,25 @@ type Codec struct {
 	Values     bool // with their values
 }
 
-// Doing is the purpose of the request in flight.
-type Doing uint8
+// Purpose is the purpose of the request in flight.
+type Purpose uint8
 
 // Purposes.
 const (
-	All      Doing = iota // the whole operation
-	Listing               // the whole operation, a Range
-	Again                 // the whole operation, a recorded call
-	reading               // CAS: reads the key's version first
-	refused               // none: the store has no such operation
-	waiting               // the query of a watcher (API.Watch)
-	stepping              // one of several requests (API.STM)
+	WholeOperation Purpose = iota // the whole operation
+	Listing                       // the whole operation, a Range
+	ReplayedCall                  // the whole operation, a recorded call
+	reading                       // CAS: reads the key's version first
+	refused                       // none: the store has no such operation
+	waiting                       // the query of a watcher (API.Watch)
+	stepping                      // one of several requests (API.STM)
 )
 
-// Waits reports whether the connection belongs to a watcher.
-func (d Doing) Waits() bool { return d == waiting }
+// IsWatch reports whether the connection belongs to a watcher.
+func (d Purpose) IsWatch() bool { return d == waiting }
 
-// About describes a store for messages.
-type About struct {
+// StoreInfo describes a store for messages.
+type StoreInfo struct {
 	// Operations are the store's operations; others are not sent.
 	Operations map[kv.Kind]string
 	Name       string
@@ -137,7 +137,7 @@ type About struct {
 }
 
 // Init initializes the codec of a new connection.
-func (c *Codec) Init(cfg http1.Config, api API, about About) {
+func (c *Codec) Init(cfg http1.Config, api API, about StoreInfo) {
 	c.Conn, c.api, c.about = http1.NewConn(cfg), api, about
 	for k := range about.Operations {
 		c.has[k] = true
@@ -146,18 +146,18 @@ func (c *Codec) Init(cfg http1.Config, api API, about About) {
 
 // Submit implements store.Codec.
 func (c *Codec) Submit(op *store.Op) {
-	key := Bare(op.Key)
-	c.Tag, c.Kind, c.Doing, c.Extra = op.Tag, op.Kind, All, 0
+	key := TrimSlash(op.Key)
+	c.Tag, c.Kind, c.Purpose, c.Extra = op.Tag, op.Kind, WholeOperation, 0
 	c.OfService = false
 	c.keys, c.Listed, c.Values, c.Cut = nil, false, false, len(key) < len(op.Key)
 	switch {
 	case op.Call != nil:
-		if c.Doing = Again; op.Range != nil {
+		if c.Purpose = ReplayedCall; op.Range != nil {
 			c.keys = op.Range.Keys
 		}
-		c.api.Again(op.Call)
+		c.api.Replay(op.Call)
 	case !c.has[op.Kind]: // send a harmless read, because only Feed can return an event
-		c.Doing = refused
+		c.Purpose = refused
 		c.api.Read([]byte("quorumbench/refused"), kv.Local)
 	case op.Service != nil:
 		c.OfService = true
@@ -170,7 +170,7 @@ func (c *Codec) Submit(op *store.Op) {
 		c.Kind, c.keys, c.key = kv.Get, op.Range.Keys, append(c.key[:0], op.Key...)
 		c.api.Read(key, op.Consistency)
 	case op.Kind == kv.Range:
-		c.Doing, c.keys = Listing, op.Range.Keys
+		c.Purpose, c.keys = Listing, op.Range.Keys
 		c.want(op)
 		c.api.List(op.Consistency)
 	case op.Kind == kv.Delete:
@@ -178,18 +178,18 @@ func (c *Codec) Submit(op *store.Op) {
 	case op.Kind == kv.CAS && op.Revision >= 0:
 		c.api.Write(key, op.Value, op.Revision)
 	case op.Kind == kv.CAS:
-		c.Doing = reading
+		c.Purpose = reading
 		c.key, c.value = append(c.key[:0], key...), append(c.value[:0], op.Value...)
 		c.api.Read(key, kv.None)
 	case op.Kind == kv.Txn:
 		c.api.Transact(op.Pairs)
 	case op.Kind == kv.STM:
-		c.Doing = stepping
+		c.Purpose = stepping
 		c.api.STM(op)
 	case op.Kind == kv.KeepAlive:
 		c.api.KeepAlive(op)
 	case op.Kind == kv.Watch:
-		c.Doing = waiting
+		c.Purpose = waiting
 		c.api.Watch(op)
 	}
 }
@@ -238,7 +238,7 @@ func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 		*e = store.Event{Tag: e.Tag, Outcome: kv.NotSent, Text: []byte("the server closes the connection")}
 		return false
 	}
-	c.Doing = All
+	c.Purpose = WholeOperation
 	c.Extra++
 	c.api.Write(c.key, c.value, e.Revision)
 	return true
@@ -269,7 +269,7 @@ func (c *Codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 }
 
 func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
-	switch c.Doing {
+	switch c.Purpose {
 	case waiting:
 		return c.api.WatchAnswered(r, to)
 	case stepping:
@@ -280,12 +280,12 @@ func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
 	switch {
 	case r.Late:
 		*e = store.Event{Tag: c.Tag, What: store.Late}
-	case c.Doing == refused:
+	case c.Purpose == refused:
 		e.Outcome, e.Text = kv.BadRequest, []byte(c.about.Name+" has no working operation of this kind")
-	case c.Doing == reading:
+	case c.Purpose == reading:
 		more = c.swap(r, e)
 	default:
-		if more = c.api.Answered(r, e); !more && c.keys != nil && c.Kind == kv.Get && c.Doing != Again {
+		if more = c.api.Answered(r, e); !more && c.keys != nil && c.Kind == kv.Get && c.Purpose != ReplayedCall {
 			c.handOutOne(e)
 		}
 	}
@@ -318,15 +318,15 @@ func (c *Codec) explain(err error) error {
 // Lost implements store.Codec.
 func (c *Codec) Lost(to []store.Event) []store.Event {
 	end, r := c.Conn.Lost()
-	outcome, whole := kv.NotSent, c.Doing <= Again // otherwise the connection's end prevents the remaining requests
+	outcome, whole := kv.NotSent, c.Purpose <= ReplayedCall // otherwise the connection's end prevents the remaining requests
 	switch {
 	case end == http1.Nothing:
 		return to
-	case (c.Doing == waiting || c.Doing == stepping) && end == http1.Answered:
+	case (c.Purpose == waiting || c.Purpose == stepping) && end == http1.Answered:
 		return c.answered(r, to)
-	case c.Doing == stepping:
+	case c.Purpose == stepping:
 		return c.api.CutOff(end == http1.Broken, to)
-	case c.Doing == waiting: // the engine creates the watcher again on another connection
+	case c.Purpose == waiting: // the engine creates the watcher again on another connection
 		return to
 	case end == http1.Answered && (whole || r.Late):
 		return c.answered(r, to)

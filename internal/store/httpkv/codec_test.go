@@ -22,7 +22,7 @@ type echo struct {
 
 func newEcho() *echo {
 	c := &echo{}
-	c.Init(http1.Config{Host: "h:1"}, c, About{
+	c.Init(http1.Config{Host: "h:1"}, c, StoreInfo{
 		Operations: map[kv.Kind]string{kv.Get: "GET", kv.CAS: "GET", kv.Range: "GET"}, Name: "it", HTTP2: "is it there?",
 	})
 	c.get = c.Template("GET", "/", false)
@@ -35,7 +35,7 @@ func (c *echo) Read(key []byte, _ kv.Consistency) { c.ask(key) }
 func (c *echo) List(kv.Consistency)               { c.ask(nil) }
 func (c *echo) Remove(key []byte)                 { c.ask(key) }
 func (c *echo) Transact([]store.Pair)             { c.ask(nil) }
-func (c *echo) Again(*call.Call)                  { c.ask(nil) }
+func (c *echo) Replay(*call.Call)                 { c.ask(nil) }
 
 func (c *echo) Answered(r *http1.Response, e *store.Event) bool {
 	switch e.Value = r.Body; r.Status {
@@ -188,11 +188,11 @@ func TestInterval(t *testing.T) {
 	var i Interval
 	i.want(&store.Op{Key: []byte("/b"), Range: &store.RangeOp{End: []byte("/d"), Limit: 3}})
 	for key, want := range map[string]bool{"a": false, "b": true, "c\xff": true, "d": false, "": false} {
-		if i.Holds([]byte(key)) != want {
+		if i.Contains([]byte(key)) != want {
 			t.Errorf("%q: %v", key, !want)
 		}
 	}
-	if i.want(&store.Op{Key: []byte("b"), Range: &store.RangeOp{End: []byte{0}}}); !i.Holds([]byte("\xff\xff")) || i.Holds([]byte("a")) || i.Limit != 0 {
+	if i.want(&store.Op{Key: []byte("b"), Range: &store.RangeOp{End: []byte{0}}}); !i.Contains([]byte("\xff\xff")) || i.Contains([]byte("a")) || i.Limit != 0 {
 		t.Errorf("%+v", i)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Bare returns a key without its leading slash: in a path the key follows a slash
+// TrimSlash returns a key without its leading slash: in a path the key follows a slash
 // in either case.
-func Bare(key []byte) []byte {
+func TrimSlash(key []byte) []byte {
 	if len(key) > 0 && key[0] == '/' {
 		return key[1:]
 	}
@@ -27,16 +27,16 @@ type Interval struct {
 // want stores an operation's interval.
 func (i *Interval) want(op *store.Op) {
 	i.Limit = op.Range.Limit
-	i.From = append(i.From[:0], Bare(op.Key)...)
-	i.To = append(i.To[:0], Bare(op.Range.End)...)
+	i.From = append(i.From[:0], TrimSlash(op.Key)...)
+	i.To = append(i.To[:0], TrimSlash(op.Range.End)...)
 	if string(op.Range.End) == "\x00" {
 		i.To = i.To[:0]
 	}
 }
 
-// Spelt returns a bare key of the interval as the operation spells it. If that
+// AsSpelled returns a bare key of the interval as the operation spells it. If that
 // needs memory, the spelling is appended to buf, which is returned as rest.
-func (i *Interval) Spelt(buf, key []byte) (spelt, rest []byte) {
+func (i *Interval) AsSpelled(buf, key []byte) (spelt, rest []byte) {
 	if !i.Cut {
 		return key, buf
 	}
@@ -45,7 +45,7 @@ func (i *Interval) Spelt(buf, key []byte) (spelt, rest []byte) {
 	return buf[at:], buf
 }
 
-// Holds reports whether a bare key is in the interval.
-func (i *Interval) Holds(key []byte) bool {
+// Contains reports whether a bare key is in the interval.
+func (i *Interval) Contains(key []byte) bool {
 	return bytes.Compare(key, i.From) >= 0 && (len(i.To) == 0 || bytes.Compare(key, i.To) < 0)
 }

@@ -83,7 +83,7 @@ func (t *Tap) End(at int64) {
 	t.now = at
 	t.heard.End()
 	for _, c := range t.open {
-		t.tell(c)
+		t.emit(c)
 	}
 	t.open = nil
 }
@@ -124,10 +124,10 @@ func (t *Tap) Answered(a *http1.HeardAnswer) {
 	t.open = t.open[:copy(t.open, t.open[1:])]
 	c.Took, c.Got = t.now-c.At, a.Size
 	t.api.Answered(c, a)
-	t.tell(c)
+	t.emit(c)
 }
 
-func (t *Tap) tell(c *call.Call) {
+func (t *Tap) emit(c *call.Call) {
 	t.cfg.Call(c)
 	if len(t.free) < 256 {
 		t.free = append(t.free, c)

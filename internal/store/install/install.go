@@ -60,9 +60,9 @@ func Executable(given string, source store.ServerSource) (string, error) {
 	return path, nil
 }
 
-// For returns Executable's result for a launch. A launch on another machine needs
+// ExecutableForLaunch returns Executable's result for a launch. A launch on another machine needs
 // no local server.
-func For(spec *store.LaunchSpec, source store.ServerSource) (string, error) {
+func ExecutableForLaunch(spec *store.LaunchSpec, source store.ServerSource) (string, error) {
 	if spec.Elsewhere {
 		return source.Store, nil
 	}

@@ -53,15 +53,15 @@ func TestGoModule(t *testing.T) {
 	if path, ok, err := c.Installed(source); ok || err != nil {
 		t.Fatalf("before: %q %v %v", path, ok, err)
 	}
-	var told steps
-	path, err := c.Ensure(t.Context(), source, told.add)
+	var reported steps
+	path, err := c.Ensure(t.Context(), source, reported.add)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := filepath.Join(c.Dir, "tiny-1.2.3", "tiny"); path != want {
 		t.Errorf("path %s, not %s", path, want)
 	}
-	if got := strings.Join(told, ", "); got != "fetching modules, compiling, checking" {
+	if got := strings.Join(reported, ", "); got != "fetching modules, compiling, checking" {
 		t.Errorf("told %s", got)
 	}
 	if out, err := exec.Command(path).CombinedOutput(); err != nil || string(out) != "tiny-1.2.3\n" {
@@ -70,10 +70,10 @@ func TestGoModule(t *testing.T) {
 	onlyThese(t, c.Dir, ".tiny-1.2.3.lock", "tiny-1.2.3")
 	onlyThese(t, filepath.Join(c.Dir, "tiny-1.2.3"), "manifest.json", "tiny")
 
-	told = nil
-	again, err := c.Ensure(t.Context(), source, told.add)
-	if err != nil || again != path || len(told) != 0 {
-		t.Errorf("again: %q %v %v", again, err, told)
+	reported = nil
+	again, err := c.Ensure(t.Context(), source, reported.add)
+	if err != nil || again != path || len(reported) != 0 {
+		t.Errorf("again: %q %v %v", again, err, reported)
 	}
 	source.LDFlags = "-s"
 	if _, ok, err := c.Installed(source); ok || err != nil {

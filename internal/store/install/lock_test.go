@@ -67,7 +67,7 @@ func fakeMaven(t *testing.T, does string) (Cache, store.ServerSource) {
 	}
 }
 
-func TestTwoAtOnceBuildOnce(t *testing.T) {
+func TestConcurrentInstallsBuildOnce(t *testing.T) {
 	c, source := fakeMaven(t, blocks)
 	type result struct {
 		path string
@@ -227,14 +227,14 @@ func TestLockOfAnotherProcess(t *testing.T) {
 	_ = holder.Wait() // it was killed
 }
 
-func TestMavenTellsOfEachJar(t *testing.T) {
+func TestMavenReportsEachJar(t *testing.T) {
 	c, source := fakeMaven(t, copies)
-	var told []Update
-	if _, err := c.Ensure(t.Context(), source, func(u Update) { told = append(told, u) }); err != nil {
+	var reported []Update
+	if _, err := c.Ensure(t.Context(), source, func(u Update) { reported = append(reported, u) }); err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 3 || told[1].Detail != "1: a-2.0.jar" {
-		t.Errorf("told %+v", told)
+	if len(reported) != 3 || reported[1].Detail != "1: a-2.0.jar" {
+		t.Errorf("told %+v", reported)
 	}
 }
 

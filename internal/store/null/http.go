@@ -126,7 +126,7 @@ func (c *conn) take(in []byte) (used int, goesOn bool) {
 		c.in, used = append(c.in, in[used:]...), len(in)
 	}
 	c.Settle()
-	return used, !c.Over()
+	return used, !c.Ended()
 }
 
 // answerKept answers the requests that arrived while a response was due.
@@ -189,7 +189,7 @@ func (c *conn) handle(now int64) {
 		c.perform()
 	default:
 		c.busy = true
-		s.Later(Item[*pending]{Due: due, What: p})
+		s.Schedule(Item[*pending]{Due: due, What: p})
 	}
 }
 
@@ -200,10 +200,10 @@ func (c *conn) wait(now int64) bool {
 		return false
 	}
 	p := &pending{conn: c, asks: c.request.copied()}
-	waits, most := c.service.Wait(p.asks, func() { c.server.Later(Item[*pending]{What: p}) })
+	waits, most := c.service.Wait(p.asks, func() { c.server.Schedule(Item[*pending]{What: p}) })
 	if waits {
 		c.busy, c.waiting = true, p
-		c.server.Later(Item[*pending]{Due: now + int64(most), What: p})
+		c.server.Schedule(Item[*pending]{Due: now + int64(most), What: p})
 	}
 	return waits
 }
@@ -265,7 +265,7 @@ func (s *server) due(batch []*pending) {
 	for _, p := range batch {
 		c := p.conn
 		c.Lock()
-		if !c.Over() {
+		if !c.Ended() {
 			if p.asks != nil {
 				c.answerWaiting(p)
 			} else {

@@ -176,7 +176,7 @@ func TestDelayIsKept(t *testing.T) {
 }
 
 func TestDamaged(t *testing.T) {
-	if v := Damaged(nil, []byte("v")); bytes.Equal(v, []byte("v")) || len(v) != 1 {
+	if v := AppendDamaged(nil, []byte("v")); bytes.Equal(v, []byte("v")) || len(v) != 1 {
 		t.Errorf("%q", v)
 	}
 }

@@ -43,7 +43,7 @@ type Entry[T any] struct {
 	Value            []byte
 	Created, Changed int64 // the revisions of the first and the latest write
 	Version          int64 // number of writes since it was created; 0 before the first
-	With             T
+	Data             T
 
 	indexed, removed bool
 }
@@ -61,8 +61,8 @@ func NewSpace[T any](shards int, revision int64) *Space[T] {
 // Revision returns the revision of the latest write.
 func (s *Space[T]) Revision() int64 { return s.revision.Load() }
 
-// Next starts a write and returns its revision.
-func (s *Space[T]) Next() int64 { return s.revision.Add(1) }
+// NextRevision starts a write and returns its revision.
+func (s *Space[T]) NextRevision() int64 { return s.revision.Add(1) }
 
 func (s *Space[T]) shardOf(key []byte) int {
 	if len(s.shards) == 1 {
@@ -74,14 +74,14 @@ func (s *Space[T]) shardOf(key []byte) int {
 // Shards is a set of shards, one bit each.
 type Shards uint16
 
-// NewOne is the set of all shards of a space with one shard.
-const NewOne Shards = 1
+// SingleShard is the set of all shards of a space with one shard.
+const SingleShard Shards = 1
 
-// Of returns the set with a key's shard.
-func (s *Space[T]) Of(key []byte) Shards { return 1 << s.shardOf(key) }
+// ShardSet returns the set with a key's shard.
+func (s *Space[T]) ShardSet(key []byte) Shards { return 1 << s.shardOf(key) }
 
-// All returns the set of all shards.
-func (s *Space[T]) All() Shards { return 1<<len(s.shards) - 1 }
+// AllShards returns the set of all shards.
+func (s *Space[T]) AllShards() Shards { return 1<<len(s.shards) - 1 }
 
 // Lock locks the shards in ascending order.
 func (s *Space[T]) Lock(set Shards) {
@@ -129,7 +129,7 @@ func (e *Entry[T]) Set(value []byte, revision int64) {
 // Put writes a key at the next revision.
 func (s *Space[T]) Put(key, value []byte) *Entry[T] {
 	e := s.Entry(key)
-	e.Set(value, s.Next())
+	e.Set(value, s.NextRevision())
 	return e
 }
 
@@ -137,7 +137,7 @@ func (s *Space[T]) Put(key, value []byte) *Entry[T] {
 func (s *Space[T]) Delete(key []byte) bool {
 	e := s.Get(key)
 	if e != nil {
-		s.Next()
+		s.NextRevision()
 		s.Remove(e)
 	}
 	return e != nil

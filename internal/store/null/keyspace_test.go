@@ -23,13 +23,13 @@ func TestSpaceIsASortedMap(t *testing.T) {
 	for _, shards := range []int{1, MaxShards} {
 		r := rand.New(rand.NewPCG(1, uint64(shards)))
 		s, want := NewSpace[struct{}](shards, 1), map[string]int64{}
-		s.Lock(s.All())
+		s.Lock(s.AllShards())
 		for range 20_000 {
 			key := fmt.Sprint(r.IntN(300))
 			switch r.IntN(8) {
 			case 0, 1, 2:
 				e := s.Entry([]byte(key))
-				e.Set([]byte(key), s.Next())
+				e.Set([]byte(key), s.NextRevision())
 				if want[key]++; e.Version != want[key] || e.Changed != s.Revision() || e.Created > e.Changed {
 					t.Fatalf("%+v is the write %d", e, want[key])
 				}
@@ -63,7 +63,7 @@ func TestSpaceIsASortedMap(t *testing.T) {
 				}
 			}
 		}
-		s.Unlock(s.All())
+		s.Unlock(s.AllShards())
 	}
 }
 
@@ -99,7 +99,7 @@ func TestRemovedKeysAreNotKept(t *testing.T) {
 	s := NewSpace[struct{}](1, 1)
 	for i := range 10_000 {
 		e := s.Entry(fmt.Append(nil, i))
-		e.Set(nil, s.Next())
+		e.Set(nil, s.NextRevision())
 		s.Remove(e)
 	}
 	if n := len(s.shards[0].added); n > keepAdded+2 {
@@ -116,13 +116,13 @@ func TestShardsAreIndependent(t *testing.T) {
 		all.Go(func() {
 			for i := range 1000 {
 				key := fmt.Appendf(nil, "%d/%d", w, i%50)
-				set := s.Of(key)
+				set := s.ShardSet(key)
 				if i%100 == 0 {
-					set = s.All()
+					set = s.AllShards()
 				}
 				s.Lock(set)
-				s.Entry(key).Set(key, s.Next())
-				if set == s.All() && len(s.Prefixed(fmt.Appendf(nil, "%d/", w))) == 0 {
+				s.Entry(key).Set(key, s.NextRevision())
+				if set == s.AllShards() && len(s.Prefixed(fmt.Appendf(nil, "%d/", w))) == 0 {
 					t.Error("a written key is missing")
 				}
 				s.Unlock(set)
@@ -130,8 +130,8 @@ func TestShardsAreIndependent(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s.Lock(s.All())
-	defer s.Unlock(s.All())
+	s.Lock(s.AllShards())
+	defer s.Unlock(s.AllShards())
 	if n := len(s.Interval(nil, nil)); n != 400 || s.Revision() != 8001 {
 		t.Errorf("%d keys at revision %d", n, s.Revision())
 	}
@@ -141,9 +141,9 @@ func BenchmarkOverwrite(b *testing.B) {
 	s, key, value := NewSpace[struct{}](MaxShards, 1), []byte("12345678"), make([]byte, 256)
 	b.ReportAllocs()
 	for b.Loop() {
-		set := s.Of(key)
+		set := s.ShardSet(key)
 		s.Lock(set)
-		s.Entry(key).Set(value, s.Next())
+		s.Entry(key).Set(value, s.NextRevision())
 		s.Unlock(set)
 	}
 }
@@ -153,12 +153,12 @@ func BenchmarkOverwrite(b *testing.B) {
 func BenchmarkListAfterWrite(b *testing.B) {
 	s := NewSpace[struct{}](1, 1)
 	for i := range 100_000 {
-		s.Entry(fmt.Appendf(nil, "key/%06d", i)).Set(nil, s.Next())
+		s.Entry(fmt.Appendf(nil, "key/%06d", i)).Set(nil, s.NextRevision())
 	}
 	key, folder := []byte("key/050000/lock"), []byte("key/050000/")
 	b.ReportAllocs()
 	for b.Loop() {
-		s.Entry(key).Set(nil, s.Next())
+		s.Entry(key).Set(nil, s.NextRevision())
 		for _, e := range s.Prefixed(folder) {
 			s.Remove(e)
 		}

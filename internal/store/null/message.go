@@ -141,8 +141,8 @@ func AppendAnswer(b []byte, status, fields, body string) []byte {
 	return append(b, body...)
 }
 
-// Damaged appends a copy of value with a changed last byte to b.
-func Damaged(b, value []byte) []byte {
+// AppendDamaged appends a copy of value with a changed last byte to b.
+func AppendDamaged(b, value []byte) []byte {
 	b = append(b, value...)
 	if len(value) > 0 {
 		b[len(b)-1] ^= 1

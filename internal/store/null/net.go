@@ -85,7 +85,7 @@ type Server[C Conn, T comparable] struct {
 // NewServer returns a server that follows a script.
 func NewServer[C Conn, T comparable](script *Script, c NetConfig[C, T]) *Server[C, T] {
 	s := &Server[C, T]{Base: Base{Script: script, done: make(chan struct{})}, config: c, conns: map[C]struct{}{}}
-	if !script.AtOnce() {
+	if !script.Immediate() {
 		s.Run = NewRun(script)
 	}
 	if c.TLS != nil && c.Protocol != "" {
@@ -166,7 +166,7 @@ func (s *Server[C, T]) accept(l net.Listener, member int) error {
 		}
 		s.running.Go(func() {
 			defer s.leave(c)
-			if s.Script.Mode != Speaks {
+			if s.Script.Mode != NormalMode {
 				s.refuse(nc, n)
 				return
 			}
@@ -206,8 +206,8 @@ func (s *Server[C, T]) stop() {
 	}
 }
 
-// Later schedules items for NetConfig.Due.
-func (s *Server[C, T]) Later(items ...Item[T]) { s.schedule.Add(items...) }
+// Schedule schedules items for NetConfig.Due.
+func (s *Server[C, T]) Schedule(items ...Item[T]) { s.schedule.Add(items...) }
 
 // Arrive numbers an operation that arrived now at a member, counted from 0, and
 // returns its action and the time of the action by the Clock. The server must

@@ -38,19 +38,19 @@ const (
 	LieLost    // a write is acknowledged but not executed
 	LieTwice   // a write is executed twice
 	LieAbsent  // a read does not find an existing key
-	LieBehind  // the response's revision is Behind too low
+	LieBehind  // the response's revision is LieDistance too low
 	LieCAS     // a transaction is executed although its comparisons do not hold
 	LieLease   // a renewed lease has expired
 	LieOutlive // a key outlives the session that it is bound to
 )
 
-// Behind is by how many revisions LieBehind is wrong.
-const Behind = 1000
+// LieDistance is by how many revisions LieBehind is wrong.
+const LieDistance = 1000
 
 // ResponseRevision returns the revision that a response contains.
 func ResponseRevision(revision int64, k Kind) int64 {
 	if k == LieBehind {
-		return max(revision-Behind, 1)
+		return max(revision-LieDistance, 1)
 	}
 	return revision
 }
@@ -66,10 +66,10 @@ type Mode uint8
 
 // Modes.
 const (
-	Speaks  Mode = iota // the protocol, correctly
-	Garbage             // random bytes instead of the protocol
-	HTTP1               // a page in HTTP/1.1 instead of the protocol
-	Silent              // nothing: connections are only accepted
+	NormalMode Mode = iota // the protocol, correctly
+	Garbage                // random bytes instead of the protocol
+	HTTP1                  // a page in HTTP/1.1 instead of the protocol
+	Silent                 // nothing: connections are only accepted
 )
 
 // Distribution is the distribution of a delay over operations.
@@ -102,7 +102,7 @@ type EventFault uint8
 
 // Faults of watch events.
 const (
-	Sound     EventFault = iota // none
+	NoFault   EventFault = iota // none
 	Lose                        // the event is not sent
 	Duplicate                   // the event is sent twice
 	Reorder                     // the event is sent after its watcher's next event, if there is one
@@ -188,12 +188,12 @@ func (s *Script) DecideEvent(n uint64) (EventFault, time.Duration) {
 			return r.Fault, r.By
 		}
 	}
-	return Sound, 0
+	return NoFault, 0
 }
 
-// AtOnce reports whether every operation gets the right response without delay,
+// Immediate reports whether every operation gets the right response without delay,
 // so that the server need not call Decide.
-func (s *Script) AtOnce() bool {
+func (s *Script) Immediate() bool {
 	return len(s.Delays) == 0 && len(s.Stalls) == 0 && len(s.Rules) == 0 && len(s.Closes) == 0
 }
 

@@ -38,7 +38,7 @@ func (c *later) Serve() {
 		if c.server.Run != nil {
 			c.server.Arrive(now, 0)
 		}
-		c.server.Later(Item[*later]{Due: now + 1000, What: c})
+		c.server.Schedule(Item[*later]{Due: now + 1000, What: c})
 		c.taken <- struct{}{}
 	}
 }

@@ -50,8 +50,8 @@ func (w *Writer) Init(b *Base, nc net.Conn, out *[]byte, closing *bool) {
 // Socket implements Conn.
 func (w *Writer) Socket() net.Conn { return w.net }
 
-// Over reports whether the connection has ended. The caller must hold the lock.
-func (w *Writer) Over() bool { return w.over }
+// Ended reports whether the connection has ended. The caller must hold the lock.
+func (w *Writer) Ended() bool { return w.over }
 
 // Flush writes the output, or as much as the network accepts if the caller must
 // not block; a goroutine then writes the rest. The caller must hold the lock,

@@ -47,8 +47,8 @@ func Lookup(name string) (store.Store, error) {
 			return s, nil
 		}
 	}
-	if meant := scenario.Nearest(name, Names()); meant != "" {
-		return nil, fmt.Errorf("there is no store %q; did you mean %s?", name, meant)
+	if suggestion := scenario.Nearest(name, Names()); suggestion != "" {
+		return nil, fmt.Errorf("there is no store %q; did you mean %s?", name, suggestion)
 	}
 	return nil, fmt.Errorf("there is no store %q; choose one of %s", name, strings.Join(Names(), ", "))
 }

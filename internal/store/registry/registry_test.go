@@ -47,7 +47,7 @@ func TestCatalog(t *testing.T) {
 		k kv.Kind
 		c kv.Consistency
 	}{{kv.Put, kv.None}, {kv.Get, kv.Linearizable}, {kv.Range, kv.Local}, {kv.Delete, kv.None}} {
-		if err := c.Capabilities("etcd").Operation("etcd", ok.k, ok.c); err != nil {
+		if err := c.Capabilities("etcd").CheckOperation("etcd", ok.k, ok.c); err != nil {
 			t.Error(err)
 		}
 	}
@@ -65,7 +65,7 @@ func TestCatalog(t *testing.T) {
 		{"cetcd", kv.Get, kv.Lease, "not a lease read"},
 		{"redis", kv.Put, kv.None, "has no operation put"},
 	} {
-		if err := c.Capabilities(bad.store).Operation(bad.store, bad.k, bad.c); err == nil || !strings.Contains(err.Error(), bad.want) {
+		if err := c.Capabilities(bad.store).CheckOperation(bad.store, bad.k, bad.c); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%s %s %s: %v", bad.store, bad.k, bad.c, err)
 		}
 	}

@@ -107,7 +107,7 @@ func TestLiveWithoutQuorum(t *testing.T) {
 	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
 	c.EndServers(1, 2)
 	w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
-	w.Within(noQuorum)
+	w.SetTimeLimit(noQuorum)
 	e, err := w.Try(store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Linearizable})
 	if !e.Outcome.Failed() {
 		t.Errorf("a linearizable read without a quorum: %v, %v", e.Outcome, err)
@@ -116,7 +116,7 @@ func TestLiveWithoutQuorum(t *testing.T) {
 	if err != nil || status.Members[1].Err == nil || !strings.Contains(status.Members[1].Err.Error(), "the etcd behind zetcd") {
 		t.Errorf("status %+v, %v", status, err)
 	}
-	other.Within(noQuorum)
+	other.SetTimeLimit(noQuorum)
 	if e, err := other.Try(store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("w")}); !e.Outcome.Failed() || e.Outcome.Definite() {
 		t.Errorf("a put without a quorum: %v, %v", e.Outcome, err)
 	}

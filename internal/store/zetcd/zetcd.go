@@ -77,7 +77,7 @@ func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	if err != nil {
 		return store.Launch{}, err
 	}
-	path, err := install.For(&spec, source)
+	path, err := install.ExecutableForLaunch(&spec, source)
 	if err != nil {
 		return store.Launch{}, err
 	}

@@ -149,7 +149,7 @@ func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, z
 		err = errors.New("its response to srvr is not a ZooKeeper server's")
 	}
 	if err != nil {
-		m.Err, m.Gone = fmt.Errorf("%s did not respond like ZooKeeper: %s", endpoint, reason(ctx, err)), store.Refused(err)
+		m.Err, m.Gone = fmt.Errorf("%s did not respond like ZooKeeper: %s", endpoint, reason(ctx, err)), store.IsRefused(err)
 		return m, 0
 	}
 	m.Version, _, _ = strings.Cut(field(text, "Zookeeper version:"), "-")

@@ -23,7 +23,7 @@ func (c *codec) Submit(op *store.Op) {
 	call := jute.Call{Tag: op.Tag}
 	c.load.sent++
 	if op.Call != nil {
-		c.submitAgain(call, op)
+		c.replay(call, op)
 		return
 	}
 	if op.Kind == kv.Txn {

@@ -80,8 +80,8 @@ func versionOf(guard *call.Part) int32 {
 	return int32(max(min(guard.Number-1, math.MaxInt32), math.MinInt32)) // limited to int32
 }
 
-// submitAgain sends a recorded call.
-func (c *codec) submitAgain(request jute.Call, op *store.Op) {
+// replay sends a recorded call.
+func (c *codec) replay(request jute.Call, op *store.Op) {
 	r := op.Call
 	p := &r.Parts[0]
 	var guard *call.Part
@@ -118,16 +118,16 @@ func (c *codec) submitAgain(request jute.Call, op *store.Op) {
 		if op.Range != nil && op.Range.KeysOnly {
 			request.Sub = callAgainNames
 		}
-		c.getAgain(request, path, p, watch)
+		c.replayGet(request, path, p, watch)
 		if watch {
 			c.watches.setBare(op.Tag, op.Watch.Watcher, path)
 		}
 	}
 }
 
-// getAgain sends a recorded read. Only a local read of a node can set a watch, and only if the
+// replayGet sends a recorded read. Only a local read of a node can set a watch, and only if the
 // operation names a watcher.
-func (c *codec) getAgain(request jute.Call, path jute.Path, p *call.Part, watch bool) {
+func (c *codec) replayGet(request jute.Call, path jute.Path, p *call.Part, watch bool) {
 	switch {
 	case p.Scope == call.Prefix:
 		if request.Sub != callAgainNames {
@@ -228,19 +228,19 @@ func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
 	case callAgainList:
 		e.Count = int64(b.Count(4))
 	case callAgainNames:
-		c.childrenAgain(r, &b, e)
+		c.parseReplayedChildren(r, &b, e)
 	case callAgainCreate:
 		e.Key, e.Count, e.Revision = b.Buffer(), 1, 1
 	case callAgainMulti:
-		return c.multiAgain(r, &b, e)
+		return c.parseReplayedMulti(r, &b, e)
 	default:
 		e.Count = 1
 	}
 	return b.OK()
 }
 
-// childrenAgain counts the names of a node's children and passes them to c.heard.
-func (c *codec) childrenAgain(r *jute.Reply, b *jute.Reader, e *store.Event) {
+// parseReplayedChildren counts the names of a node's children and passes them to c.heard.
+func (c *codec) parseReplayedChildren(r *jute.Reply, b *jute.Reader, e *store.Event) {
 	n := b.Count(4)
 	e.Count = int64(n)
 	if c.heard == nil {
@@ -254,9 +254,9 @@ func (c *codec) childrenAgain(r *jute.Reply, b *jute.Reader, e *store.Event) {
 	}
 }
 
-// multiAgain reads the results of a transaction and passes the new versions of its nodes to
+// parseReplayedMulti reads the results of a transaction and passes the new versions of its nodes to
 // c.heard.
-func (c *codec) multiAgain(r *jute.Reply, b *jute.Reader, e *store.Event) (ok bool) {
+func (c *codec) parseReplayedMulti(r *jute.Reply, b *jute.Reader, e *store.Event) (ok bool) {
 	if c.multi, ok = jute.ReadMulti(r.Request, c.multi[:0]); !ok {
 		return false
 	}

@@ -39,12 +39,12 @@ func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 	s.event(jute.NodeDeleted, "/b", 12)
 	s.event(jute.NodeDeleted, "/c", 13)
 	s.event(jute.NodeDeleted, "/a", 14)
-	var told []string
+	var reported []string
 	for _, e := range s.events() {
-		told = append(told, fmt.Sprintf("%d %s %d %d", e.Watcher, e.Key, e.Version, e.Revision))
+		reported = append(reported, fmt.Sprintf("%d %s %d %d", e.Watcher, e.Key, e.Version, e.Revision))
 	}
-	if want := []string{"1 /a -1 11", "3 /c 0 13"}; !slices.Equal(told, want) {
-		t.Errorf("the watchers received %q, want %q", told, want)
+	if want := []string{"1 /a -1 11", "3 /c 0 13"}; !slices.Equal(reported, want) {
+		t.Errorf("the watchers received %q, want %q", reported, want)
 	}
 	lost := s.c.Lost(nil)
 	if len(lost) != 1 || lost[0].What != store.Ended || lost[0].Watcher != 4 {
@@ -52,9 +52,9 @@ func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 	}
 }
 
-// TestAWatchThatWasGivenUpIsSilent checks that an abandoned read's watch reports
+// TestAbandonedWatchIsSilent checks that an abandoned read's watch reports
 // nothing.
-func TestAWatchThatWasGivenUpIsSilent(t *testing.T) {
+func TestAbandonedWatchIsSilent(t *testing.T) {
 	s := granted(t)
 	s.submit(bareRead("a", 1, call.KeysOnly))
 	s.written()

@@ -62,7 +62,7 @@ func TestMalformedAnswers(t *testing.T) {
 	}
 }
 
-func TestSessionIsHandedOn(t *testing.T) {
+func TestSessionPassesToTheNextConnection(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.Put, Key: key("a")})
 	s.set(1, 0)
@@ -110,10 +110,10 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestSilentSessionIsNotTakenUp checks that a session is not continued on a new
+// TestSilentSessionIsNotResumed checks that a session is not continued on a new
 // connection if its load let the session expire by sending nothing, even if the
 // connection closes earlier. A load that sends pings keeps its session.
-func TestSilentSessionIsNotTakenUp(t *testing.T) {
+func TestSilentSessionIsNotResumed(t *testing.T) {
 	for _, alive := range []bool{true, false} {
 		s := newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.Dialed{})
 		s.grant(9000, 5)

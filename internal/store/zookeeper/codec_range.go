@@ -72,7 +72,7 @@ func (c *codec) childrenDone(r *jute.Reply, e *store.Event, key, end []byte) boo
 	for range n {
 		at := len(r.Body) - len(b.Rest())
 		name := b.Buffer()
-		if within(name, key, end) {
+		if isInRange(name, key, end) {
 			e.Count++
 		}
 		switch {
@@ -98,7 +98,7 @@ func isRoot(r *jute.Reply) bool {
 	return len(b.Buffer()) == 1
 }
 
-func within(name, key, end []byte) bool {
+func isInRange(name, key, end []byte) bool {
 	switch {
 	case len(end) == 0:
 		return bytes.Equal(name, key)

@@ -15,7 +15,7 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	case callClose:
 		return append(to, closed(r, before)), nil
 	case callSetAgain, callExistsAgain:
-		return c.setAgain(r, to)
+		return c.parseReplayedSet(r, to)
 	case callProgress:
 		if r.Code == jute.OK && r.Zxid > 0 {
 			to = c.reached(r.Zxid, to)
@@ -160,7 +160,7 @@ func (c *codec) createDone(r *jute.Reply, e *store.Event) (done bool) {
 		c.conn.SetData(next(r, callPut, 1), path, data, jute.AnyVersion)
 		return false
 	case r.Code == jute.NoNode && r.Sub == callPutCreate:
-		c.createAgain(r, callPutAgain)
+		c.parseReplayedCreate(r, callPutAgain)
 		return false
 	case e.Outcome == kv.OK:
 		failed(e, r.Code)
@@ -168,8 +168,8 @@ func (c *codec) createDone(r *jute.Reply, e *store.Event) (done bool) {
 	return true
 }
 
-// createAgain creates the parents of a node, and then the node.
-func (c *codec) createAgain(r *jute.Reply, sub uint8) {
+// parseReplayedCreate creates the parents of a node, and then the node.
+func (c *codec) parseReplayedCreate(r *jute.Reply, sub uint8) {
 	path, data := written(r)
 	n := c.createParents(r, path.Rest)
 	c.conn.Create(next(r, sub, n+1), jute.NewNode{Path: path, Data: data, ACL: c.acl})
@@ -302,7 +302,7 @@ func (c *codec) casCreateDone(r *jute.Reply, e *store.Event) (done bool) {
 	case r.Code == jute.NodeExists:
 		e.Outcome, e.Revision = kv.Conflict, -1
 	case r.Code == jute.NoNode && r.Sub == callCASCreate:
-		c.createAgain(r, callCASAgain)
+		c.parseReplayedCreate(r, callCASAgain)
 		return false
 	default:
 		failed(e, r.Code)

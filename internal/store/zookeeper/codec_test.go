@@ -86,11 +86,11 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// TestAMuteConnectionIsGivenUp checks that a connection is given up once it has
+// TestMuteConnectionIsAbandoned checks that a connection is given up once it has
 // received nothing for two thirds of the session's timeout while a reply is due,
 // and not before. If nothing was requested, because the load that must renew the
 // session has died, no reply is due.
-func TestAMuteConnectionIsGivenUp(t *testing.T) {
+func TestMuteConnectionIsAbandoned(t *testing.T) {
 	const look = 3 * second / looks
 	s := granted(t)
 	s.ticks(second, 10*second, true)

@@ -187,7 +187,7 @@ func (c *codec) notified(r *jute.Reply, to []store.Event) []store.Event {
 	}
 	for end := len(path); ; { // the node and all its ancestors
 		if t := w.recursive[string(path[:max(end, 1)])]; t != nil {
-			to = c.below(t, what, path, r.Zxid, to)
+			to = c.appendTreeEvents(t, what, path, r.Zxid, to)
 		}
 		if end <= 1 {
 			return to
@@ -196,8 +196,8 @@ func (c *codec) notified(r *jute.Reply, to []store.Event) []store.Event {
 	}
 }
 
-// below appends events for the watchers of a tree after a change in it.
-func (c *codec) below(t *recursive, what jute.WatchEvent, path []byte, zxid int64, to []store.Event) []store.Event {
+// appendTreeEvents appends events for the watchers of a tree after a change in it.
+func (c *codec) appendTreeEvents(t *recursive, what jute.WatchEvent, path []byte, zxid int64, to []store.Event) []store.Event {
 	if what == jute.NodeChildrenChanged {
 		return to
 	}
@@ -223,9 +223,9 @@ func (c *codec) below(t *recursive, what jute.WatchEvent, path []byte, zxid int6
 
 var missingZxid = []byte("a watch event has no zxid (ZooKeeper 3.9 or later sends it), so its change is unknown; use mode once")
 
-// setAgain handles the response to the read that sets a watch again after it fired, and reports
-// the result to its watchers.
-func (c *codec) setAgain(r *jute.Reply, to []store.Event) ([]store.Event, error) {
+// parseReplayedSet handles the response to the read that sets a watch again after it fired, and
+// reports the result to its watchers.
+func (c *codec) parseReplayedSet(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	b := jute.NewReader(r.Request)
 	path := b.Buffer()
 	o := c.watches.once[string(path)]

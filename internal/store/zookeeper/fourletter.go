@@ -71,7 +71,7 @@ func reason(ctx context.Context, err error) string {
 		return "it was cancelled"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return "no response within the time limit"
-	case store.Refused(err):
+	case store.IsRefused(err):
 		return "no process listens there"
 	case errors.As(err, &op):
 		return fmt.Sprintf("%s: %v", op.Op, op.Err)

@@ -63,7 +63,7 @@ func folder(spec *store.LaunchSpec, s *Settings) (string, error) {
 	if s.Java != "" {
 		source.Tools = nil // the settings name the java command, so none is searched for
 	}
-	dir, err := install.For(spec, source)
+	dir, err := install.ExecutableForLaunch(spec, source)
 	if err != nil || spec.Exec == "" || spec.Elsewhere {
 		return dir, err
 	}

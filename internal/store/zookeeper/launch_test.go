@@ -159,7 +159,7 @@ func TestSettingsFromAFile(t *testing.T) {
 	}
 }
 
-func TestLaunchRefusesWhatCannotBe(t *testing.T) {
+func TestLaunchRefusesImpossibleSettings(t *testing.T) {
 	for want, change := range map[string]func(*store.LaunchSpec){
 		"at least one member":      func(s *store.LaunchSpec) { s.Members = nil },
 		"needs 4 ports":            func(s *store.LaunchSpec) { s.Members[0].Ports = s.Members[0].Ports[:3] },

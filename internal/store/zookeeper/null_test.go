@@ -26,7 +26,7 @@ func startNull(t testing.TB, members int, o store.NullOptions) store.Access {
 // server.
 func TestNullAgreesWithOfficialClient(t *testing.T) {
 	f := fixture()
-	storetest.NullAgrees(t, f, len(f.Keys), 6, func(t *testing.T, a store.Access) {
+	storetest.CheckNullServer(t, f, len(f.Keys), 6, func(t *testing.T, a store.Access) {
 		agreeOnTransactions(t, dialWire(t, a, nil), official(t, a))
 	})
 }

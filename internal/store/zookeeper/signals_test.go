@@ -12,11 +12,11 @@ func TestSignals(t *testing.T) { storetest.CheckSignals(t, New(), "testdata/sign
 // TestElectionHasItsTerm checks that the line of a starting leader contains its
 // epoch.
 func TestElectionHasItsTerm(t *testing.T) {
-	lines, told := storetest.SignalLines(t, "testdata/signals.txt")
+	lines, reported := storetest.SignalLines(t, "testdata/signals.txt")
 	for i, line := range lines {
 		s, _ := New().Signal(line)
 		if want := map[bool]uint64{true: 2}[s.Kind == store.Elected]; s.Term != want {
-			t.Errorf("%s: the term is %d, not %d: %s", told[i], s.Term, want, line)
+			t.Errorf("%s: the term is %d, not %d: %s", reported[i], s.Term, want, line)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func StartAgent(t testing.TB, change func(*agent.Options)) agent.Target {
 // ServeAgent serves until the test ends and returns the address.
 func ServeAgent(t testing.TB, s *agent.Server) (address string) {
 	t.Helper()
-	return servers.Serving(t, servers.Loopback(t), s.Serve)
+	return servers.Serve(t, servers.Loopback(t), s.Serve)
 }
 
 // DialAgent begins a session that ends with the test.

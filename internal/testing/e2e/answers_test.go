@@ -177,12 +177,12 @@ trials:
   - {name: local, operation: get, consistency: local, total: 5000, value-size: 256, distribution: uniform, preload: true}
 `
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
-		settle.Within(t, func(r settle.Reporter) {
+		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			w := newWorld(t)
 			if !w.run(t, "run", w.file(t, "preload.yaml", withStore(file, st, exec)), "--out", w.path("run")).preloads(t, r) {
 				return
 			}
-			run := whole(t, w.path("run"), record.Complete)
+			run := openRun(t, w.path("run"), record.Complete)
 			checkByRole(t, &run.Trials[0])
 			checkByRole(t, &run.Trials[1])
 			trial := &run.Trials[1]

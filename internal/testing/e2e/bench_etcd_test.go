@@ -69,8 +69,8 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 	for _, how := range [][]string{{"--count-only"}, {"--keys-only"}, {"--paginate", "--keys-only"}, {"--stream"}} {
 		scan := w.bench(t, endpoints, exitDone, append([]string{"range", "--prefix", "--total", "20"}, how...)...)
 		checkSound(t, scan)
-		if told := map[string]bool{"--count-only": scan.Scan.CountOnly, "--keys-only": scan.Scan.KeysOnly, "--paginate": scan.Scan.PageSize == 10_000, "--stream": scan.Scan.Streamed}; !told[how[0]] {
-			t.Errorf("range %v has %v", how, told)
+		if reported := map[string]bool{"--count-only": scan.Scan.CountOnly, "--keys-only": scan.Scan.KeysOnly, "--paginate": scan.Scan.PageSize == 10_000, "--stream": scan.Scan.Streamed}; !reported[how[0]] {
+			t.Errorf("range %v has %v", how, reported)
 		}
 	}
 
@@ -122,7 +122,7 @@ func TestBenchPutCompactsAndCompares(t *testing.T) {
 			t.Errorf("it does not print %q", want)
 		}
 	}
-	run := whole(t, dir, record.Complete)
+	run := openRun(t, dir, record.Complete)
 	trial := &run.Trials[0]
 	checkSound(t, trial)
 	if trial.Hashes == nil || len(trial.Hashes.Members) != 3 || trial.Hashes.Failure != "" || trial.Compact.Behind != 50 {

@@ -243,7 +243,7 @@ func runJSON(t *testing.T, w *world, endpoints []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := whole(t, w.path("json"), record.Complete)
+	kept := openRun(t, w.path("json"), record.Complete)
 	kept.Dir = "" // differs from the printed run
 	for i := range kept.Trials {
 		kept.Trials[i].Dir = ""
@@ -289,7 +289,7 @@ func TestClusterWithoutQuorumEnds(t *testing.T) {
 		w.run(t, args...).exits(t, exitFailed).oneSentence(t, "quorumbench.quorumbench-run", alive[0])
 	}
 	// The preload cannot read its keys, and the command does not wait long for it.
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		began := time.Now()
 		get := w.run(t, "bench", "get", "--endpoints", alive[0], "--timeout", "1s", "--duration", "3s")
 		get.exits(t, exitFailed).oneSentence(t, alive[0])

@@ -30,7 +30,7 @@ func TestCapacityOfEtcd(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.stdout.String()), &said); err != nil || said.Lower <= 0 || len(said.Curve) == 0 {
 		t.Errorf("the output is %+v, %v", said, err)
 	}
-	run := whole(t, dir, record.Complete)
+	run := openRun(t, dir, record.Complete)
 	if run.Capacity == nil || run.Capacity.LowerPerSecond != said.Lower || len(run.Capacity.Trials) != len(run.Trials) {
 		t.Fatalf("the record has %+v of %d trials", run.Capacity, len(run.Trials))
 	}
@@ -116,7 +116,7 @@ func TestInterruptedCapacityIsReadable(t *testing.T) {
 	p.says(t, "; kept")
 	p.interrupt(t)
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
-	run := whole(t, dir, record.Interrupted)
+	run := openRun(t, dir, record.Interrupted)
 	if run.Capacity == nil || run.Capacity.LowerPerSecond < 200 || run.Capacity.UpperPerSecond != nil {
 		t.Errorf("the record has %+v", run.Capacity)
 	}
@@ -137,7 +137,7 @@ func TestCapacityOverAParameter(t *testing.T) {
 	p.says(t, "value-size=2KiB-explore-20: measuring")
 	p.interrupt(t)
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
-	run := whole(t, dir, record.Interrupted)
+	run := openRun(t, dir, record.Interrupted)
 	over := run.CapacityOver
 	if run.Capacity != nil || over == nil || over.Parameter != "value-size" || len(over.Searches) != 2 {
 		t.Fatalf("the record has %+v, %+v", run.Capacity, over)

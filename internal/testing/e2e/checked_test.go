@@ -52,7 +52,7 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 	w := newWorld(t)
 	dir := w.path("run")
 	p := w.run(t, "run", w.file(t, "checked.yaml", checkedScenario), "--out", dir).exits(t, exitDone)
-	run := whole(t, dir, record.Complete)
+	run := openRun(t, dir, record.Complete)
 	for _, name := range []string{"counted", "several", "ranges", "transacted", "locked", "locked-rpc", "shaken", "broken"} {
 		trial := byName(t, run, name)
 		a := trial.Answers
@@ -192,7 +192,7 @@ func TestLiesToWatchersAreFound(t *testing.T) {
 				dir := w.path(fmt.Sprint("run", seed))
 				w.run(t, "run", file, "--seed", fmt.Sprint(seed), "--out", dir).exits(t, code)
 				wrong := map[string]uint64{}
-				run := whole(t, dir, record.Complete)
+				run := openRun(t, dir, record.Complete)
 				for i := range run.Trials {
 					for kind, n := range run.Trials[i].Answers.Wrong {
 						wrong[kind] += n
@@ -231,7 +231,7 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 				code = exitDone
 			}
 			w.run(t, "run", file, "--out", w.path("run")).exits(t, code)
-			a := byName(t, whole(t, w.path("run"), record.Complete), "locked").Answers
+			a := byName(t, openRun(t, w.path("run"), record.Complete), "locked").Answers
 			if want == "" && len(a.Wrong) > 0 || want != "" && a.Wrong[want] == 0 || a.Locks == nil || a.Locks.Granted == 0 {
 				t.Errorf("found %v of %+v, want %q", a.Wrong, a.Locks, want)
 			}

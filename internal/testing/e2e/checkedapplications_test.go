@@ -59,7 +59,7 @@ type lies struct {
 
 // testLies sends an application's load to null servers with each kind of lie, in about one
 // of every responses. CI runs three of the ways. told reports whether enough was checked.
-func testLies(t *testing.T, trial, scenario string, every int, all map[string]lies, told func(*record.Answers) bool) {
+func testLies(t *testing.T, trial, scenario string, every int, all map[string]lies, reported func(*record.Answers) bool) {
 	protocol, _, _ := strings.Cut(strings.SplitN(scenario, "store: ", 2)[1], ",")
 	for _, name := range settle.Sample(t, 3, slices.Sorted(maps.Keys(all))) {
 		script, want := all[name].script, all[name].want
@@ -77,7 +77,7 @@ func testLies(t *testing.T, trial, scenario string, every int, all map[string]li
 				file := w.file(t, "application.yaml", strings.ReplaceAll(scenario, "ENDPOINT", w.nullServer(t, "--protocol", protocol, "--script", rules)))
 				dir := w.path(fmt.Sprint("run", seed))
 				w.run(t, "run", file, "--seed", fmt.Sprint(seed), "--out", dir).exits(t, code)
-				a := byName(t, whole(t, dir, record.Complete), trial).Answers
+				a := byName(t, openRun(t, dir, record.Complete), trial).Answers
 				if want == nil && len(a.Wrong) > 0 {
 					t.Errorf("seed %d: found %v", seed, a.Wrong)
 				}
@@ -86,7 +86,7 @@ func testLies(t *testing.T, trial, scenario string, every int, all map[string]li
 						t.Errorf("seed %d: found %v, want one of %q", seed, a.Wrong, kinds)
 					}
 				}
-				if a.Watches == nil || !told(a) {
+				if a.Watches == nil || !reported(a) {
 					t.Errorf("seed %d: watchers received %+v, and members were read as %+v", seed, a.Watches, a.Members)
 				}
 			}
@@ -110,7 +110,7 @@ func TestAnApplicationIsNotAccused(t *testing.T) {
 	w := newWorld(t)
 	dir := w.path("run")
 	w.run(t, "run", w.file(t, "application.yaml", realApplication), "--out", dir).exits(t, exitDone)
-	run := whole(t, dir, record.Complete)
+	run := openRun(t, dir, record.Complete)
 	for _, name := range []string{"steady", "broken"} {
 		trial, a := byName(t, run, name), unaccused(t, run, name)
 		sameKeys(t, a)

@@ -76,7 +76,7 @@ func checkedRuns(t *testing.T, suits func(store.Store) bool, text func(store.Sto
 		for n := range times {
 			dir := w.path(fmt.Sprint("run", n))
 			w.run(t, "run", w.file(t, "checked.yaml", withStore(text(st), st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
-			check(t, st, dir, whole(t, dir, record.Complete))
+			check(t, st, dir, openRun(t, dir, record.Complete))
 			w.run(t, "verify", dir).exits(t, exitDone)
 		}
 	})
@@ -163,7 +163,7 @@ func TestNodesThatOutliveTheirSessionsAreFound(t *testing.T) {
 			}
 			file := w.file(t, "nodes.yaml", strings.ReplaceAll(nodesScenario, "ENDPOINT", w.nullServer(t, "--protocol", "zookeeper", "--script", script)))
 			w.run(t, "run", file, "--out", w.path("run")).exits(t, code)
-			a := byName(t, whole(t, w.path("run"), record.Complete), "nodes").Answers
+			a := byName(t, openRun(t, w.path("run"), record.Complete), "nodes").Answers
 			if n := a.Wrong["key outlived its session"]; n > 0 != want || len(a.Wrong) > 0 != want || len(a.Members) != 1 || a.Members[0].Failure != "" {
 				t.Errorf("found are %v, and members were read as %+v", a.Wrong, a.Members)
 			}

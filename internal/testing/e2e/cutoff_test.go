@@ -82,7 +82,7 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 		t.Errorf("cut off, a local read has %q, and the old value is %q", e.Value, old)
 	}
 	began := time.Now()
-	linear.Within(unanswered)
+	linear.SetTimeLimit(unanswered)
 	e, err := linear.Try(read(kv.Linearizable))
 	t.Logf("cut off, a linearizable read ended after %v with %v %q, %v", time.Since(began).Round(time.Millisecond), e.Outcome, e.Text, err)
 	if !e.Outcome.Failed() || len(e.Value) > 0 {

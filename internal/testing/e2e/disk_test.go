@@ -111,7 +111,7 @@ func TestFullDiskForTheMembers(t *testing.T) {
 	disk := w.tinyDisk(t, "disk", "1m")
 	p := w.run(t, "run", w.file(t, "long.yaml", long), "--out", w.path("run"), "--data-dir", disk)
 	p.exits(t, exitFailed).oneSentence(t, "no space left on device")
-	if run := whole(t, w.path("run"), record.Failed); run.Failure == "" {
+	if run := openRun(t, w.path("run"), record.Failed); run.Failure == "" {
 		t.Error("the record does not say why")
 	}
 	if dataLeft(disk) {
@@ -165,7 +165,7 @@ func TestTwoRunsInOneFolder(t *testing.T) {
 	w.run(t, second...).exits(t, exitFailed).oneSentence(t, dir)
 	first.exits(t, exitDone)
 	w.run(t, second...).exits(t, exitFailed).oneSentence(t, dir)
-	if run := whole(t, dir, record.Complete); len(run.Trials) != 1 {
+	if run := openRun(t, dir, record.Complete); len(run.Trials) != 1 {
 		t.Errorf("%d trials", len(run.Trials))
 	}
 	// If two runs begin at once, one of them gets the folder.
@@ -181,5 +181,5 @@ func TestTwoRunsInOneFolder(t *testing.T) {
 	if codes[exitDone] != 1 || codes[exitFailed] != 1 {
 		t.Errorf("two runs that began at once have the exit codes %v", codes)
 	}
-	whole(t, dir, record.Complete)
+	openRun(t, dir, record.Complete)
 }

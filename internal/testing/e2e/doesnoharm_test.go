@@ -79,8 +79,8 @@ var onlyEtcd = []string{
 // commandSample lists the commands that CI tries on other stores than etcd.
 var commandSample = []string{"put", "get", "mixed", "delete"}
 
-// TestEveryKindOfBenchIsTriedForHarm checks that the table above has every kind of `bench`.
-func TestEveryKindOfBenchIsTriedForHarm(t *testing.T) {
+// TestEveryBenchCommandIsHarmless checks that the table above has every kind of `bench`.
+func TestEveryBenchCommandIsHarmless(t *testing.T) {
 	w := newWorld(t)
 	help := w.run(t, "bench", "--help").exits(t, exitDone).stdout.String()
 	_, rest, _ := strings.Cut(help, "\nWrite:\n")

@@ -50,7 +50,7 @@ func TestMembersLogsBecomeEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			exec := server(t, st)
-			settle.Within(t, func(r settle.Reporter) {
+			settle.RetryMeasurement(t, func(r settle.Reporter) {
 				w := newWorld(t)
 				dir := w.path("run")
 				which := name
@@ -70,7 +70,7 @@ func TestMembersLogsBecomeEvents(t *testing.T) {
 					}
 				}
 				p.end(t) // whatever the verdict
-				run := whole(t, dir, record.Complete)
+				run := openRun(t, dir, record.Complete)
 				checkSnapshots(t, dir, byName(t, run, "snapshots"))
 				checkElected(t, r, dir, byName(t, run, "killed"), killed)
 				for _, says := range []string{"\nEvents", "snapshots: ", " snapshots (", " election"} {

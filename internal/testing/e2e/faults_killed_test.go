@@ -29,7 +29,7 @@ func TestRunKilledDuringAFaultLeavesNothing(t *testing.T) {
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
 		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")
 	}
-	if err := network.Possible(); err != nil {
+	if err := network.CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	for _, of := range []struct {

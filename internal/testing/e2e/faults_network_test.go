@@ -44,7 +44,7 @@ var (
 // members' networks.
 func TestNetworkFaults(t *testing.T) {
 	t.Parallel()
-	if err := network.Possible(); err != nil {
+	if err := network.CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	all := settle.Long()
@@ -55,11 +55,11 @@ func TestNetworkFaults(t *testing.T) {
 			faults = someOf[st.Name()]
 		}
 		w, attempt := newWorld(t), 0
-		settle.Within(t, func(r settle.Reporter) {
+		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			attempt++
 			dir := w.path(fmt.Sprintf("run%d", attempt))
 			w.run(t, "run", w.file(t, "links.yaml", withStore(linksScenario(faults), st, exec)), "--out", dir).exits(t, exitDone)
-			trial := byName(t, whole(t, dir, record.Complete), "first")
+			trial := byName(t, openRun(t, dir, record.Complete), "first")
 			if len(trial.Faults) != len(faults) {
 				t.Fatalf("the faults are %+v", trial.Faults)
 			}
@@ -122,7 +122,7 @@ func nothingLeft(t *testing.T, w *world, member net.IP) {
 // A user who may not create networks gets an error before anything is started.
 func TestNetworkFaultsWithoutPermissionAreRefused(t *testing.T) {
 	t.Parallel()
-	if err := network.Possible(); err != nil {
+	if err := network.CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	w := newWorld(t)

@@ -54,7 +54,7 @@ func TestVerificationFindsPowerLoss(t *testing.T) {
 		}
 		dir := w.path("run")
 		p := w.run(t, "run", w.file(t, "power.yaml", text), "--out", dir).exits(t, exitFailed)
-		run := whole(t, dir, record.Complete)
+		run := openRun(t, dir, record.Complete)
 		for i := range run.Trials {
 			trial := &run.Trials[i]
 			a := trial.Answers

@@ -35,11 +35,11 @@ func TestFaultsAreInjectedAndHealed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
 		w, attempt := newWorld(t), 0
-		settle.Within(t, func(r settle.Reporter) { // a lack of CPU time can cause further elections
+		settle.RetryMeasurement(t, func(r settle.Reporter) { // a lack of CPU time can cause further elections
 			attempt++
 			dir := w.path(fmt.Sprintf("run%d", attempt))
 			p := w.run(t, "run", w.file(t, "faulty.yaml", withStore(faultsScenario, st, exec)), "--out", dir).exits(t, exitDone)
-			trial := byName(t, whole(t, dir, record.Complete), "first")
+			trial := byName(t, openRun(t, dir, record.Complete), "first")
 			_, table, _ := strings.Cut(p.stdout.String(), "\nOutages")
 			if len(trial.Faults) != 2 {
 				t.Fatalf("the faults are %+v", trial.Faults)
@@ -108,7 +108,7 @@ func TestWatchersGetLateEventsInAFault(t *testing.T) {
 	w := newWorld(t)
 	dir := w.path("run")
 	p := w.run(t, "run", w.file(t, "watched.yaml", watchedScenario), "--out", dir).exits(t, exitDone)
-	trial := byName(t, whole(t, dir, record.Complete), "first")
+	trial := byName(t, openRun(t, dir, record.Complete), "first")
 	if len(trial.Faults) != 2 {
 		t.Fatalf("the faults are %+v", trial.Faults)
 	}
@@ -152,7 +152,7 @@ func TestFaultsEndWithTheRun(t *testing.T) {
 		for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "kill -9": syscall.SIGKILL} {
 			t.Run(fault+" "+name, func(t *testing.T) {
 				t.Parallel()
-				if err := network.Possible(); err != nil && fault == "isolate follower" {
+				if err := network.CheckSupport(); err != nil && fault == "isolate follower" {
 					t.Skip(err)
 				}
 				w := newWorld(t)
@@ -176,7 +176,7 @@ func TestFaultsEndWithTheRun(t *testing.T) {
 				if signal == syscall.SIGKILL {
 					return
 				}
-				first := byName(t, whole(t, dir, record.Interrupted), "first")
+				first := byName(t, openRun(t, dir, record.Interrupted), "first")
 				if len(first.Faults) != 1 || first.Faults[0].Healed == nil || first.Faults[0].Failure == "" || rule(first, 31) == "" {
 					t.Errorf("the fault that was cut short is %+v, and the verdict is %v", first.Faults, first.Verdict)
 				}

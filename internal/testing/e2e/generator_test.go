@@ -57,8 +57,8 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			}
 			// A tenth of all operations became due meanwhile, and waited between 0 and 400
 			// ms.
-			between(t, "p99 of the response time", time.Duration(trial.ResponseTime.At(99).NS), stop*8/10, 10*stop)
-			between(t, "p99 of the lateness", time.Duration(trial.Lateness.At(99).NS), stop*8/10, 10*stop)
+			between(t, "p99 of the response time", time.Duration(trial.ResponseTime.Percentile(99).NS), stop*8/10, 10*stop)
+			between(t, "p99 of the lateness", time.Duration(trial.Lateness.Percentile(99).NS), stop*8/10, 10*stop)
 			between(t, "operations due", trial.Due, 4000, 4000)
 		})
 	}
@@ -82,7 +82,7 @@ func TestStopsThatMoveP90AreReported(t *testing.T) {
 		eventually(t, patience, "it ran long enough", func() bool { return time.Since(begin) >= period })
 	}
 	trial := result(t, p.exits(t, exitDone))
-	if p90 := trial.ResponseTime.At(90).NS; p90 < 2*20e6 {
+	if p90 := trial.ResponseTime.Percentile(90).NS; p90 < 2*20e6 {
 		t.Fatalf("p90 is %v ns, and the stops did not move it", p90)
 	}
 	for _, name := range []string{"p90", "p95", "mean"} {
@@ -90,8 +90,8 @@ func TestStopsThatMoveP90AreReported(t *testing.T) {
 			t.Errorf("%s is %s: %+v", name, trial.Verdict.StateOf(name), trial.Verdict)
 		}
 	}
-	between(t, "how much too high p90 can be", trial.Verdict.Effect.Of("p90"), 1, 100)
-	between(t, "how much too low the throughput of an open loop can be", trial.Verdict.Effect.Of("ops"), 0, 0)
+	between(t, "how much too high p90 can be", trial.Verdict.Effect.ForFigure("p90"), 1, 100)
+	between(t, "how much too low the throughput of an open loop can be", trial.Verdict.Effect.ForFigure("ops"), 0, 0)
 	text := w.run(t, "report", dir).exits(t, exitDone).stdout.String()
 	if !strings.Contains(text, " ms?") || !strings.Contains(text, "? A reason of the verdict is about this figure.") {
 		t.Errorf("the report marks no figure:\n%s", text)

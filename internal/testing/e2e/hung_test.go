@@ -48,7 +48,7 @@ func (w *world) hang(t *testing.T, st store.Store, settings, load string) (first
 		pause(t, process.pid) // until the end of the test
 	}
 	p.end(t) // with any verdict
-	return byName(t, whole(t, dir, record.Complete), "first"), leader, stopped
+	return byName(t, openRun(t, dir, record.Complete), "first"), leader, stopped
 }
 
 // checkHung checks that the members' logs date the election, that it is recorded once and
@@ -92,7 +92,7 @@ func TestHungLeaderCostsTheElection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			settle.Within(t, func(r settle.Reporter) {
+			settle.RetryMeasurement(t, func(r settle.Reporter) {
 				w := newWorld(t)
 				first, leader, stopped := w.hang(t, st, settings, "arrival: constant, rate: 500")
 				elected, ok := checkHung(t, r, w, first, leader, stopped)
@@ -135,7 +135,7 @@ func TestHungLeaderHoldsClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		w := newWorld(t)
 		first, leader, stopped := w.hang(t, st, "", "clients: 24")
 		elected, ok := checkHung(t, r, w, first, leader, stopped)

@@ -65,7 +65,7 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 			interrupt(p, t)
 			p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
 
-			run := whole(t, dir, record.Interrupted)
+			run := openRun(t, dir, record.Interrupted)
 			if len(run.Trials) != 2 {
 				t.Fatalf("%d trials", len(run.Trials))
 			}
@@ -106,7 +106,7 @@ func TestInterruptWhileTheClusterStarts(t *testing.T) {
 			eventually(t, patience, "members were started", func() bool { return len(w.members()) >= members })
 			p.interrupt(t)
 			p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
-			if run := whole(t, dir, record.Interrupted); len(run.Trials) != 0 {
+			if run := openRun(t, dir, record.Interrupted); len(run.Trials) != 0 {
 				t.Errorf("%d trials", len(run.Trials))
 			}
 			if dataLeft(w.path("elsewhere")) || dataLeft(dir) {

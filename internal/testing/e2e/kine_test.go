@@ -60,7 +60,7 @@ func TestKineIsNotAccused(t *testing.T) {
 	dir := w.path("run")
 	w.run(t, "run", w.file(t, "kine.yaml", strings.ReplaceAll(checkedOnKine, "ENDPOINT", u.endpoint)), "--out", dir).exits(t, exitDone)
 	u.unchanged(t, before, "four checked loads")
-	run := whole(t, dir, record.Complete)
+	run := openRun(t, dir, record.Complete)
 	for _, name := range []string{"kubernetes", "one-client", "each-key-once", "watch"} {
 		trial := byName(t, run, name)
 		if a := trial.Answers; a == nil || len(a.Wrong) > 0 || trial.Errors > 0 {

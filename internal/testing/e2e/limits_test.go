@@ -55,7 +55,7 @@ func TestPreparationObeysZooKeepersConnectionLimit(t *testing.T) {
 
 // Operators often allow only few four-letter words in ZooKeeper. The report says which one
 // is missing, and nodes that the server created are not wrong responses.
-func TestZooKeeperThatAllowsFewWords(t *testing.T) {
+func TestZooKeeperThatAllowsFewCommands(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
 		if filepath.Base(path) == "zoo.cfg" {

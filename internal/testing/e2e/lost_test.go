@@ -38,7 +38,7 @@ func (w *world) lost(t *testing.T, r settle.Reporter, p *startedProgram) *record
 	since := time.Now()
 	p.exits(t, exitDone)
 	between(r, "the time until the end", time.Since(since), 0, 25*time.Second)
-	return byName(t, whole(t, w.path("run"), record.Complete), "first")
+	return byName(t, openRun(t, w.path("run"), record.Complete), "first")
 }
 
 // A run whose member is killed continues without it, and the verdict and an event name the
@@ -46,7 +46,7 @@ func (w *world) lost(t *testing.T, r settle.Reporter, p *startedProgram) *record
 func TestKilledMemberIsNamed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
-		settle.Within(t, func(r settle.Reporter) {
+		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			w := newWorld(t)
 			p := w.startLosing(t, st, exec)
 			killed := w.aFollower(t, st)
@@ -70,7 +70,7 @@ func TestKilledMemberIsNamed(t *testing.T) {
 func TestPausedMemberIsNamed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
-		settle.Within(t, func(r settle.Reporter) {
+		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			w := newWorld(t)
 			p := w.startLosing(t, st, exec)
 			paused := w.aFollower(t, st)
@@ -130,7 +130,7 @@ func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
 func TestProxyWithoutAQuorum(t *testing.T) {
 	t.Parallel()
 	eachStore(t, isProxy, func(t *testing.T, st store.Store, exec string) {
-		settle.Within(t, func(r settle.Reporter) {
+		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			w := newWorld(t)
 			p := w.startLosing(t, st, exec)
 			for _, name := range []string{"m2", "m3"} {

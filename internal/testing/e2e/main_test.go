@@ -20,7 +20,7 @@ const binaryEnv = program.Env
 
 // TestMain builds the program once.
 func TestMain(m *testing.M) {
-	if hosts.Inside() { // the program was built by the process that started this one
+	if hosts.IsRestarted() { // the program was built by the process that started this one
 		os.Exit(m.Run())
 	}
 	os.Exit(program.Run(m))

@@ -71,7 +71,7 @@ func TestKilledLeaderIsFollowed(t *testing.T) {
 	if err := syscall.Kill(w.member(t, leader), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	run := whole(t, w.path("run"), afterLoss(t, p))
+	run := openRun(t, w.path("run"), afterLoss(t, p))
 	first := byName(t, run, "first")
 	checkLoss(t, w, first, leader)
 	if rule(first, 14) == "" || first.TermChanges == 0 {
@@ -118,11 +118,11 @@ func checkLoss(t *testing.T, w *world, trial *record.Trial, lost string) {
 	if last := files.Timeline[len(files.Timeline)-1]; last.OK == 0 {
 		t.Errorf("in the last second nothing completed: %+v", last)
 	}
-	told := false
+	reported := false
 	for _, e := range files.Events {
-		told = told || e.Kind == "member_lost" && e.Member == lost
+		reported = reported || e.Kind == "member_lost" && e.Member == lost
 	}
-	if !told {
+	if !reported {
 		t.Errorf("no event reports that %s was lost: %+v", lost, files.Events)
 	}
 }
@@ -186,7 +186,7 @@ func checkNext(t *testing.T, run *record.Run) {
 // accounted for, and nothing hangs.
 func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 	t.Parallel()
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		w := newWorld(t)
 		dir := w.path("run")
 		p := w.start(t, "run", w.file(t, "paused.yaml", paused), "--out", dir)
@@ -207,7 +207,7 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 		// the members and their stop.
 		between(r, "the time until the end", time.Since(stoppedAt), 0, 25*time.Second)
 
-		run = whole(t, dir, record.Complete)
+		run = openRun(t, dir, record.Complete)
 		first := byName(t, run, "first")
 		if first.CarriedIn == 0 || first.CarriedInAgeNS < int64(100*time.Millisecond) || rule(first, 15) == "" {
 			// On a busy machine the member may have been paused only in the warm-up.

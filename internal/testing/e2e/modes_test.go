@@ -20,7 +20,7 @@ trials:
   - {store: etcd, members: 1, operation: put, clients: 1, key-space: 10, total: 20, warmup: 0s}
 `
 	w.run(t, "run", w.file(t, "one.yaml", one), "--out", w.path("run"))
-	whole(t, w.path("run"), record.Complete)
+	openRun(t, w.path("run"), record.Complete)
 	var logs int
 	err := filepath.WalkDir(w.path("run"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -22,16 +22,16 @@ import (
 // not allowed.
 func inNetwork(t *testing.T) bool {
 	t.Helper()
-	if hosts.Inside() {
+	if hosts.IsRestarted() {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*lifetime)
 	defer cancel()
 	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
-	again := hosts.Again(ctx, "-test.run="+pattern, "-test.v", "-test.timeout="+(2*lifetime).String())
+	again := hosts.RestartCommand(ctx, "-test.run="+pattern, "-test.v", "-test.timeout="+(2*lifetime).String())
 	again.WaitDelay = time.Second
 	out, err := again.CombinedOutput()
-	refused := hosts.Refused(err)
+	refused := hosts.ExplainRefusal(err)
 	switch {
 	case refused != nil:
 		t.Skip(refused)

@@ -82,7 +82,7 @@ func TestNeighbourCannotHaveAProcessKilled(t *testing.T) {
 	w.run(t, "run", "--exec", "/bin/false", "--data-dir", shared, "--out", w.path("first")).exits(t, exitFailed)
 	id, text := victim(t)
 	evil := filepath.Join(shared, "quorumbench-data-evil")
-	here, err := json.Marshal(host.Here())
+	here, err := json.Marshal(host.CurrentPlace())
 	if err != nil {
 		t.Fatal(err)
 	}

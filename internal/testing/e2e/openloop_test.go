@@ -18,8 +18,8 @@ const second = float64(time.Second)
 func TestCoordinatedOmission(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	settle.Within(t, func(r settle.Reporter) { openLoopShowsTheStall(t, r, w) })
-	settle.Within(t, func(r settle.Reporter) { closedLoopHidesTheStall(t, r, w) })
+	settle.RetryMeasurement(t, func(r settle.Reporter) { openLoopShowsTheStall(t, r, w) })
+	settle.RetryMeasurement(t, func(r settle.Reporter) { closedLoopHidesTheStall(t, r, w) })
 }
 
 const stallingScript = "delay=2ms; stall=800ms@2s"
@@ -31,16 +31,16 @@ func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
 	// The times within which p percent end: 800 ms × (1 − 5000 × (1 − p) / 800) as a lower
 	// bound, plus what a busy machine adds.
 	longest := lifetime.Seconds() * second
-	between(t, "p50", open.ResponseTime.At(50).NS, 0.0019*second, longest)
-	between(t, "p90", open.ResponseTime.At(90).NS, 0.297*second, longest)
-	between(t, "p95", open.ResponseTime.At(95).NS, 0.546*second, longest)
-	between(t, "p99", open.ResponseTime.At(99).NS, 0.746*second, longest)
+	between(t, "p50", open.ResponseTime.Percentile(50).NS, 0.0019*second, longest)
+	between(t, "p90", open.ResponseTime.Percentile(90).NS, 0.297*second, longest)
+	between(t, "p95", open.ResponseTime.Percentile(95).NS, 0.546*second, longest)
+	between(t, "p99", open.ResponseTime.Percentile(99).NS, 0.746*second, longest)
 	between(t, "the longest", open.ResponseTime.Max.NS, 0.796*second, longest)
 	between(t, "the mean", open.ResponseTime.Mean.NS, 0.99*0.16*0.4*second, longest)
-	between(r, "p50", open.ResponseTime.At(50).NS, 0.0019*second, 0.1*second)
-	between(r, "p90", open.ResponseTime.At(90).NS, 0.28*second, 0.42*second)
-	between(r, "p95", open.ResponseTime.At(95).NS, 0.53*second, 0.67*second)
-	between(r, "p99", open.ResponseTime.At(99).NS, 0.73*second, 0.87*second)
+	between(r, "p50", open.ResponseTime.Percentile(50).NS, 0.0019*second, 0.1*second)
+	between(r, "p90", open.ResponseTime.Percentile(90).NS, 0.28*second, 0.42*second)
+	between(r, "p95", open.ResponseTime.Percentile(95).NS, 0.53*second, 0.67*second)
+	between(r, "p99", open.ResponseTime.Percentile(99).NS, 0.73*second, 0.87*second)
 	between(r, "the longest", open.ResponseTime.Max.NS, 0.78*second, 1.1*second)
 	between(r, "the mean", open.ResponseTime.Mean.NS, 0.8*0.16*0.4*second, 0.11*second)
 	between(r, "the longest gap", open.LongestGap, 0.75, 1.1)
@@ -54,8 +54,8 @@ func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
 func closedLoopHidesTheStall(t *testing.T, r settle.Reporter, w *world) {
 	// The closed loop sends less while the store stalls, so its times hide the stall. The longest gap shows it.
 	closed := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--duration", "5s", "--conns", "4", "--clients", "10")
-	between(t, "p99 of the closed loop", closed.ServiceTime.At(99).NS, 0.0019*second, 0.745*second)
-	between(r, "p99 of the closed loop", closed.ServiceTime.At(99).NS, 0.0019*second, 0.2*second)
+	between(t, "p99 of the closed loop", closed.ServiceTime.Percentile(99).NS, 0.0019*second, 0.745*second)
+	between(r, "p99 of the closed loop", closed.ServiceTime.Percentile(99).NS, 0.0019*second, 0.2*second)
 	between(r, "its longest gap", closed.LongestGap, 0.75, 1.1)
 	between(r, "its longest time", closed.ServiceTime.Max.NS, 0.75*second, 1.1*second)
 	if closed.Rate != nil || closed.Lateness != nil {
@@ -82,11 +82,11 @@ func TestErrorsAreNotDropped(t *testing.T) {
 	if trial.FailedFrom == nil || *trial.FailedFrom != 100*float64(trial.Operations)/20_000 {
 		t.Errorf("%d of 20,000 completed, and percentiles fail from %s", trial.Operations, show(trial.FailedFrom))
 	}
-	if !trial.ResponseTime.At(99).Known || trial.ResponseTime.Mean.Known || !trial.ResponseTime.Max.Failed {
+	if !trial.ResponseTime.Percentile(99).Known || trial.ResponseTime.Mean.Known || !trial.ResponseTime.Max.Failed {
 		t.Errorf("the response times are %+v", trial.ResponseTime)
 	}
-	if trial.Errors > 20 != trial.ResponseTime.At(99.9).Failed {
-		t.Errorf("with %d errors, p99.9 is %+v", trial.Errors, trial.ResponseTime.At(99.9))
+	if trial.Errors > 20 != trial.ResponseTime.Percentile(99.9).Failed {
+		t.Errorf("with %d errors, p99.9 is %+v", trial.Errors, trial.ResponseTime.Percentile(99.9))
 	}
 	if !trial.SuccessResponseTime.Max.Known || trial.SuccessResponseTime.Count != trial.Operations {
 		t.Errorf("the successes' times are %+v", trial.SuccessResponseTime)
@@ -97,7 +97,7 @@ func TestErrorsAreNotDropped(t *testing.T) {
 func TestUnansweredOperationsTimeOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		endpoint := w.nullServer(t, "--script", "never every 50")
 		began := time.Now()
 		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "1000", "--duration", "2s", "--conns", "4", "--timeout", "3s")
@@ -108,8 +108,8 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 		between(t, "timeouts", trial.ErrorsByKind["timeout"], 39, 41)
 		between(t, "errors", trial.Errors, 39, 41)
 		checkTimeouts(t, r, trial, 3*time.Second)
-		if !trial.ResponseTime.At(99).Failed || !trial.ResponseTime.At(95).Known || rule(trial, 11) == "" {
-			t.Errorf("p95 is %+v, p99 %+v, the verdict %+v", trial.ResponseTime.At(95), trial.ResponseTime.At(99), trial.Verdict)
+		if !trial.ResponseTime.Percentile(99).Failed || !trial.ResponseTime.Percentile(95).Known || rule(trial, 11) == "" {
+			t.Errorf("p95 is %+v, p99 %+v, the verdict %+v", trial.ResponseTime.Percentile(95), trial.ResponseTime.Percentile(99), trial.Verdict)
 		}
 	})
 }
@@ -119,7 +119,7 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 func TestClosedConnectionsAreReestablished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	settle.Within(t, func(r settle.Reporter) { closedConnectionsAreMadeAgain(t, r, w) })
+	settle.RetryMeasurement(t, func(r settle.Reporter) { closedConnectionsAreMadeAgain(t, r, w) })
 }
 
 func closedConnectionsAreMadeAgain(t *testing.T, r settle.Reporter, w *world) {

@@ -57,7 +57,7 @@ func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faul
 	check()
 	p.signal(t, syscall.SIGINT)
 	<-p.ended
-	done = byName(t, whole(t, dir, record.Interrupted), "first").Faults
+	done = byName(t, openRun(t, dir, record.Interrupted), "first").Faults
 	for _, f := range done {
 		if f.Failure != "" || f.Began == nil || f.Healed == nil || f.Ready == nil {
 			t.Errorf("the fault came to nothing: %+v", f)
@@ -121,7 +121,7 @@ func TestCertificatesAreReplaced(t *testing.T) {
 			if len(done) != 4 || steps != 2 {
 				t.Errorf("%d steps: %+v", steps, done)
 			}
-			first := byName(t, whole(t, w.path("run"), record.Interrupted), "first")
+			first := byName(t, openRun(t, w.path("run"), record.Interrupted), "first")
 			if first.Operations == 0 {
 				t.Error("nothing was done over TLS")
 			}
@@ -163,7 +163,7 @@ trials:
     faults: [new-certificate all at 1s, new-certificate leader at 3s, restart follower at 5s]
 `, agents[0].Target()))
 	w.run(t, "run", file, "--agent-certs", w.path("agents", "certs"), "--out", w.path("run")).exits(t, exitDone)
-	first := byName(t, whole(t, w.path("run"), record.Complete), "first")
+	first := byName(t, openRun(t, w.path("run"), record.Complete), "first")
 	if len(first.Faults) != 3 || first.Operations == 0 {
 		t.Fatalf("%d operations, and the faults %+v", first.Operations, first.Faults)
 	}

@@ -47,15 +47,15 @@ trials: [{%s}]
 			t.Fatal(err)
 		}
 		r.ReadEvents(w.path(name))
-		one, told := &r.Trials[0], false
+		one, reported := &r.Trials[0], false
 		for _, row := range one.Stores {
 			_, ok := row.Metrics[store.FsyncSeconds]
-			if told = told || ok; row.Connect != 0 || row.ConnectFailure != "" {
+			if reported = reported || ok; row.Connect != 0 || row.ConnectFailure != "" {
 				t.Errorf("a connection that others make is timed: %+v", row)
 			}
 		}
-		if one.Operations != 300 || one.Errors != 0 || !told || len(one.ByRole) != 1 || one.ByRole[0].Role != kv.Leader.String() {
-			t.Errorf("%d operations, %d errors, metrics %v, roles %+v", one.Operations, one.Errors, told, one.ByRole)
+		if one.Operations != 300 || one.Errors != 0 || !reported || len(one.ByRole) != 1 || one.ByRole[0].Role != kv.Leader.String() {
+			t.Errorf("%d operations, %d errors, metrics %v, roles %+v", one.Operations, one.Errors, reported, one.ByRole)
 		}
 		if a := one.Answers; a == nil || a.Failure != "" || len(a.Wrong) > 0 || len(a.Members) != one.Members {
 			t.Errorf("the answers are %+v", a)

@@ -33,8 +33,8 @@ func opened(t *testing.T, dir string) *record.Run {
 	return run
 }
 
-// whole is opened for a run that must have ended in the state.
-func whole(t *testing.T, dir string, state record.State) *record.Run {
+// openRun is opened for a run that must have ended in the state.
+func openRun(t *testing.T, dir string, state record.State) *record.Run {
 	t.Helper()
 	run := opened(t, dir)
 	if run.State != state || run.Finished == nil || len(run.Problems) > 0 {
@@ -71,7 +71,7 @@ func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 		switch r.Kind() {
 		case record.MemberRow:
 			known["member"] = known["member"] || r.FDs > 0 && r.MinorFaults > 0 && r.Started > 0 && r.FolderBytes > 0 && r.Machine == record.MachineName
-		case record.WholeRow:
+		case record.WholeMachineRow:
 			known["machine"] = known["machine"] || len(r.Cores) > 0 && r.Segments > 0 && r.Collecting >= 0
 		case record.GeneratorRow:
 			known["generator"] = true

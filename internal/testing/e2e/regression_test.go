@@ -28,7 +28,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	}
 	p := w.run(t, "run", file, "--set", "baseline.env={GOGC: 100}", "--set", "baseline.label=base", "--set", "members=1",
 		"--set", "duration=400ms", "--set", "warmup=100ms", "--until-metric", "ops", "--at-most", "45s", "--out", w.path("run"))
-	run := whole(t, w.path("run"), record.Complete)
+	run := openRun(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
 	if run.Until == nil || run.Until.Ended == "" || run.Until.Precision != 0.015 || run.Planned != len(run.Trials) {
 		t.Errorf("%d of %d trials, %+v", len(run.Trials), run.Planned, run.Until)
@@ -54,7 +54,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	if !strings.Contains(out, "| metric |") || strings.Contains(out, "| worse |") {
 		t.Errorf("the comparison with itself is\n%s", out)
 	}
-	if r := compare.RepeatingOf(run); r.Repeats >= analyze.MinRepeats && run.Verdict() != verdict.Invalid {
+	if r := compare.RepeatingFromRun(run); r.Repeats >= analyze.MinRepeats && run.Verdict() != verdict.Invalid {
 		w.run(t, append(compareRun, "--fail-on", "worse")...).exits(t, exitDone)
 	}
 }

@@ -44,7 +44,7 @@ func TestRunMeasuresARealCluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.run(t, "run", w.file(t, "small.yaml", small), "--out", w.path("run"))
-	run := whole(t, w.path("run"), record.Complete)
+	run := openRun(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
 
 	if len(run.Trials) != 7 || run.Planned != 7 || len(run.Clusters) != 1 {

@@ -195,7 +195,7 @@ func (h *hostsWithAgents) union(t *testing.T) {
 			t.Errorf("worker %d had %d due, and told %d", i+1, part.Due, o.Due)
 		}
 	}
-	if !reflect.DeepEqual(union.Export().Counts, m.Whole().Response.Export().Counts) {
+	if !reflect.DeepEqual(union.Export().Counts, m.Merged().Response.Export().Counts) {
 		t.Error("the merged histogram is not the union of the workers'")
 	}
 }
@@ -241,9 +241,9 @@ func (h *hostsWithAgents) dialled(t *testing.T) (endpoints []string, workers loa
 // latencies checks that four workers measure the same as one worker on a store that
 // responds after 20 ms.
 func (h *hostsWithAgents) latencies(t *testing.T) {
-	endpoint := h.nullServer(t, "--listen", hosts.Here+":0", "--script", "delay=20ms")
+	endpoint := h.nullServer(t, "--listen", hosts.OwnAddress+":0", "--script", "delay=20ms")
 	attempt := 0
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		attempt++
 		run := fmt.Sprintf("latencies%d", attempt)
 		h.begin(t, run, "", fmt.Sprintf(`
@@ -256,8 +256,8 @@ func (h *hostsWithAgents) latencies(t *testing.T) {
 			t.Fatalf("%d and %d workers", len(four.ByWorker), len(one.ByWorker))
 		}
 		for _, p := range []float64{10, 50} {
-			between(r, fmt.Sprintf("one worker's p%v in ms", p), one.ResponseTime.At(p).NS/1e6, 20, 24)
-			between(r, fmt.Sprintf("four workers' p%v by one's", p), four.ResponseTime.At(p).NS/one.ResponseTime.At(p).NS, 0.9, 1.1)
+			between(r, fmt.Sprintf("one worker's p%v in ms", p), one.ResponseTime.Percentile(p).NS/1e6, 20, 24)
+			between(r, fmt.Sprintf("four workers' p%v by one's", p), four.ResponseTime.Percentile(p).NS/one.ResponseTime.Percentile(p).NS, 0.9, 1.1)
 		}
 	})
 }
@@ -283,7 +283,7 @@ func (h *hostsWithAgents) slow(t *testing.T) {
 		}
 	}()
 	attempt := 0
-	settle.Within(t, func(r settle.Reporter) { // the other workers may have to wait for a CPU
+	settle.RetryMeasurement(t, func(r settle.Reporter) { // the other workers may have to wait for a CPU
 		attempt++
 		name := fmt.Sprintf("slow%d", attempt)
 		h.begin(t, name, onThree, `

@@ -36,7 +36,7 @@ func (k truth) known(t *testing.T) (dir string, trial *record.Trial, said, page 
 	}
 	args := append([]string{"bench", k.load[0], "--warmup", "0s"}, k.load[1:]...)
 	p := w.run(t, append(args, "--endpoints", w.nullServer(t, k.script...), "--dial-timeout", patience.String(), "--out", dir)...)
-	run := whole(t, dir, record.Complete)
+	run := openRun(t, dir, record.Complete)
 	run.ReadEvents(dir)
 	return dir, &run.Trials[0], p.stdout.String(), w.run(t, "report", dir, "--format", "html").exits(t, exitDone).stdout.String()
 }
@@ -51,7 +51,7 @@ var spikeLine = regexp.MustCompile(`<li>([\d.]+) s: (p99|max) [\d.]+ .?s instead
 func TestSpikeIsWhereTheStallWas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=50ms; stall=800ms@4s"}, []string{"put", "--rate", "1200", "--duration", "7s", "--conns", "4"}}.known(t)
 		lines, spikes := spikeLine.FindAllStringSubmatch(html.UnescapeString(page), -1), analyze.Spikes(trial)
 		worst := -1
@@ -91,7 +91,7 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=2ms; stall=900ms@4s"}, []string{"put", "--duration", "7s", "--conns", "4", "--clients", "8"}}.known(t)
 		spikes := analyze.Spikes(trial)
 		if len(spikes) != 1 || spikes[0].Least > 0.25*spikes[0].UsualRate || math.Abs(spikes[0].From-4) > 0.15 {
@@ -115,7 +115,7 @@ func TestWindowThatOpenedTooEarlyIsReported(t *testing.T) {
 	for second := range 6 {
 		script += fmt.Sprintf("; stall=850ms@%ds", second)
 	}
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		dir, _, said, page := truth{w, []string{"--script", script}, []string{"put", "--conns", "2", "--clients", "10", "--warmup", "1s", "--duration", "34s"}}.known(t)
 		again := w.run(t, "report", dir).exits(t, exitDone).stdout.String()
 		markdown := w.run(t, "report", dir, "--format", "markdown").exits(t, exitDone).stdout.String()
@@ -136,7 +136,7 @@ func TestWindowThatOpenedTooEarlyIsReported(t *testing.T) {
 // A load without disturbances has no spike, and the page says so.
 func TestNoSpikeWithoutAStall(t *testing.T) {
 	w := newWorld(t)
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=100ms"}, []string{"put", "--rate", "300", "--duration", "5s", "--conns", "4"}}.known(t)
 		if spikes := analyze.Spikes(trial); len(spikes) > 0 || !strings.Contains(page, "No spikes: no second had") {
 			r.Errorf("there are the spikes %+v", spikes)
@@ -150,7 +150,7 @@ func TestNoSpikeWithoutAStall(t *testing.T) {
 func TestHeatMapShowsTwoModes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=100ms; delay=2s every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.known(t)
 		over, err := analyze.ReadOverTime(trial, 100)
 		if err != nil {
@@ -199,7 +199,7 @@ func (b *bands) sum() float64 { return b.fast + b.between + b.slow }
 func TestSlowMemberIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		dir, trial, said, page := truth{w, []string{"--members", "3", "--script", "delay=2ms; delay=40ms on m2"},
 			[]string{"put", "--target", "all", "--conns", "6", "--clients", "12", "--duration", "4s"}}.known(t)
 		u, ok := analyze.UnfairnessOf(trial)
@@ -228,7 +228,7 @@ func TestSlowMemberIsNamed(t *testing.T) {
 		}
 		for i := range trial.ByRole {
 			s := &trial.ByRole[i]
-			if slow := s.ServiceTime.At(90).NS > 0.035*second; s.Role == "leader" && slow {
+			if slow := s.ServiceTime.Percentile(90).NS > 0.035*second; s.Role == "leader" && slow {
 				r.Errorf("the leader is slow: %+v", s.ServiceTime)
 			}
 		}
@@ -244,12 +244,12 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	load := []string{"put", "--target", "all", "--conns", "6", "--clients", "13", "--duration", "3s"}
 	_, endpoints := w.playground(t, "1")
 	tries := 0
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		tries++
 		_, trial, said, page := truth{w, []string{"--members", "3", "--script", "delay=uniform(1ms,9ms)"}, load}.known(t)
 		dir := w.path("real" + strconv.Itoa(tries))
 		p := w.run(t, append(append([]string{"bench"}, load...), "--endpoints", strings.Join(endpoints, ","), "--dial-timeout", patience.String(), "--out", dir)...)
-		for what, one := range map[string]*record.Trial{"the null server": trial, "etcd": &whole(t, dir, record.Complete).Trials[0]} {
+		for what, one := range map[string]*record.Trial{"the null server": trial, "etcd": &openRun(t, dir, record.Complete).Trials[0]} {
 			if u, unfair := analyze.UnfairnessOf(one); unfair {
 				r.Errorf("%s is called unfair: %+v", what, u)
 			}

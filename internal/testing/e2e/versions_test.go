@@ -62,7 +62,7 @@ func TestTwoVersionsInOneTable(t *testing.T) {
 	w := newWorld(t)
 	w.installed(t, "zookeeper", "3.9.4", "3.9.5")
 	p := w.run(t, "run", w.file(t, "two.yaml", twoVersions), "--out", w.path("run"))
-	run := whole(t, w.path("run"), record.Complete)
+	run := openRun(t, w.path("run"), record.Complete)
 	if len(run.Trials) != 2 || run.Planned != 2 {
 		t.Fatalf("%d trials of %d: %s", len(run.Trials), run.Planned, p.stderr.String())
 	}
@@ -132,7 +132,7 @@ func TestRunWithAnotherBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.run(t, "run", "--exec", folder, w.file(t, "f.yaml", file), "--out", w.path("run"))
-	run := whole(t, w.path("run"), record.Complete)
+	run := openRun(t, w.path("run"), record.Complete)
 	if trial := &run.Trials[0]; trial.Version != "3.9.4" || trial.Exec != folder {
 		t.Errorf("it ran %s of %s", trial.Version, trial.Exec)
 	}

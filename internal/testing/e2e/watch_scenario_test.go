@@ -27,12 +27,12 @@ func TestWatchLatencyScenario(t *testing.T) {
 	}
 	p := w.run(t, "run", w.file(t, "watch-latency.yaml", string(contents)), "--scale", "0.1", "--out", w.path("run"), "--interval", "1s",
 		"--threshold", "watch-lost<=0", "--threshold", "watchers-*:watch-p50<1h", "--threshold", "catch-up:watch-events>1")
-	run := whole(t, w.path("run"), record.Complete)
+	run := openRun(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
 	if none := byName(t, run, "watchers-none"); none.Watch != nil || none.Load.Watch != nil {
 		t.Errorf("without watchers there is %+v", none.Watch)
 	}
-	told := watchLines(t, p.stdout.String())
+	reported := watchLines(t, p.stdout.String())
 	for name, watchers := range map[string]uint64{"watchers-50": 50, "watchers-500": 500, "controllers": 10} {
 		trial := byName(t, run, name)
 		allEvents(t, trial, watchers*trial.Watch.Acknowledged)
@@ -52,8 +52,8 @@ func TestWatchLatencyScenario(t *testing.T) {
 				seen += row.Watch.Events
 			}
 		}
-		if seen != trial.Watch.InWindow || told[name] != seen {
-			t.Errorf("%s: the result has %d events, its seconds %d, and the lines %d", name, trial.Watch.InWindow, seen, told[name])
+		if seen != trial.Watch.InWindow || reported[name] != seen {
+			t.Errorf("%s: the result has %d events, its seconds %d, and the lines %d", name, trial.Watch.InWindow, seen, reported[name])
 		}
 	}
 	everyEvent(t, byName(t, run, "catch-up"), 5000*20)
@@ -80,7 +80,7 @@ func allEvents(t *testing.T, trial *record.Trial, want uint64) {
 // watchLines returns the window's watch events by trial, from the lines of --interval.
 func watchLines(t *testing.T, text string) map[string]uint64 {
 	t.Helper()
-	told := map[string]uint64{}
+	reported := map[string]uint64{}
 	for line := range strings.Lines(text) {
 		var l struct {
 			Trial, Phase string
@@ -90,10 +90,10 @@ func watchLines(t *testing.T, text string) map[string]uint64 {
 			t.Fatalf("%v in %s", err, line)
 		}
 		if l.Watch != nil && l.Phase == measure.Measured.String() {
-			told[l.Trial] += l.Watch.Events
+			reported[l.Trial] += l.Watch.Events
 		}
 	}
-	return told
+	return reported
 }
 
 // Optimistic transactions, keep-alives and reading transactions work in a scenario file as
@@ -122,7 +122,7 @@ trials:
   - {name: watched-part, operation: put, distribution: sequential, watch: {watchers: 6, streams: 3, connections: 1, watched-keys: 2}}
 `, strings.Join(endpoints, ",")))
 	p := w.run(t, "run", file, "--out", w.path("run"))
-	run := whole(t, w.path("run"), record.Complete)
+	run := openRun(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
 	for i := range run.Trials {
 		checkSound(t, &run.Trials[i])

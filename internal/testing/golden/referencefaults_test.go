@@ -92,7 +92,7 @@ func faultForms(k fault.Kind) (members string, required, optional []string) {
 		}
 		var takes []string
 		for _, w := range whom {
-			if f.Member = w.target; f.Wrong() == "" {
+			if f.Member = w.target; f.Problem() == "" {
 				takes, least.Member = append(takes, w.name), w.target
 			}
 		}
@@ -102,14 +102,14 @@ func faultForms(k fault.Kind) (members string, required, optional []string) {
 			least = f
 		}
 	}
-	if k.OfCluster() {
+	if k.AffectsCluster() {
 		members = "none: the whole cluster"
 	} else if strings.Count(members, "`") == 2*len(whom) {
 		members = "each"
 	}
 	for _, o := range extra {
 		f := least
-		if o.set(&f); f.Wrong() == "" && !strings.Contains(strings.Join(required, " "), o.name) {
+		if o.set(&f); f.Problem() == "" && !strings.Contains(strings.Join(required, " "), o.name) {
 			optional = append(optional, "["+o.name+"]")
 		}
 	}

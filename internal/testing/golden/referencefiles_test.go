@@ -174,7 +174,7 @@ func jsonType(root, of reflect.Type) (name string, below reflect.Type) {
 		return "[times](#times)", nil
 	case reflect.TypeFor[record.Spread]():
 		return "[spread](#times)", nil
-	case reflect.TypeFor[record.OfRounds]():
+	case reflect.TypeFor[record.RoundsSummary]():
 		return "[rounds](#calibration)", nil
 	case reflect.TypeFor[json.RawMessage]():
 		return "object", nil

@@ -49,7 +49,7 @@ func TestParameters(t *testing.T) {
 		}
 		entry(&all, p.Key,
 			"flag", "--"+p.FlagName(), "takes", p.Hint(), "flag's meaning", p.Meaning, "differs as", p.Differs, "note", p.Note,
-			"store needs", strings.Join(features, ", "), "of a load", ifSo(p.OfLoad(), "yes"), "open loop only", ifSo(p.OpenLoop, "yes"),
+			"store needs", strings.Join(features, ", "), "of a load", ifSo(p.BelongsToLoad(), "yes"), "open loop only", ifSo(p.OpenLoop, "yes"),
 			"closed loop only", ifSo(p.ClosedLoop, "yes"), "default in flags", p.Text(&of), "range", p.Bounds())
 	}
 	compare(t, "parameters.txt", all.String())
@@ -76,7 +76,7 @@ func TestFigures(t *testing.T) {
 		entry(&all, "figure "+name,
 			"field", field, "column", f.Column, "title", f.Title, "interval line", f.Line, "unit", units[f.Unit], "better", better[f.Better],
 			"of all members", ifSo(f.Members, "yes"), "wide tables only", ifSo(f.Wide, "yes"), "in last interval line", ifSo(f.AtEnd, "yes"),
-			"not shown below", below, "share of a whole", ifSo(f.Whole != nil, "yes"), "has a requirement", ifSo(f.Requires != nil, "yes"),
+			"not shown below", below, "share of a whole", ifSo(f.Total != nil, "yes"), "has a requirement", ifSo(f.Requires != nil, "yes"),
 			"missing because", f.Missing, "meaning", meaning)
 	}
 	compare(t, "figures.txt", all.String())
@@ -88,8 +88,8 @@ func TestVocabulary(t *testing.T) {
 	var all strings.Builder
 	all.WriteString("== operations\n")
 	for k := range kv.NumKinds {
-		entry(&all, k.String(), "writes", ifSo(k.Writes(), "yes"), "reads", ifSo(k.Reads(), "yes"), "one key", ifSo(k.OneKey(), "yes"),
-			"has a value", ifSo(k.HasValue(), "yes"), "one request", ifSo(k.Brief(), "yes"))
+		entry(&all, k.String(), "writes", ifSo(k.Writes(), "yes"), "reads", ifSo(k.Reads(), "yes"), "one key", ifSo(k.HasOneKey(), "yes"),
+			"has a value", ifSo(k.HasValue(), "yes"), "one request", ifSo(k.SingleRequest(), "yes"))
 	}
 	all.WriteString("\n== consistency levels\n")
 	for c := range kv.NumConsistencies {
@@ -124,7 +124,7 @@ func TestVocabulary(t *testing.T) {
 	}
 	all.WriteString("\n== events of members' logs\n")
 	for _, k := range store.SignalKinds() {
-		entry(&all, string(k), "says", k.Says())
+		entry(&all, string(k), "says", k.Predicate())
 	}
 	all.WriteString("\n== events of faults\n")
 	for _, word := range []string{record.FaultBegan, record.FaultHealed, record.FaultReady, record.FaultUndone, record.FaultStep} {
@@ -142,7 +142,7 @@ func TestFaults(t *testing.T) {
 	for _, k := range kinds {
 		entry(&all, "fault "+k.String(),
 			"needs a disk that fails", ifSo(k.NeedsDisk(), "yes"), "needs a network", ifSo(k.NeedsNetwork(), "yes"),
-			"of a follower", ifSo(k.OfFollower(), "yes"), "of the cluster", ifSo(k.OfCluster(), "yes"), "changes the cluster", ifSo(k.Changes(), "yes"))
+			"of a follower", ifSo(k.AffectsFollower(), "yes"), "of the cluster", ifSo(k.AffectsCluster(), "yes"), "changes the cluster", ifSo(k.Changes(), "yes"))
 	}
 	forms := []string{
 		"KIND at 10s",

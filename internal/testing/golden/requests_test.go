@@ -113,9 +113,9 @@ func hold(t *testing.T, all *strings.Builder, st store.Store, p *protocol, of *t
 			c.Tick(s.tick)
 		default:
 			all.WriteString("server answers\n")
-			told, err := c.Feed(s.answer, nil)
-			for i := range told {
-				e := &told[i]
+			reported, err := c.Feed(s.answer, nil)
+			for i := range reported {
+				e := &reported[i]
 				fmt.Fprintf(all, "event: %s of tag %d, %v, revision %d, count %d, %d further requests\n", events[e.What], e.Tag, e.Outcome, e.Revision, e.Count, e.Extra)
 			}
 			if err != nil {

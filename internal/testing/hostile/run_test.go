@@ -175,7 +175,7 @@ func (s *suite) run(t *testing.T, kinds []hostile.Kind) {
 	}
 	var all sync.WaitGroup
 	for i, k := range kinds[1:] {
-		if !s.wanted(i, k) {
+		if !s.isSelected(i, k) {
 			continue
 		}
 		all.Go(func() {
@@ -197,8 +197,8 @@ func (s *suite) run(t *testing.T, kinds []hostile.Kind) {
 	all.Wait()
 }
 
-// wanted reports whether a kind is in the sample, which differs between stores and parts.
-func (s *suite) wanted(i int, k hostile.Kind) bool {
+// isSelected reports whether a kind is in the sample, which differs between stores and parts.
+func (s *suite) isSelected(i int, k hostile.Kind) bool {
 	if only := os.Getenv(onlyEnv); only != "" {
 		return strings.Contains(k.Name, only)
 	}

@@ -126,7 +126,7 @@ func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
 	if res == nil || res.Measured == nil {
 		return nil
 	}
-	c := record.FromScenario(&scenario.Trial{Load: a.Load})
+	c := record.NewConditions(&scenario.Trial{Load: a.Load})
 	c.Loops = res.Loops
 	trial := record.NewTrial(c, record.Observed{Opened: res.Opened, State: record.Complete}, res.Measured, res.Warmup, nil)
 	r.Verdict, r.Due, r.Errors, r.Wrong = string(trial.Verdict.State), trial.Due, trial.ErrorsByKind, trial.WrongAnswers

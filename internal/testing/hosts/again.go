@@ -14,13 +14,13 @@ import (
 // insideEnv marks a process that has its own network.
 const insideEnv = "QUORUMBENCH_TEST_NETWORK"
 
-// Inside reports whether Again started this process.
-func Inside() bool { return os.Getenv(insideEnv) != "" }
+// IsRestarted reports whether RestartCommand started this process.
+func IsRestarted() bool { return os.Getenv(insideEnv) != "" }
 
-// Again returns a command that starts this program again with its own network namespace, in
-// which it has all permissions: root's, or those of a user namespace. The kernel kills it
+// RestartCommand returns a command that starts this program again with its own network namespace,
+// in which it has all permissions: root's, or those of a user namespace. The kernel kills it
 // when this process ends.
-func Again(ctx context.Context, args ...string) *exec.Cmd {
+func RestartCommand(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, os.Args[0], args...)
 	c.Env = append(os.Environ(), insideEnv+"=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
@@ -32,9 +32,9 @@ func Again(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// Refused turns an error of starting Again's command into a sentence if this machine does
-// not allow it, and returns nil otherwise.
-func Refused(err error) error {
+// ExplainRefusal turns an error of starting RestartCommand's command into a sentence if this
+// machine does not allow it, and returns nil otherwise.
+func ExplainRefusal(err error) error {
 	for _, number := range []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EINVAL, syscall.ENOSYS, syscall.ENOSPC, syscall.EUSERS} {
 		if errors.Is(err, number) {
 			return fmt.Errorf("a network namespace cannot be made here, which root can, and others where user namespaces are allowed: %w", number)

@@ -1,7 +1,7 @@
 // Package hosts contains the tests that every host.Host passes, and simulates several
 // machines on this one for tests and tools/hostsdemo: hosts with their own networks and
 // names, joined by a bridge, with an agent on each. They live in the network namespace of a
-// process that Again starts, so that the machine's own network is not changed and nothing
+// process that RestartCommand starts, so that the machine's own network is not changed and nothing
 // is left when that process ends. Linux only.
 package hosts
 

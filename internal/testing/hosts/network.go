@@ -26,8 +26,8 @@ func Places(names ...string) (all []Place) {
 	return all
 }
 
-// Here is this process's address among the hosts.
-const Here = "198.18.0.254"
+// OwnAddress is this process's address among the hosts.
+const OwnAddress = "198.18.0.254"
 
 // Network is a set of hosts that reach each other and this process.
 type Network struct{ Hosts []*Host }
@@ -40,9 +40,9 @@ type Host struct {
 	gone chan struct{}
 }
 
-// New creates hosts in this process's network, which must be separate (see Again).
+// New creates hosts in this process's network, which must be separate (see RestartCommand).
 func New(places ...Place) (*Network, error) {
-	if !Inside() {
+	if !IsRestarted() {
 		return nil, errors.New("hosts are created in a separate network namespace, and this process is in its machine's")
 	}
 	bridge := &netlink.Bridge{LinkAttrs: netlink.NewLinkAttrs()}
@@ -50,7 +50,7 @@ func New(places ...Place) (*Network, error) {
 	if err := netlink.LinkAdd(bridge); err != nil {
 		return nil, fmt.Errorf("this machine has no bridges: %w", err)
 	}
-	if err := errors.Join(up("lo", ""), up(bridge.Name, Here)); err != nil {
+	if err := errors.Join(up("lo", ""), up(bridge.Name, OwnAddress)); err != nil {
 		return nil, err
 	}
 	n := &Network{}

@@ -14,7 +14,7 @@ import (
 
 // If the process that created the hosts is killed, nothing of them is left.
 func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
-	if Inside() {
+	if IsRestarted() {
 		n, err := New(Places("a")...)
 		if err != nil {
 			t.Fatal(err)
@@ -26,12 +26,12 @@ func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
 		fmt.Printf("child %d\n", c.Process.Pid)
 		select {}
 	}
-	c := Again(t.Context(), "-test.run=^"+t.Name()+"$")
+	c := RestartCommand(t.Context(), "-test.run=^"+t.Name()+"$")
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
 	}
-	if refused := Refused(err); refused != nil {
+	if refused := ExplainRefusal(err); refused != nil {
 		t.Skip(refused)
 	}
 	if err != nil {

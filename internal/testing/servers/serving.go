@@ -16,9 +16,9 @@ func Loopback(t testing.TB) net.Listener {
 	return l
 }
 
-// Serving runs serve until the test ends, by which it must have returned. It returns the
+// Serve runs serve until the test ends, by which it must have returned. It returns the
 // address.
-func Serving(t testing.TB, l net.Listener, serve func(context.Context, net.Listener) error) (address string) {
+func Serve(t testing.TB, l net.Listener, serve func(context.Context, net.Listener) error) (address string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -16,9 +16,9 @@ type Reporter interface {
 // Attempts is the highest number of attempts for a measurement.
 const Attempts = 5
 
-// Within repeats a measurement until it is within all its limits, so that they can be as
+// RetryMeasurement repeats a measurement until it is within all its limits, so that they can be as
 // strict as on an idle machine: a measurement that never meets them is wrong.
-func Within(t testing.TB, measure func(r Reporter)) {
+func RetryMeasurement(t testing.TB, measure func(r Reporter)) {
 	t.Helper()
 	for n := 1; ; n++ {
 		var missed list

@@ -16,10 +16,10 @@ func (*recorder) Helper()                      {}
 func (f *recorder) Error(args ...any)          { f.errors = append(f.errors, fmt.Sprint(args...)) }
 func (f *recorder) Logf(s string, args ...any) { f.logs = append(f.logs, fmt.Sprintf(s, args...)) }
 
-func TestWithin(t *testing.T) {
+func TestRetryMeasurement(t *testing.T) {
 	for good, want := range map[int]int{1: 1, 3: 3, Attempts: Attempts, Attempts + 1: Attempts} {
 		f, made := &recorder{}, 0
-		Within(f, func(r Reporter) {
+		RetryMeasurement(f, func(r Reporter) {
 			if made++; made < good {
 				r.Errorf("attempt %d is too slow", made)
 			}

@@ -120,7 +120,7 @@ func (m *Shared) wait(at int64, ns float64) int64 {
 type Throttled struct {
 	Quiet
 	Quota, Period int64 // nanoseconds
-	Beside        float64
+	OtherCPU      float64
 
 	period int64 // number of the period to which left belongs
 	left   int64
@@ -128,7 +128,7 @@ type Throttled struct {
 
 func (m *Throttled) refill(at int64) {
 	if p := at / m.Period; p != m.period {
-		m.period, m.left = p, int64(float64(m.Quota)*(1-m.Beside))
+		m.period, m.left = p, int64(float64(m.Quota)*(1-m.OtherCPU))
 	}
 }
 

@@ -42,7 +42,7 @@ func TestRunQueueWaitIsDistinguished(t *testing.T) {
 		// The system counts that as run queue wait; time held back by limits is known
 		// separately.
 		"held back": {func() simulate.Machine {
-			return &simulate.Throttled{Quiet: still, Quota: 5e6, Period: 100e6, Beside: 0.9}
+			return &simulate.Throttled{Quiet: still, Quota: 5e6, Period: 100e6, OtherCPU: 0.9}
 		}, 0.85, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

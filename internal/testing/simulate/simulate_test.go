@@ -65,7 +65,7 @@ func TestServersHaveTheirTimes(t *testing.T) {
 		l.Threads = loops
 		m := run(t, l, delaying(), quiet(1))
 		near(t, "the throughput of 20 clients at 2.1 ms", float64(m.Done)/m.Seconds, 20/2.1e-3, 0.02)
-		near(t, "the median", float64(m.Whole().Service.ValueAtQuantile(50)), 2.05e6, 0.02)
+		near(t, "the median", float64(m.Merged().Service.ValueAtQuantile(50)), 2.05e6, 0.02)
 		m = run(t, l, queueing(), quiet(1))
 		near(t, "the throughput of 4 workers at 1.02 ms", float64(m.Done)/m.Seconds, 4/1.02e-3, 0.02)
 	}
@@ -80,7 +80,7 @@ func TestTrialsAreReproducible(t *testing.T) {
 		})
 	}
 	a, b := one(), one()
-	if a.Due != b.Due || a.Done != b.Done || !a.Whole().Service.Equals(b.Whole().Service) {
+	if a.Due != b.Due || a.Done != b.Done || !a.Merged().Service.Equals(b.Merged().Service) {
 		t.Errorf("two runs differ: %d and %d due, %d and %d done", a.Due, b.Due, a.Done, b.Done)
 	}
 }

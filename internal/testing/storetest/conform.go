@@ -98,11 +98,11 @@ func (c *conformer) run(name string, test func()) {
 	outer := c.t
 	outer.Run(name, func(t *testing.T) {
 		c.t = t
-		c.w.For(t)
+		c.w.SetTest(t)
 		test()
 	})
 	c.t = outer
-	c.w.For(outer)
+	c.w.SetTest(outer)
 }
 
 func (c *conformer) supports(k kv.Kind) bool { return c.can.Operations[k] != "" }

@@ -257,7 +257,7 @@ func (c *conformer) watchKeys(w *Wire) {
 		op.Tag = w.NextTag()
 		w.Codec.Submit(&op)
 	}
-	for _, e := range w.Until(len(c.Keys), func(e *store.Event) bool { return e.What == store.Done }) {
+	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.What == store.Done }) {
 		if e.Outcome != kv.OK || e.Watcher != e.Tag-first || e.Revision == 0 {
 			c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
 		}
@@ -272,7 +272,7 @@ func (c *conformer) agreeOnStreams() {
 	var was store.Event
 	notified := func(i int, version int64, value []byte) {
 		c.t.Helper()
-		e := w.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
 		if e.Watcher != uint32(i) || string(e.Key) != c.Keys[i] || !bytes.Equal(e.Value, value) || e.Version != version {
 			c.t.Fatalf("version %d of key %.40q: %+v", version, c.Keys[i], e)
 		}
@@ -301,7 +301,7 @@ func (c *conformer) agreeOnStreams() {
 	}
 	ask := store.Op{Kind: kv.Watch, Watch: &store.WatchOp{Stream: 1, Progress: true}}
 	w.Codec.Submit(&ask)
-	for _, e := range w.Until(len(c.Keys)/2, func(e *store.Event) bool { return e.What == store.Seen }) {
+	for _, e := range w.AwaitEvents(len(c.Keys)/2, func(e *store.Event) bool { return e.What == store.Seen }) {
 		if e.Watcher%2 != 1 || e.Revision < was.Revision {
 			c.t.Fatalf("at revision %d it had received all so far: %+v", was.Revision, e)
 		}
@@ -324,7 +324,7 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 		}
 	}
 	last := int64(0)
-	for _, e := range w.Until(len(c.Keys), func(e *store.Event) bool { return e.What == store.Done }) {
+	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.What == store.Done }) {
 		if e.Outcome != kv.OK || e.Watcher != e.Tag-first || e.Revision == 0 || e.Version > 0 {
 			c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
 		}
@@ -332,7 +332,7 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	}
 	notified := func(i int, version int64, value []byte) {
 		c.t.Helper()
-		e := w.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
 		if mode == kv.PersistentWatch && version > 0 {
 			version, value = -1, nil
 		}
@@ -355,7 +355,7 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	}
 	ask := store.Op{Kind: kv.Watch, Key: []byte(c.Keys[0]), Watch: &store.WatchOp{Progress: true}}
 	w.Codec.Submit(&ask)
-	for _, e := range w.Until(len(c.Keys), func(e *store.Event) bool { return e.What == store.Seen }) {
+	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.What == store.Seen }) {
 		if e.Revision < last {
 			c.t.Fatalf("at revision %d it had received all so far: %+v", last, e)
 		}
@@ -424,7 +424,7 @@ func (c *conformer) agreeOnWatchesApart() {
 			if err := do(); err != nil {
 				c.t.Fatal(err)
 			}
-			e := w.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+			e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
 			if e.Watcher != uint32(i) || string(e.Key) != key || !bytes.Equal(e.Value, value) || e.Version != version || e.Member == 0 || e.At < e.Revision {
 				c.t.Fatalf("version %d of key %.40q: %+v", version, key, e)
 			}

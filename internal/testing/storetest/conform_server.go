@@ -94,7 +94,7 @@ func (c *conformer) administration() {
 	if err != nil || s.Version == "" || s.Leader() == nil || s.Leader().Endpoint != c.access.Endpoints[0] {
 		c.t.Fatalf("status %+v, %v", s, err)
 	}
-	if err := OneByOne(c.t.Context(), a, &s); err != nil {
+	if err := CheckRoles(c.t.Context(), a, &s); err != nil {
 		c.t.Error(err)
 	}
 	if got, err := a.Members(c.t.Context()); err != nil || !slices.Equal(store.Endpoints(got), c.access.Endpoints) {

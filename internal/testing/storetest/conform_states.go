@@ -43,7 +43,7 @@ func (c *conformer) beginState(key, end string) *Wire {
 	op := Watch(7, 0, key, false)
 	op.Tag, op.Watch.End = w.NextTag(), []byte(end)
 	w.Codec.Submit(&op)
-	if e := w.Until(1, func(e *store.Event) bool { return e.What == store.Done })[0]; e.Outcome != kv.OK || e.Watcher != 7 || e.Tag != op.Tag || e.Revision == 0 {
+	if e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Done })[0]; e.Outcome != kv.OK || e.Watcher != 7 || e.Tag != op.Tag || e.Revision == 0 {
 		c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
 	}
 	return w
@@ -52,7 +52,7 @@ func (c *conformer) beginState(key, end string) *Wire {
 // checkState checks the next event of a watcher.
 func (c *conformer) checkState(w *Wire, key string, value []byte, there int64) {
 	c.t.Helper()
-	e := w.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+	e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
 	if e.Watcher != 7 || string(e.Key) != key || !bytes.Equal(e.Value, value) || min(e.Version, 1) != there {
 		c.t.Fatalf("key %.40q: %+v", key, e)
 	}

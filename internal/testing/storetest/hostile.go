@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// SecretsStay checks that the access's secrets, which are in the given request field, are
+// CheckSecretsStay checks that the access's secrets, which are in the given request field, are
 // sent to no other server.
-func SecretsStay(t *testing.T, st store.Store, field string, access store.Access) {
+func CheckSecretsStay(t *testing.T, st store.Store, field string, access store.Access) {
 	t.Helper()
 	seen := make(chan string, 100)
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header.Get(field) }))
@@ -46,10 +46,10 @@ func SecretsStay(t *testing.T, st store.Store, field string, access store.Access
 // buffers.
 const mostTaken = 32 << 20
 
-// StatusIsBounded checks that a small response that decompresses to a large one is not
+// CheckStatusBounded checks that a small response that decompresses to a large one is not
 // decompressed, and that reading an endless one ends. The response is JSON: begin, a long
 // text, end.
-func StatusIsBounded(t *testing.T, st store.Store, begin, end string) {
+func CheckStatusBounded(t *testing.T, st store.Store, begin, end string) {
 	t.Helper()
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)

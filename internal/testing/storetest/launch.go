@@ -17,9 +17,9 @@ func TwoMembers(dir string) store.LaunchSpec {
 	}}
 }
 
-// LaunchRefuses checks that a store refuses, in one sentence, a cluster after each of the changes,
-// and after those that no store accepts.
-func LaunchRefuses(t *testing.T, st store.Store, spec func(dir string) store.LaunchSpec, changes map[string]func(*store.LaunchSpec)) {
+// CheckLaunchRefuses checks that a store refuses, in one sentence, a cluster after each of the
+// changes, and after those that no store accepts.
+func CheckLaunchRefuses(t *testing.T, st store.Store, spec func(dir string) store.LaunchSpec, changes map[string]func(*store.LaunchSpec)) {
 	t.Helper()
 	changes["no members"] = func(s *store.LaunchSpec) { s.Members = nil }
 	changes["one port"] = func(s *store.LaunchSpec) { s.Members[0].Ports = []int{1} }

@@ -36,13 +36,13 @@ func ServeNull(t testing.TB, st store.NullServed, members int, o store.NullOptio
 	return endpoints
 }
 
-// mostInSmallPieces is the longest value that NullAgrees sends in pieces of 7 bytes: 500
+// mostInSmallPieces is the longest value that CheckNullServer sends in pieces of 7 bytes: 500
 // KiB and long lists would take a minute.
 const mostInSmallPieces = 8 << 10
 
-// NullAgrees checks with the official client that the null server behaves like the real
+// CheckNullServer checks with the official client that the null server behaves like the real
 // one, for the first keys and values of the fixture; also, if not nil, checks more.
-func NullAgrees(t *testing.T, f Fixture, keys, values int, also func(t *testing.T, a store.Access)) {
+func CheckNullServer(t *testing.T, f Fixture, keys, values int, also func(t *testing.T, a store.Access)) {
 	t.Helper()
 	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]
 	serve := func(t *testing.T, script string) store.Access {

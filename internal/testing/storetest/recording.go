@@ -33,9 +33,9 @@ func (r *Recording) Since() []history.Op {
 	return r.ops
 }
 
-// SameOps compares recorded operations with expected ones. An expected operation without
+// CheckOps compares recorded operations with expected ones. An expected operation without
 // times was sent at 100 and done at 200.
-func SameOps(t *testing.T, name string, got []history.Op, want ...history.Op) {
+func CheckOps(t *testing.T, name string, got []history.Op, want ...history.Op) {
 	t.Helper()
 	for i := range want {
 		if w := &want[i]; w.Done == 0 {

@@ -48,14 +48,14 @@ func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
 			return fmt.Errorf("no leader: %+v", s)
 		}
 		leader = l.Endpoint
-		return OneByOne(ctx, a, &s)
+		return CheckRoles(ctx, a, &s)
 	})
 	return s, leader
 }
 
-// OneByOne requests the role of each member that responded separately, and returns how it
+// CheckRoles requests the role of each member that responded separately, and returns how it
 // differs from the status.
-func OneByOne(ctx context.Context, a store.Admin, s *store.Status) error {
+func CheckRoles(ctx context.Context, a store.Admin, s *store.Status) error {
 	for range 2 { // the second response may use cached data of the first
 		for i, want := range s.Members {
 			if want.Err != nil {

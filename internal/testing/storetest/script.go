@@ -59,9 +59,9 @@ func (s Script[C]) Outcomes(answer func(status, body string) string, wants map[s
 	}
 }
 
-// EndsOnce submits an operation of tag 9 and fails unless exactly one event ends it, at the
+// CheckEndsOnce submits an operation of tag 9 and fails unless exactly one event ends it, at the
 // response or at the end of the connection.
-func EndsOnce(t *testing.T, c store.Codec, op store.Op, answer string) {
+func CheckEndsOnce(t *testing.T, c store.Codec, op store.Op, answer string) {
 	t.Helper()
 	op.Tag = 9
 	c.Submit(&op)

@@ -56,8 +56,8 @@ func tapped(t *testing.T, st store.Tapped, client, server []byte, piece int) (al
 	open := tap.Open()
 	before := len(all)
 	tap.End(6)
-	if told := len(all) - before; told > open {
-		t.Fatalf("%d calls were open, and %d have ended", open, told)
+	if pushed := len(all) - before; pushed > open {
+		t.Fatalf("%d calls were open, and %d have ended", open, pushed)
 	}
 	return all, err
 }

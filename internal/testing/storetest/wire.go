@@ -22,7 +22,7 @@ type Wire struct {
 	buf   []byte
 	tag   uint32
 	gone  bool          // the connection ended
-	rest  []store.Event // received events that were not requested; see Until
+	rest  []store.Event // received events that were not requested; see AwaitEvents
 }
 
 // Dial connects to the first endpoint.
@@ -44,16 +44,16 @@ func DialWith(t testing.TB, a store.Access, codecs store.Codecs, previous store.
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	w := &Wire{t: t, Conn: conn, Codec: codecs(store.Dialed{Endpoint: a.Endpoints[0], Previous: previous}), buf: make([]byte, 64<<10)}
-	w.Within(2 * patience) // for the whole test
+	w.SetTimeLimit(2 * patience) // for the whole test
 	w.Codec.Tick(0)
 	return w
 }
 
-// For makes later failures fail another test, such as a subtest.
-func (w *Wire) For(t testing.TB) { w.t = t }
+// SetTest makes later failures fail another test, such as a subtest.
+func (w *Wire) SetTest(t testing.TB) { w.t = t }
 
-// Within sets a time limit for what follows, after which the connection is lost.
-func (w *Wire) Within(d time.Duration) {
+// SetTimeLimit sets a time limit for what follows, after which the connection is lost.
+func (w *Wire) SetTimeLimit(d time.Duration) {
 	w.t.Helper()
 	if err := w.Conn.SetDeadline(time.Now().Add(d)); err != nil {
 		w.t.Fatal(err)
@@ -171,9 +171,9 @@ func (w *Wire) Want(o kv.Outcome, op store.Op) store.Event {
 	return e
 }
 
-// Until reads until n matching events have arrived, and returns copies of them. Other
+// AwaitEvents reads until n matching events have arrived, and returns copies of them. Other
 // events stay for a later call.
-func (w *Wire) Until(n int, match func(*store.Event) bool) (found []store.Event) {
+func (w *Wire) AwaitEvents(n int, match func(*store.Event) bool) (found []store.Event) {
 	w.t.Helper()
 	for {
 		rest := w.rest[:0]

@@ -104,14 +104,14 @@ func TestVerdictsError(t *testing.T) {
 			t.Errorf("%s: of the figures within %v, %.3f are valid", what, NearBy, passed)
 		}
 	}
-	judge("all", table.All(), leastCaught, leastPassed)
+	judge("all", table.AllRates(), leastCaught, leastPassed)
 	if n >= wholeSize {
 		for _, name := range verdict.Printed() {
-			judge(name, table.OfFigure(name), leastOfKind, leastPassed)
+			judge(name, table.FigureRates(name), leastOfKind, leastPassed)
 		}
 	}
 	for _, kind := range Kinds() {
-		r := table.Of(kind)
+		r := table.KindRates(kind)
 		judge(string(kind), r, leastOfKind, leastOfKind)
 		if n >= wholeSize && (r.Far < leastOfEach || r.Near < leastOfEach) {
 			t.Errorf("%s: %d figures are far off and %d near, not %d each", kind, r.Far, r.Near, leastOfEach)

@@ -64,7 +64,7 @@ func (o *Outcome) Judge(truth, got *record.Trial) {
 func Deviations(truth, got *record.Trial) (all []Deviation) {
 	for _, name := range verdict.Printed() {
 		f := record.Registered(name)
-		was, is := f.Of(truth), f.Of(got)
+		was, is := f.Value(truth), f.Value(got)
 		if was.Known && is.Known && was.Number > 0 {
 			all = append(all, Deviation{name, is.Number/was.Number - 1, got.Verdict.StateOf(name)})
 		}
@@ -107,7 +107,7 @@ func (o *Outcome) String() string {
 		case d.Alarmed():
 			wrong = " (false alarm)"
 		}
-		figures = append(figures, fmt.Sprintf("%s %+.1f %% of claimed %.1f %%%s", d.Figure, 100*d.Off, 100*o.Verdict.Effect.Of(d.Figure), wrong))
+		figures = append(figures, fmt.Sprintf("%s %+.1f %% of claimed %.1f %%%s", d.Figure, 100*d.Off, 100*o.Verdict.Effect.ForFigure(d.Figure), wrong))
 	}
 	return fmt.Sprintf("%s, seed %d: %s: off by %s; the verdict is %s %v", o.Kind, o.Seed, o.What, strings.Join(figures, ", "), o.Verdict.State, o.Verdict.Reasons)
 }

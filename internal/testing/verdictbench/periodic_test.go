@@ -43,7 +43,7 @@ func TestStopsThatMoveOnlyP90(t *testing.T) {
 			if d.Missed() || d.Alarmed() {
 				t.Errorf("%v: %s is off by %.3f, and its state is %s", arrival, d.Figure, d.Off, d.State)
 			}
-			if claimed := got.Verdict.Effect.Of(d.Figure); math.Abs(claimed-d.Off) > 0.02+0.15*d.Off {
+			if claimed := got.Verdict.Effect.ForFigure(d.Figure); math.Abs(claimed-d.Off) > 0.02+0.15*d.Off {
 				t.Errorf("%v: %s is off by %.3f, and the verdict says %.3f", arrival, d.Figure, d.Off, claimed)
 			}
 		}

@@ -79,24 +79,24 @@ func (t *Table) Add(o *Outcome) {
 	}
 }
 
-// Of returns the rates of one kind.
-func (t *Table) Of(k Kind) Rates {
+// KindRates returns the rates of one kind.
+func (t *Table) KindRates(k Kind) Rates {
 	if r := t.by[k]; r != nil {
 		return *r
 	}
 	return Rates{}
 }
 
-// OfFigure returns the rates of one figure.
-func (t *Table) OfFigure(name string) Rates {
+// FigureRates returns the rates of one figure.
+func (t *Table) FigureRates(name string) Rates {
 	if r := t.figure[name]; r != nil {
 		return *r
 	}
 	return Rates{}
 }
 
-// All returns the rates of all kinds together.
-func (t *Table) All() Rates { return t.all }
+// AllRates returns the rates of all kinds together.
+func (t *Table) AllRates() Rates { return t.all }
 
 // Write writes the rates as two Markdown tables: by kind, and by figure.
 func (t *Table) Write(w io.Writer) error {

@@ -132,7 +132,7 @@ func (s *subject) run(seed uint64, machine func() simulate.Machine, ranForLoad *
 	if err != nil {
 		return nil, fmt.Errorf("seed %d: %w", seed, err)
 	}
-	c := record.FromScenario(&scenario.Trial{Load: l})
+	c := record.NewConditions(&scenario.Trial{Load: l})
 	c.Loops = 1
 	if l.Arrival != scenario.Closed {
 		c.Rate = &l.Rate.PerSecond
@@ -222,10 +222,10 @@ func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 			return &simulate.Shared{Quiet: q, Slice: 1e6, Other: other, Refused: refused, Busy: duties(duty, d.seed)}
 		}, fmt.Sprintf("a program of a higher priority for %s of the time, up to %s at once at %s of the wake-ups", text.Share(duty), ms(other), text.Share(refused))
 	case Quota:
-		quota, beside := d.log(0.5e6, 20e6), d.unit()
+		quota, otherCPU := d.log(0.5e6, 20e6), d.unit()
 		return func() simulate.Machine {
-			return &simulate.Throttled{Quiet: q, Quota: int64(quota), Period: 100e6, Beside: beside}
-		}, fmt.Sprintf("a quota of %s in 100 ms, %s of it used by others", ms(quota), text.Share(beside))
+			return &simulate.Throttled{Quiet: q, Quota: int64(quota), Period: 100e6, OtherCPU: otherCPU}
+		}, fmt.Sprintf("a quota of %s in 100 ms, %s of it used by others", ms(quota), text.Share(otherCPU))
 	}
 	return func() simulate.Machine { q := q; return &q }, "nothing"
 }

@@ -125,8 +125,8 @@ func NewConn(cfg Config) *Conn {
 	return c
 }
 
-// Greeted reports whether the server has sent its first SETTINGS frame.
-func (c *Conn) Greeted() bool { return c.greeted }
+// SettingsReceived reports whether the server has sent its first SETTINGS frame.
+func (c *Conn) SettingsReceived() bool { return c.greeted }
 
 // Open returns the number of streams that await their response or stay open.
 func (c *Conn) Open() int { return c.open }

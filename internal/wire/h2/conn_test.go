@@ -19,14 +19,14 @@ func TestGreeting(t *testing.T) {
 	if push, ok := s.settings[http2.SettingEnablePush]; !ok || push != 0 {
 		t.Error("push was not turned off")
 	}
-	if s.c.Greeted() || s.c.Room() != 100 {
-		t.Errorf("before SETTINGS: greeted %v, room %d", s.c.Greeted(), s.c.Room())
+	if s.c.SettingsReceived() || s.c.Room() != 100 {
+		t.Errorf("before SETTINGS: greeted %v, room %d", s.c.SettingsReceived(), s.c.Room())
 	}
 	s.sendSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 7})
 	s.mustFeed()
 	s.read()
-	if !s.c.Greeted() || s.acks != 1 || s.c.Room() != 7 {
-		t.Errorf("after SETTINGS: greeted %v, %d acks, room %d", s.c.Greeted(), s.acks, s.c.Room())
+	if !s.c.SettingsReceived() || s.acks != 1 || s.c.Room() != 7 {
+		t.Errorf("after SETTINGS: greeted %v, %d acks, room %d", s.c.SettingsReceived(), s.acks, s.c.Room())
 	}
 }
 

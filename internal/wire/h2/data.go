@@ -35,7 +35,7 @@ func (c *Conn) data(h FrameHeader, p []byte) error {
 	if len(p) >= prefixLen && s.npre == 0 && p[0] == 0 && int(binary.BigEndian.Uint32(p[1:])) == len(p)-prefixLen {
 		s.npre = prefixLen
 		s.msg = p[prefixLen:]
-		s.state |= whole | inPlace
+		s.state |= complete | inPlace
 		c.held = append(c.held, s.id)
 		c.nheld++
 	} else if err := c.assemble(s, p); err != nil {
@@ -65,7 +65,7 @@ func (c *Conn) assemble(s *stream, p []byte) error {
 		return fmt.Errorf("the server announced an answer of %d bytes, and more than %d are not taken",
 			length, c.maxMessage)
 	}
-	if s.state&whole != 0 {
+	if s.state&complete != 0 {
 		if len(p) > 0 {
 			return errSecondMessage
 		}
@@ -78,7 +78,7 @@ func (c *Conn) assemble(s *stream, p []byte) error {
 	var err error
 	s.msg, err = c.parts.Append(s.msg, p, int(length))
 	if int64(len(s.msg)) == length {
-		s.state |= whole
+		s.state |= complete
 	}
 	return err
 }
@@ -117,14 +117,14 @@ func (c *Conn) finish(s *stream, f *fields) {
 		c.finishLong(s, f)
 		return
 	}
-	if f.grpc == StatusOK && s.state&(whole|isBlocked) == whole {
+	if f.grpc == StatusOK && s.state&(complete|isBlocked) == complete {
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, Body: s.msg})
 		c.closeStream(s)
 		return
 	}
 	r := Reply{Tag: s.tag, Sub: s.sub, Code: uint32(f.grpc), Text: f.text}
 	switch {
-	case f.grpc == StatusOK && s.state&whole != 0:
+	case f.grpc == StatusOK && s.state&complete != 0:
 		r.Body = s.msg
 	case f.grpc == StatusOK:
 		r.Code, r.Text = StatusInternal, []byte("the server answered OK without a message")

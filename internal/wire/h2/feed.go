@@ -17,7 +17,7 @@ var (
 // connection is unusable; Feed returns the calls that ended before the error with it.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
-	c.parts.Turn()
+	c.parts.Recycle()
 	if c.err != nil {
 		return nil, c.err
 	}

@@ -20,7 +20,7 @@ type state uint8
 
 const (
 	gotHeaders state = 1 << iota // the response's first HEADERS arrived
-	whole                        // msg is the complete message
+	complete                     // msg is the complete message
 	inPlace                      // msg is a part of Feed's input
 	pooled                       // msg is a buffer of Conn.parts
 	isBlocked                    // a part of the request waits in Conn.blocked

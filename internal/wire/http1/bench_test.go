@@ -12,7 +12,7 @@ const consulAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 256\r\nContent-Security
 	"Date: Fri, 20 Nov 2026 19:00:00 GMT\r\n\r\n"
 
 func BenchmarkExchange(b *testing.B) {
-	c := NewConn(Config{Host: "127.0.0.1:8500", Wanted: []string{"X-Consul-Index"}})
+	c := NewConn(Config{Host: "127.0.0.1:8500", KeepFields: []string{"X-Consul-Index"}})
 	get := c.Template("GET", "/v1/kv/", false)
 	in, key := []byte(consulAnswer+strings.Repeat("v", 256)), []byte("bench/00012345")
 	b.SetBytes(int64(len(in)))

@@ -12,8 +12,8 @@ const (
 	MaxHead = 64 << 10
 	// MaxBody limits a response's body, in bytes.
 	MaxBody = 64 << 20
-	// MaxWanted limits the number of response fields that a connection keeps.
-	MaxWanted = 4
+	// MaxKeptFields limits the number of response fields that a connection keeps.
+	MaxKeptFields = 4
 
 	maxKept = 8 << 10 // total length of the kept fields of one response, in bytes
 
@@ -28,9 +28,9 @@ type Field struct{ Name, Value string }
 
 // Config configures a connection.
 type Config struct {
-	Host   string   // HOST:PORT, the Host field of every request
-	Fields []Field  // further fields of every request
-	Wanted []string // names of response fields to keep, at most MaxWanted
+	Host       string   // HOST:PORT, the Host field of every request
+	Fields     []Field  // further fields of every request
+	KeepFields []string // names of response fields to keep, at most MaxKeptFields
 	// Parts buffers incomplete responses. If it is nil, the connection has its own budget.
 	Parts *parts.Budget
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func newTestConn() (*Conn, *Template) {
-	c := NewConn(Config{Host: "h:1", Wanted: []string{"X-Index", "Location"}})
+	c := NewConn(Config{Host: "h:1", KeepFields: []string{"X-Index", "Location"}})
 	return c, c.Template("GET", "/v1/", false)
 }
 
@@ -157,7 +157,7 @@ func TestAnswerThatEndsWithTheConnection(t *testing.T) {
 	}
 }
 
-func TestWantedFields(t *testing.T) {
+func TestKeepsNamedFields(t *testing.T) {
 	c, get := newTestConn()
 	for range 3 {
 		ask(c, get)

@@ -9,7 +9,7 @@ import (
 // Feed parses the bytes that were read and returns the response once it is complete. After an error
 // the connection is unusable.
 func (c *Conn) Feed(in []byte) (*Response, error) {
-	c.cfg.Parts.Turn()
+	c.cfg.Parts.Recycle()
 	if c.err != nil {
 		return nil, c.err
 	}

@@ -75,7 +75,7 @@ func (c *Conn) field(line []byte) (idle bool, err error) {
 			return false, c.transferEncoding(line[colon+1:])
 		}
 	}
-	for i, w := range c.cfg.Wanted {
+	for i, w := range c.cfg.KeepFields {
 		if len(w) == len(name) && bytes.EqualFold(name, []byte(w)) {
 			return false, c.keepField(i, trim(line[colon+1:]))
 		}
@@ -86,7 +86,7 @@ func (c *Conn) field(line []byte) (idle bool, err error) {
 func (c *Conn) keepField(i int, value []byte) error {
 	r := &c.answer
 	if len(r.kept)+len(value) > maxKept {
-		return fmt.Errorf("the server sent a header field %s of %d bytes, which is too long", c.cfg.Wanted[i], len(value))
+		return fmt.Errorf("the server sent a header field %s of %d bytes, which is too long", c.cfg.KeepFields[i], len(value))
 	}
 	from := len(r.kept)
 	r.kept = append(r.kept, value...)

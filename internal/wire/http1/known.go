@@ -15,7 +15,7 @@ const (
 
 // knownHead holds the remembered head and lines of a connection.
 type knownHead struct {
-	whole []byte // the last head, or empty
+	bytes []byte // the last head, or empty
 
 	at    int // the position of the next field line
 	lines [knownLines][]byte
@@ -23,17 +23,17 @@ type knownHead struct {
 
 // match returns the length of the remembered head if in begins with it, otherwise 0.
 func (k *knownHead) match(in []byte) int {
-	if n := len(k.whole); n > 0 && len(in) >= n && bytes.Equal(in[:n], k.whole) {
+	if n := len(k.bytes); n > 0 && len(in) >= n && bytes.Equal(in[:n], k.bytes) {
 		return n
 	}
-	k.whole = k.whole[:0]
+	k.bytes = k.bytes[:0]
 	return 0
 }
 
 // keep remembers the head of a final response. Another head follows an informational one.
 func (k *knownHead) keep(head []byte, status int) {
 	if status >= 200 && len(head) <= knownHeadBytes {
-		k.whole = append(k.whole[:0], head...)
+		k.bytes = append(k.bytes[:0], head...)
 	}
 }
 

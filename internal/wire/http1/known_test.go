@@ -17,7 +17,7 @@ func TestKnownHeadsChangeNothing(t *testing.T) {
 	}
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		old := NewConn(Config{Host: "h:1", Wanted: []string{"X-Index"}})
+		old := NewConn(Config{Host: "h:1", KeepFields: []string{"X-Index"}})
 		get := old.Template("GET", "/", false)
 		head := ""
 		for old.Idle() {
@@ -35,7 +35,7 @@ func TestKnownHeadsChangeNothing(t *testing.T) {
 			if r.IntN(8) == 0 {
 				in = "HTTP/1.1 100 Continue\r\nX-Index: 9\r\n\r\n" + in
 			}
-			fresh := NewConn(Config{Host: "h:1", Wanted: []string{"X-Index"}})
+			fresh := NewConn(Config{Host: "h:1", KeepFields: []string{"X-Index"}})
 			one := fresh.Template("GET", "/", false)
 			late := r.IntN(8) == 0
 			want := exchange(fresh, one, in, len(in), late)

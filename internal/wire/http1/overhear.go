@@ -21,8 +21,8 @@ type HeardBody struct {
 	Body []byte // nil if it is larger than MaxHeard or has a content coding
 }
 
-// Kept reports whether Body is the complete body.
-func (b *HeardBody) Kept() bool { return b.Body != nil || b.Size == 0 }
+// IsComplete reports whether Body is the complete body.
+func (b *HeardBody) IsComplete() bool { return b.Body != nil || b.Size == 0 }
 
 // HeardRequest is a decoded request.
 type HeardRequest struct {
@@ -34,7 +34,7 @@ type HeardRequest struct {
 type HeardAnswer struct {
 	HeardBody
 	Status int
-	fields [MaxWanted][]byte
+	fields [MaxKeptFields][]byte
 }
 
 // Field returns the value of the i-th wanted field, empty if it is missing.
@@ -52,10 +52,10 @@ const maxHeardOpen = 10_000
 // Overhearer is a passive decoder of both directions of an HTTP/1.1 connection. It cannot decode
 // anything after an error. Only one goroutine may use it.
 type Overhearer struct {
-	to     Heard
-	wanted []string
-	client heardMessage
-	server heardMessage
+	to         Heard
+	keepFields []string
+	client     heardMessage
+	server     heardMessage
 	// open has an element for each request that awaits its response. It is true if the response has
 	// no body, regardless of its head.
 	open []bool
@@ -63,9 +63,9 @@ type Overhearer struct {
 }
 
 // NewOverhearer returns a passive decoder of a connection, which must be fed the connection's first
-// byte. It keeps the wanted fields of responses, at most MaxWanted.
+// byte. It keeps the wanted fields of responses, at most MaxKeptFields.
 func NewOverhearer(to Heard, wanted ...string) *Overhearer {
-	o := &Overhearer{to: to, wanted: wanted}
+	o := &Overhearer{to: to, keepFields: wanted}
 	o.client.begin()
 	o.server.begin()
 	return o
@@ -120,7 +120,7 @@ type heardMessage struct {
 	status         int
 	length         int // Content-Length, or -1
 	chunked, coded bool
-	fields         [MaxWanted][]byte
+	fields         [MaxKeptFields][]byte
 	left, size     int
 	drop           bool
 	body           []byte
@@ -272,7 +272,7 @@ func (o *Overhearer) field(m *heardMessage, line []byte) error {
 	case len(name) == 16 && foldsTo(name, "content-encoding"):
 		m.coded = !bytes.EqualFold(value, []byte("identity"))
 	default:
-		for i, w := range o.wanted {
+		for i, w := range o.keepFields {
 			if len(w) == len(name) && bytes.EqualFold(name, []byte(w)) {
 				m.fields[i] = append([]byte(nil), value[:min(len(value), maxKept)]...)
 			}

@@ -8,17 +8,17 @@ type Response struct {
 	Body   []byte
 
 	kept  []byte
-	spans [MaxWanted]span
+	spans [MaxKeptFields]span
 }
 
 type span struct{ from, to int }
 
-// Field returns the value of the i-th field of Config.Wanted, empty if it is missing. If the field
-// is repeated, the last value counts.
+// Field returns the value of the i-th field of Config.KeepFields, empty if it is missing. If the
+// field is repeated, the last value counts.
 func (r *Response) Field(i int) []byte { return r.kept[r.spans[i].from:r.spans[i].to] }
 
-// Uint returns the value of the i-th field of Config.Wanted as a number; 0 if it is missing or not
-// a number.
+// Uint returns the value of the i-th field of Config.KeepFields as a number; 0 if it is missing or
+// not a number.
 func (r *Response) Uint(i int) uint64 { return number(r.Field(i)) }
 
 // number parses a decimal number; it returns 0 for other text and for numbers of 2^64 or more.

@@ -44,7 +44,7 @@ type Reply struct {
 // connection is unusable; Feed returns the replies before the error with it.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
-	c.parts.Turn()
+	c.parts.Recycle()
 	if c.err != nil {
 		return nil, c.err
 	}

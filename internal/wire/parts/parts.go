@@ -43,7 +43,7 @@ type Budget struct {
 	lends uint64
 	free  [classes][][]byte
 	used  [classes]uint64 // value of lends at the last call for the class
-	back  [][]byte        // returned since the last Turn: the caller may still read a response in them
+	back  [][]byte        // returned since the last Recycle: the caller may still read a response in them
 }
 
 // New returns a budget that lends max bytes.
@@ -55,9 +55,9 @@ func (b *Budget) Kept() int { return b.kept }
 // Size returns the capacity of all buffers, lent or free, in bytes.
 func (b *Budget) Size() int { return b.kept + b.idle }
 
-// Turn makes the buffers returned before it available for reuse. A connection calls it when it is
-// fed, because its responses are valid until the next Feed.
-func (b *Budget) Turn() {
+// Recycle makes the buffers returned before it available for reuse. A connection calls it when it
+// is fed, because its responses are valid until the next Feed.
+func (b *Budget) Recycle() {
 	if len(b.back) > 0 {
 		b.turn()
 	}
@@ -141,7 +141,7 @@ func (b *Budget) lend(n int) []byte {
 	return buf
 }
 
-// GiveBack takes a lent buffer back. Its contents stay readable until the next Turn.
+// GiveBack takes a lent buffer back. Its contents stay readable until the next Recycle.
 func (b *Budget) GiveBack(buf []byte) {
 	if cap(buf) == 0 {
 		return

@@ -59,7 +59,7 @@ func TestAppendKeepsContents(t *testing.T) {
 					t.Fatalf("%d bytes in pieces: the contents differ", n)
 				}
 				b.GiveBack(kept)
-				b.Turn()
+				b.Recycle()
 			}
 		}
 	}
@@ -145,8 +145,8 @@ func TestLimitIsShared(t *testing.T) {
 	keep(t, b, noise(limit-1000), 64<<10, 0)
 }
 
-// A returned buffer stays readable until the next Turn, and is reused after it.
-func TestReturnedBufferIsReadableUntilTurn(t *testing.T) {
+// A returned buffer stays readable until the next Recycle, and is reused after it.
+func TestReturnedBufferIsReadableUntilRecycle(t *testing.T) {
 	b := New(1 << 20)
 	first := keep(t, b, []byte("first answer"), 3, 0)
 	b.GiveBack(first)
@@ -155,11 +155,11 @@ func TestReturnedBufferIsReadableUntilTurn(t *testing.T) {
 		t.Errorf("a response became %q before Turn", first)
 	}
 	b.GiveBack(second)
-	b.Turn()
+	b.Recycle()
 	size := b.Size()
 	for range 100 {
 		b.GiveBack(keep(t, b, []byte("next answer"), 3, 0))
-		b.Turn()
+		b.Recycle()
 	}
 	if b.Size() != size {
 		t.Errorf("%d bytes of buffers became %d", size, b.Size())
@@ -175,7 +175,7 @@ func TestFreeBuffersAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.GiveBack(kept)
-		b.Turn()
+		b.Recycle()
 		if b.Size() > 3*n {
 			t.Fatalf("%d bytes of buffers after a response of %d", b.Size(), n)
 		}
@@ -199,7 +199,7 @@ func TestLostResponsesLeaveNoGarbage(t *testing.T) {
 						lost++
 						break
 					}
-					b.Turn()
+					b.Recycle()
 				}
 			}
 		}

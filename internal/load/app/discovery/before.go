@@ -16,7 +16,7 @@ func (s *script) Before() (engine.Source, uint64) {
 	if s.schedule.catalog {
 		return &present{source: source{script: s}}, uint64(s.schedule.initial())
 	}
-	return &clearing{source: source{script: s}}, uint64(s.schedule.all())
+	return &clearing{source: source{script: s}}, uint64(s.schedule.count())
 }
 
 // After implements app.Script. The instances of membership that exist at the start of the load are
@@ -46,7 +46,7 @@ func (*clearing) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return 
 
 // Shares implements engine.Source.
 func (*clearing) Shares(measure.Phase) []engine.Share {
-	return []engine.Share{{Kind: kv.Delete, Of: 1}}
+	return []engine.Share{{Kind: kv.Delete, Fraction: 1}}
 }
 
 // present writes the instances that exist at the start of the load.

@@ -69,8 +69,8 @@ type config struct {
 
 func configOf(catalog bool, s application.Settings, seed uint64) config {
 	return config{
-		catalog: catalog, services: s.Whole(servicesKey), instances: s.Whole(instancesKey), clients: s.Whole(clientsKey), uses: s.Whole(usesKey),
-		churn: s[churnKey], health: s[healthKey], size: s.Whole(sizeKey), seed: seed,
+		catalog: catalog, services: s.Int(servicesKey), instances: s.Int(instancesKey), clients: s.Int(clientsKey), uses: s.Int(usesKey),
+		churn: s[churnKey], health: s[healthKey], size: s.Int(sizeKey), seed: seed,
 	}
 }
 

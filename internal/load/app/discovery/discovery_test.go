@@ -59,16 +59,16 @@ func TestInstancesComeAndGoOnce(t *testing.T) {
 		catalog:    {servicesKey: 13, churnKey: 3, healthKey: 2},
 	} {
 		s := newSchedule(configOf(a.Catalog, settings(a, changes), 9), "p/", time.Minute)
-		came, gone, fails := map[uint32]int64{}, map[uint32]bool{}, map[uint32]bool{}
+		added, gone, fails := map[uint32]int64{}, map[uint32]bool{}, map[uint32]bool{}
 		for i, e := range s.entries {
 			if i > 0 && s.due[i] < s.due[i-1] || s.due[i] < 0 || s.due[i] >= int64(time.Minute) {
 				t.Fatalf("call %d is due at %d", i, s.due[i])
 			}
-			at, ok := came[e.object]
-			there := (ok || s.before(e.object)) && !gone[e.object]
+			at, ok := added[e.object]
+			there := (ok || s.existsAtStart(e.object)) && !gone[e.object]
 			switch e.call {
 			case Register:
-				if came[e.object] = s.due[i]; ok || s.before(e.object) || e.object >= s.all() {
+				if added[e.object] = s.due[i]; ok || s.existsAtStart(e.object) || e.object >= s.count() {
 					t.Fatalf("instance %d comes twice", e.object)
 				}
 			case Deregister:
@@ -82,7 +82,7 @@ func TestInstancesComeAndGoOnce(t *testing.T) {
 				}
 				fails[e.object] = e.call == Fail
 			case Compare:
-				if !s.before(e.object) {
+				if !s.existsAtStart(e.object) {
 					t.Fatalf("the node of instance %d is compared", e.object)
 				}
 			case Lookup:
@@ -105,7 +105,7 @@ func TestInstanceKeysRoundTrip(t *testing.T) {
 		catalog:    {"", "p/", "p/s000000-i00000x", "q/s000000-i000000", "p/s999999-i000000", "p/s000000-j000000", "p/s000000/i000000"},
 	} {
 		s := newSchedule(configOf(a.Catalog, settings(a, map[string]float64{servicesKey: 13, churnKey: 3}), 9), "p/", time.Minute)
-		for object := range s.all() {
+		for object := range s.count() {
 			if got, ok := s.number(s.appendKey(nil, object)); !ok || got != object {
 				t.Fatalf("instance %d is read as %d", object, got)
 			}

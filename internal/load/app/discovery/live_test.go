@@ -123,7 +123,7 @@ func TestOnZooKeeper(t *testing.T) {
 		there += len(instances)
 	}
 	s, gone := settings(membership), done["deregister"]
-	if before := s.Whole("services") * s.Whole("instances-per-service"); there != before-gone {
+	if before := s.Int("services") * s.Int("instances-per-service"); there != before-gone {
 		t.Errorf("%d instances exist; %d existed before, and %d were removed", there, before, gone)
 	}
 }
@@ -143,7 +143,7 @@ func TestOnConsul(t *testing.T) {
 		t.Errorf("watch totals %+v", w)
 	}
 	s := settings(catalog)
-	want := s.Whole("services")*s.Whole("instances-per-service") + done["register"] - done["deregister"]
+	want := s.Int("services")*s.Int("instances-per-service") + done["register"] - done["deregister"]
 	client, there := official.Consul(t, store.Access{Endpoints: l.Endpoints}), 0
 	services, _, err := client.Catalog().Services(nil)
 	if err != nil {

@@ -27,7 +27,7 @@ type sessionModel struct {
 }
 
 // Keys implements app.Model.
-func (m sessionModel) Keys() uint64 { return uint64(m.schedule.all()) }
+func (m sessionModel) Keys() uint64 { return uint64(m.schedule.count()) }
 
 // AppendKey implements app.Model.
 func (m sessionModel) AppendKey(b []byte, number uint64) []byte {
@@ -52,7 +52,7 @@ func registeredNumber(object uint32) uint64 { return catalogKeys * uint64(object
 func healthyNumber(object uint32) uint64    { return catalogKeys*uint64(object) + 1 }
 
 // Keys implements app.Model.
-func (m *catalogModel) Keys() uint64 { return catalogKeys * uint64(m.schedule.all()) }
+func (m *catalogModel) Keys() uint64 { return catalogKeys * uint64(m.schedule.count()) }
 
 // AppendKey implements app.Model. Both keys are in the catalog under the instance's ID.
 func (m *catalogModel) AppendKey(b []byte, number uint64) []byte {
@@ -137,7 +137,7 @@ func (c *sessionSteps) Ended(done *engine.Completion) {
 
 // MayEnd implements engine.History. The reference of an operation is its number.
 func (c *sessionSteps) MayEnd(n uint64, session uint32, from, now int64) {
-	app.RecordGone(c.to, uint64(c.script.schedule.entries[n].object), session, from, now)
+	app.RecordPossibleDelete(c.to, uint64(c.script.schedule.entries[n].object), session, from, now)
 }
 
 // SessionEnded implements engine.History.
@@ -157,7 +157,7 @@ func (c *sessionSteps) Read(number uint64, ev *store.Event, o *history.Op) {
 func (c *sessionSteps) setRead(ev *store.Event, o *history.Op) {
 	if o.Outcome == kv.OK {
 		c.key = c.script.schedule.appendKey(c.key[:0], uint32(o.Key))
-		o.Read, o.Mod = c.script.values.Of(c.key, ev.Value), max(ev.Mod, 0)
+		o.Read, o.Mod = c.script.values.Identity(c.key, ev.Value), max(ev.Mod, 0)
 	}
 }
 

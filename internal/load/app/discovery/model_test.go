@@ -53,7 +53,7 @@ func TestRecordsMembershipCalls(t *testing.T) {
 		"already gone":        {Deregister, store.Event{At: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Delete, Outcome: kv.Miss, At: 50}},
 		"possibly gone":       {Deregister, store.Event{Outcome: kv.ConnectionLost}, nil, history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost}},
 		"read":                {Lookup, read(), func(key []byte) []byte { return r.values.Append(nil, key, 0, 5) }, history.Op{Kind: kv.Get, Consistency: kv.Local, At: 50, Mod: 40, Read: keys.Identity(5)}},
-		"a foreign value":     {Lookup, read(), func([]byte) []byte { return []byte("anything") }, history.Op{Kind: kv.Get, Consistency: kv.Local, At: 50, Mod: 40, Read: keys.Nobodys}},
+		"a foreign value":     {Lookup, read(), func([]byte) []byte { return []byte("anything") }, history.Op{Kind: kv.Get, Consistency: kv.Local, At: 50, Mod: 40, Read: keys.NoIdentity}},
 		"missing":             {Lookup, store.Event{At: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Get, Consistency: kv.Local, Outcome: kv.Miss, At: 50}},
 	} {
 		n, e := r.first(c.call)
@@ -132,7 +132,7 @@ func TestRecordsInitialInstances(t *testing.T) {
 	r.steps.(*catalogSteps).recordInitial()
 	seen := map[uint64]bool{}
 	for i, o := range r.to.Since() {
-		if seen[o.Key] || o.Kind != kv.Put || o.Done != 0 || o.Joined != (i > 0) || !r.schedule.before(uint32(o.Key/catalogKeys)) || !o.Acknowledged() {
+		if seen[o.Key] || o.Kind != kv.Put || o.Done != 0 || o.Joined != (i > 0) || !r.schedule.existsAtStart(uint32(o.Key/catalogKeys)) || !o.Acknowledged() {
 			t.Errorf("initial key %d is recorded as %+v", i, o)
 		}
 		seen[o.Key] = true

@@ -32,11 +32,11 @@ func (p *places) users(service uint32) (clients []uint32) {
 	return clients
 }
 
-// all returns how many numbers there are.
-func (p *places) all() uint32 { return p.room * uint32(p.services) }
+// count returns how many numbers there are.
+func (p *places) count() uint32 { return p.room * uint32(p.services) }
 
-// before reports whether an instance exists at the start of the load.
-func (p *places) before(object uint32) bool { return object%p.room < uint32(p.instances) }
+// existsAtStart reports whether an instance exists at the start of the load.
+func (p *places) existsAtStart(object uint32) bool { return object%p.room < uint32(p.instances) }
 
 // nthBefore returns the n-th instance that exists at the start of the load.
 func (p *places) nthBefore(n uint64) uint32 {
@@ -46,7 +46,7 @@ func (p *places) nthBefore(n uint64) uint32 {
 
 // change returns the instance that comes and the one that goes in the i-th change. The services
 // take turns in the given order, and the oldest instance of a service goes.
-func (p *places) change(order []int, i int) (came, gone uint32) {
+func (p *places) change(order []int, i int) (added, gone uint32) {
 	first, k := uint32(order[i%p.services])*p.room, uint32(i/p.services)
 	return first + uint32(p.instances) + k, first + k
 }

@@ -39,10 +39,10 @@ func newSchedule(c config, prefix string, length time.Duration) *schedule {
 		stream = 0x6361
 	}
 	r := rand.New(rand.NewPCG(c.seed, stream))
-	lives := make([]life, s.all())
+	lives := make([]life, s.count())
 	for i := range lives {
 		lives[i] = life{added: -minGap, removed: length + minGap}
-		if !s.before(uint32(i)) {
+		if !s.existsAtStart(uint32(i)) {
 			lives[i].added = length // not during the load
 		}
 	}
@@ -88,7 +88,7 @@ func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []
 	for i := range count {
 		at := placeIn(r, within, i, count)
 		for range mostTries {
-			n := r.Uint32N(s.all())
+			n := r.Uint32N(s.count())
 			l := &lives[n]
 			if l.added > at-minGap || l.removed < at+criticalFor+minGap || l.busy > at {
 				continue

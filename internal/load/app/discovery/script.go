@@ -26,16 +26,16 @@ type script struct {
 
 func newScript(catalog bool, setup app.Setup) *script {
 	s := &script{schedule: newSchedule(configOf(catalog, setup.Settings, setup.Seed), setup.Prefix, setup.Length), setup: setup}
-	n := s.schedule.all()
+	n := s.schedule.count()
 	s.addedBy, s.removedBy, s.settled, s.unsure = make([]uint32, n), make([]uint32, n), make([]bool, n), make([]bool, n)
 	for i := range n {
-		s.settled[i] = s.schedule.before(i)
+		s.settled[i] = s.schedule.existsAtStart(i)
 	}
 	s.values = keys.NewValues(s.schedule.size, keys.DeriveSeed(setup.Seed, "instances"))
 	s.calls = app.NewTally(shapesOf(catalog), s.schedule.kinds())
 	s.board = watch.NewBoard(uint64(n), 1, uint64(len(s.schedule.entries)))
 	if catalog {
-		s.board.TellStates()
+		s.board.ExpectStates()
 	}
 	return s
 }

@@ -42,7 +42,7 @@ func mortalFor(t *testing.T, a Application, way int, ttl time.Duration) *scripte
 // runUntil lets time pass, and sends and answers all prompted operations. It returns the number of
 // calls by candidate.
 func (s *scripted) runUntil(until int64) (made []int) {
-	made = make([]int, s.All())
+	made = make([]int, s.CandidateCount())
 	for {
 		n, _, ok := s.Prompt(s.now)
 		switch {

@@ -68,8 +68,8 @@ func (a Application) Definition() application.Definition {
 func (Application) Check(s application.Settings) (parameter, why string) {
 	c := ConfigOf(s, 0)
 	switch {
-	case c.All() > maxCandidates:
-		return electionsKey, fmt.Sprintf("<elections> times <candidates> is %d candidates and can be at most %d", c.All(), maxCandidates)
+	case c.CandidateCount() > maxCandidates:
+		return electionsKey, fmt.Sprintf("<elections> times <candidates> is %d candidates and can be at most %d", c.CandidateCount(), maxCandidates)
 	case c.Storm > c.Offices:
 		return stormKey, fmt.Sprintf("<failovers> is %d, but there are only %d <elections>, each with one leader", c.Storm, c.Offices)
 	case c.TTL != 0 && (c.TTL < leastTTL || c.TTL%time.Second != 0):
@@ -81,7 +81,7 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 // CheckWindow implements application.Windowed. The window must contain the whole failover.
 func (a Application) CheckWindow(s application.Settings, way int, length time.Duration) (parameter, why string) {
 	c, w := ConfigOf(s, 0), a.Way(way)
-	if c.Storm == 0 || c.Dies(w, length) > 0 {
+	if c.Storm == 0 || c.LeaderDeath(w, length) > 0 {
 		return "", ""
 	}
 	least := (c.least(w) + time.Second - 1).Truncate(time.Second)

@@ -31,12 +31,12 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 			if got := line.Kinds()[Resign]; math.Abs(float64(got)-want) > 0.01*want {
 				t.Errorf("%v: %d resignations in %v, want %.0f", of, got, length, want)
 			}
-			stood := make([]int, c.All())
+			stood := make([]int, c.CandidateCount())
 			for i, e := range line.Entries {
 				switch {
 				case e.Call == Stand:
-					stood[e.Of]++
-				case line.Due[i] < int64(settled) || int(e.Of) >= c.Offices:
+					stood[e.Index]++
+				case line.Due[i] < int64(settled) || int(e.Index) >= c.Offices:
 					t.Fatalf("%v: %+v at %d", of, e, line.Due[i])
 				}
 			}
@@ -63,12 +63,12 @@ func TestWaysNameTheirCalls(t *testing.T) {
 		}
 	}
 	for _, n := range []int{0, 12, 49_999} {
-		if got, run, ok := Candidate(AppendCandidate(nil, n, 0xfedcba98)); !ok || got != n || run != 0xfedcba98 {
+		if got, run, ok := ParseCandidate(AppendCandidate(nil, n, 0xfedcba98)); !ok || got != n || run != 0xfedcba98 {
 			t.Errorf("candidate %d is read as %d", n, got)
 		}
 	}
 	for _, name := range []string{"", "c000001", "c00001-00000000", "d000001-00000000", "c00000x-00000000", "c000001-0000000x", "c000001 00000000"} {
-		if _, _, ok := Candidate([]byte(name)); ok {
+		if _, _, ok := ParseCandidate([]byte(name)); ok {
 			t.Errorf("%q is a candidate", name)
 		}
 	}
@@ -104,12 +104,12 @@ func TestWindowContainsTheFailover(t *testing.T) {
 			}
 			_, short := app.CheckWindow(s, way, least-time.Second)
 			_, fine := app.CheckWindow(s, way, least)
-			if !strings.Contains(short, "at least "+least.String()) || fine != "" || c.Dies(w, least-time.Second) != 0 {
+			if !strings.Contains(short, "at least "+least.String()) || fine != "" || c.LeaderDeath(w, least-time.Second) != 0 {
 				t.Errorf("%s: too short: %q; %v: %q", w.Name, short, least, fine)
 			}
-			lives, every := w.Keeps(&c)
+			lives, every := w.KeepAlive(&c)
 			for _, length := range []time.Duration{least, 5 * least} {
-				dies := c.Dies(w, length)
+				dies := c.LeaderDeath(w, length)
 				over := dies + lives + w.Vacancy(lives) + ComesBack
 				if dies < settled+every || over+time.Second > length || lives != 12*time.Second {
 					t.Errorf("%s: in a window of %v leaders die at %v, with sessions of %v", w.Name, length, dies, lives)
@@ -117,9 +117,9 @@ func TestWindowContainsTheFailover(t *testing.T) {
 				line, after := NewSchedule(c, w, length), 0
 				for i, e := range line.Entries {
 					at := time.Duration(line.Due[i])
-					if e.Call == Resign && e.Of < 5 && at >= dies-settled && at < over {
+					if e.Call == Resign && e.Index < 5 && at >= dies-settled && at < over {
 						t.Errorf("%s: an office whose leader dies at %v has a resignation at %v", w.Name, dies, at)
-					} else if e.Call == Resign && e.Of < 5 && at > over {
+					} else if e.Call == Resign && e.Index < 5 && at > over {
 						after++
 					}
 				}
@@ -128,7 +128,7 @@ func TestWindowContainsTheFailover(t *testing.T) {
 				}
 			}
 			calm := ConfigOf(settings(nil), 3)
-			if _, every := w.Keeps(&calm); (every == 0) != w.Connected {
+			if _, every := w.KeepAlive(&calm); (every == 0) != w.Connected {
 				t.Errorf("%s: without deaths a session is kept alive every %v", w.Name, every)
 			}
 		}

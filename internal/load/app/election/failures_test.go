@@ -98,7 +98,7 @@ func TestCandidatesRequestALeaseFirst(t *testing.T) {
 		}
 	}
 	s := newScripted(t, Application{}, 1)
-	c := int(s.schedule.Entries[0].Of)
+	c := int(s.schedule.Entries[0].Index)
 	s.leases[c] = 0
 	s.Ready(0)
 	ref := s.Fill(measure.Measured, 0, 0, &s.op)
@@ -174,7 +174,7 @@ func TestCandidateMakesOneCallAtATime(t *testing.T) {
 }
 
 // A candidate treats a node of an earlier run like another candidate's.
-func TestEarlierRunsNodeIsNotTheCandidates(t *testing.T) {
+func TestNodeOfAnEarlierRunIsNotTheCandidates(t *testing.T) {
 	for way := range 2 {
 		s, _ := standing(t, Application{}, way)
 		c := int(s.offices[0].leader)
@@ -277,7 +277,7 @@ func TestLeaderLosesItsConnection(t *testing.T) {
 			s.expectNoCall()
 		}
 		if s.way.Watches {
-			s.Lost(s.All() + c)
+			s.Lost(s.CandidateCount() + c)
 			if s.isLeader(c) {
 				t.Error("it leads without its watch")
 			}

@@ -93,7 +93,7 @@ func (s *Script) shorten(granted int64) {
 func (s *source) keepLease(c int, ev *store.Event) {
 	s.leases[c] = ev.Count
 	if s.way.Recipe == SessionRace {
-		s.leases[c], s.leases[s.All()+c] = splitSession(ev.Value)
+		s.leases[c], s.leases[s.CandidateCount()+c] = splitSession(ev.Value)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestLeaderDeathsOnEtcd(t *testing.T) {
 	}
 	have := map[int]bool{}
 	for _, kv := range all.Kvs {
-		if c, _, ok := data.Candidate(kv.Value); ok && kv.Lease != 0 {
+		if c, _, ok := data.ParseCandidate(kv.Value); ok && kv.Lease != 0 {
 			have[c] = true
 		}
 	}

@@ -80,7 +80,7 @@ func TestOnEtcd(t *testing.T) {
 				t.Errorf("%d keys are there, want %d", len(all.Kvs), want)
 			}
 			for _, kv := range all.Kvs {
-				if _, _, ok := data.Candidate(kv.Value); !ok || kv.Lease == 0 || kv.CreateRevision != kv.ModRevision {
+				if _, _, ok := data.ParseCandidate(kv.Value); !ok || kv.Lease == 0 || kv.CreateRevision != kv.ModRevision {
 					t.Errorf("%s is %s, with lease %d", kv.Key, kv.Value, kv.Lease)
 				}
 			}
@@ -105,7 +105,7 @@ func TestOnConsul(t *testing.T) {
 		t.Fatalf("%d offices, error %v", len(pairs), err)
 	}
 	for _, p := range pairs {
-		if _, _, ok := data.Candidate(p.Value); !ok || p.Session == "" || p.LockIndex < 2 {
+		if _, _, ok := data.ParseCandidate(p.Value); !ok || p.Session == "" || p.LockIndex < 2 {
 			t.Errorf("%s is %s, locked %d times, by %q", p.Key, p.Value, p.LockIndex, p.Session)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // Keys implements app.Model.
 func (s *Script) Keys() uint64 {
 	if s.way.Recipe == LeaseQueue {
-		return uint64(s.All()) // #nosec G115 -- a count
+		return uint64(s.CandidateCount()) // #nosec G115 -- a count
 	}
 	return uint64(s.Offices) // #nosec G115 -- a count
 }
@@ -19,7 +19,7 @@ func (s *Script) Keys() uint64 {
 // AppendKey implements app.Model.
 func (s *Script) AppendKey(b []byte, number uint64) []byte {
 	if s.way.Recipe == LeaseQueue {
-		c := int(number) // #nosec G115 -- below All
+		c := int(number) // #nosec G115 -- below CandidateCount
 		return appendLeaseKey(b, s.prefix, c/s.Candidates, s.leases[c])
 	}
 	return append(AppendOffice(b, s.prefix, int(number)), leaderNode...) // #nosec G115 -- below Offices
@@ -27,7 +27,7 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 
 // Steps implements app.Model.
 func (s *Script) Steps(to *history.Recorder) app.Steps {
-	c := &chronicle{script: s, to: to, of: make([]recorded, s.All()), left: app.NewLeftKeys(uint64(s.Offices))} // #nosec G115 -- a count
+	c := &chronicle{script: s, to: to, of: make([]recorded, s.CandidateCount()), left: app.NewLeftKeys(uint64(s.Offices))} // #nosec G115 -- a count
 	for i := range c.of {
 		if c.of[i].key.Number = uint64(i / s.Candidates); s.leases != nil { // #nosec G115 -- a count
 			c.of[i].lease.ID = s.leases[i]

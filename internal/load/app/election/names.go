@@ -28,8 +28,8 @@ func AppendCandidate(b []byte, all int, run uint32) []byte {
 	return hex.AppendEncode(b, of[:])
 }
 
-// Candidate returns the candidate and the run of a name that AppendCandidate made.
-func Candidate(name []byte) (all int, run uint32, ok bool) {
+// ParseCandidate returns the candidate and the run of a name that AppendCandidate made.
+func ParseCandidate(name []byte) (all int, run uint32, ok bool) {
 	const end = 1 + app.Digits
 	if len(name) != NameSize || name[0] != 'c' || name[end] != '-' {
 		return 0, 0, false

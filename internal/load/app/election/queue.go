@@ -39,7 +39,7 @@ func (h *nodeList) Add(_ uint32, name, _ []byte, _ int64) {
 	if len(name) != head+len(latch)+sequenceDigits || string(name[head:head+len(latch)]) != latch {
 		return
 	}
-	c, run, ok := Candidate(name[:head])
+	c, run, ok := ParseCandidate(name[:head])
 	order, fine := sequence(name)
 	if ok && fine {
 		h.of, h.runs, h.order = append(h.of, int32(c)), append(h.runs, run), append(h.order, order) // #nosec G115 -- six digits

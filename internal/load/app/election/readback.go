@@ -61,7 +61,7 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 		return
 	}
 	if o.Key = number; o.Outcome == kv.OK {
-		if c.setRead(ev, ev.Made(), o); c.script.way.Recipe == SessionRace {
+		if c.setRead(ev, ev.VersionRevision(), o); c.script.way.Recipe == SessionRace {
 			o.Mod = 0 // which the end of a session changes, too
 		}
 	}

@@ -21,8 +21,8 @@ const ComesBack = 3 * time.Second
 // Entry is a call whose due time does not depend on the store: a candidate's first attempt, or the
 // resignation of the candidate that leads an office at that time.
 type Entry struct {
-	Call Call
-	Of   uint32 // Stand: the candidate, counted over all offices; Resign: the office
+	Call  Call
+	Index uint32 // Stand: the candidate, counted over all offices; Resign: the office
 }
 
 // Schedule lists the calls that become due at fixed times, in order. It does not contain calls
@@ -39,10 +39,10 @@ func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	s := &Schedule{Config: c}
 	r := rand.New(rand.NewPCG(c.Seed, 0x656c))
 	line := app.Timeline[Entry]{Length: length}
-	for all := range c.All() {
+	for all := range c.CandidateCount() {
 		line.Add(time.Duration(r.Int64N(int64(entering))), Entry{Stand, number(all)})
 	}
-	dies, over := c.Dies(w, length), time.Duration(0)
+	dies, over := c.LeaderDeath(w, length), time.Duration(0)
 	if dies > 0 {
 		dies, over = dies-settled, dies+c.failover(w) // earlier resignations have settled by then
 	}
@@ -67,19 +67,19 @@ func (c *Config) failover(w *Way) time.Duration {
 // least returns the minimum length of a window in which leaders die: each leads and keeps its
 // session alive before it dies, and the window lasts a second longer than its return.
 func (c *Config) least(w *Way) time.Duration {
-	_, every := w.Keeps(c)
+	_, every := w.KeepAlive(c)
 	return settled + every + c.failover(w) + time.Second
 }
 
-// Dies returns when leaders die in a load of the given length: a third of the way from the earliest
-// to the latest time at which the whole failover is inside the window. 0: no leader dies, or the
-// window is too short.
-func (c *Config) Dies(w *Way, length time.Duration) time.Duration {
+// LeaderDeath returns when leaders die in a load of the given length: a third of the way from the
+// earliest to the latest time at which the whole failover is inside the window. 0: no leader dies,
+// or the window is too short.
+func (c *Config) LeaderDeath(w *Way, length time.Duration) time.Duration {
 	rest := length - c.least(w)
 	if c.Storm == 0 || rest < 0 {
 		return 0
 	}
-	_, every := w.Keeps(c)
+	_, every := w.KeepAlive(c)
 	return settled + every + rest/3
 }
 
@@ -87,7 +87,7 @@ func (c *Config) Dies(w *Way, length time.Duration) time.Duration {
 // interval.
 func (c *Config) Phases(every time.Duration) []int64 {
 	r := rand.New(rand.NewPCG(c.Seed, 0x6265))
-	of := make([]int64, c.All())
+	of := make([]int64, c.CandidateCount())
 	for i := range of {
 		of[i] = r.Int64N(int64(every))
 	}

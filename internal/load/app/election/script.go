@@ -24,9 +24,9 @@ func New(a Application, setup app.Setup) *Script {
 	}
 	s.schedule = NewSchedule(c, s.way, setup.Length)
 	s.recipe = recipeOf(s)
-	lives, every := s.way.Keeps(&c)
+	lives, every := s.way.KeepAlive(&c)
 	if s.life = int64(lives); every > 0 {
-		s.renewing, s.lives = make([]int64, c.All()), make([]int64, c.All())
+		s.renewing, s.lives = make([]int64, c.CandidateCount()), make([]int64, c.CandidateCount())
 		s.beats = newBeats(c.Phases(every), every)
 	}
 	if !s.way.Connected {
@@ -38,7 +38,7 @@ func New(a Application, setup app.Setup) *Script {
 	s.handover, s.vacant = measure.NewCalls(measure.Handover, kv.Delete, kv.None), measure.NewCalls("no leader", kv.Delete, kv.None)
 	s.handover.Span, s.vacant.Span = true, true
 	s.handover.Due = kinds[Resign]
-	s.candidates, s.offices = make([]candidate, c.All()), make([]office, c.Offices)
+	s.candidates, s.offices = make([]candidate, c.CandidateCount()), make([]office, c.Offices)
 	for i := range s.offices {
 		s.offices[i].leader, s.offices[i].fenced = none, none
 	}
@@ -46,8 +46,8 @@ func New(a Application, setup app.Setup) *Script {
 	for i := range s.resigns {
 		s.resigns[i] = none
 	}
-	s.todo = newTodo(c.All())
-	s.deaths = newDeaths(&c, c.Dies(s.way, setup.Length))
+	s.todo = newTodo(c.CandidateCount())
+	s.deaths = newDeaths(&c, c.LeaderDeath(s.way, setup.Length))
 	return s
 }
 
@@ -61,7 +61,7 @@ func (s *Script) Source() engine.Source { return &source{Script: s} }
 func (s *Script) Before() (engine.Source, uint64) {
 	n := s.Offices
 	if s.leases != nil {
-		n += s.All()
+		n += s.CandidateCount()
 	}
 	return &before{source: source{Script: s}}, uint64(n) // #nosec G115 -- a count
 }

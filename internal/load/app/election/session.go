@@ -52,7 +52,7 @@ func (s *source) sessionName(c int) []byte {
 		return nil
 	}
 	s.id = s.id[:0]
-	for half, n := range [2]int64{s.leases[c], s.leases[s.All()+c]} {
+	for half, n := range [2]int64{s.leases[c], s.leases[s.CandidateCount()+c]} {
 		for digit := range 16 {
 			switch 16*half + digit {
 			case 8, 12, 16, 20:

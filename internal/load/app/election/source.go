@@ -42,7 +42,7 @@ func (s *source) candidateOf(n uint64) int {
 	if e.Call == Resign {
 		return int(s.resigns[n])
 	}
-	return int(e.Of)
+	return int(e.Index)
 }
 
 // callOf returns the call of an operation.
@@ -101,11 +101,11 @@ func (s *source) NextPrompt() int64 {
 func (s *source) Place(n uint64) int {
 	if c := s.candidateOf(n); c != none {
 		if s.way.Watches && s.callOf(n) == Await {
-			return s.All() + c
+			return s.CandidateCount() + c
 		}
 		return c
 	}
-	return int(s.offices[s.schedule.Entries[n].Of].leader)
+	return int(s.offices[s.schedule.Entries[n].Index].leader)
 }
 
 // Ready implements engine.Reactive: a resignation waits until the office has a leader without a
@@ -116,13 +116,13 @@ func (s *source) Ready(n uint64) bool {
 	}
 	e := s.schedule.Entries[n]
 	if e.Call == Stand {
-		s.candidates[e.Of].call, s.candidates[e.Of].busy = e.Call, true
+		s.candidates[e.Index].call, s.candidates[e.Index].busy = e.Call, true
 		return true
 	}
 	if s.resigns[n] != none {
 		return true
 	}
-	leader := s.offices[e.Of].leader
+	leader := s.offices[e.Index].leader
 	if leader == none || s.candidates[leader].busy {
 		return false
 	}
@@ -324,8 +324,8 @@ func (s *source) Lost(place int) {
 		s.records.loseConnection(place)
 	}
 	switch {
-	case place >= s.All(): // the connection for waiting, through which a leader sees that it still holds the lock
-		c -= s.All()
+	case place >= s.CandidateCount(): // the connection for waiting, through which a leader sees that it still holds the lock
+		c -= s.CandidateCount()
 		if s.isLeader(c) {
 			s.stepDown(c, false, s.now)
 			if k := &s.candidates[c]; !k.busy {
@@ -356,7 +356,7 @@ func (s *source) Lost(place int) {
 
 // Expired implements engine.Reactive.
 func (s *source) Expired(place int) {
-	if place < s.All() {
+	if place < s.CandidateCount() {
 		if s.records != nil {
 			s.records.expireSession(place)
 		}
@@ -405,7 +405,7 @@ func (s *source) setName(c int) call.Value {
 
 // isName reports whether a value is the candidate's name in this run.
 func (s *source) isName(c int, value []byte) bool {
-	of, run, ok := Candidate(value)
+	of, run, ok := ParseCandidate(value)
 	return ok && of == c && run == s.run
 }
 

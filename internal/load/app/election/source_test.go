@@ -46,7 +46,7 @@ func scriptedWith(t *testing.T, a Application, way int, settings application.Set
 		script.leases[i] = int64(i) + 1
 	}
 	s.source = script.Source().(*source)
-	s.queues, s.numbers, s.waiting = make([][]int32, script.Offices), make([]int64, script.All()), make([]bool, script.All())
+	s.queues, s.numbers, s.waiting = make([][]int32, script.Offices), make([]int64, script.CandidateCount()), make([]bool, script.CandidateCount())
 	for i := range s.queues {
 		s.queues[i] = make([]int32, 0, script.Candidates)
 	}

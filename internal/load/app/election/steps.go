@@ -111,8 +111,8 @@ const foreign = 1
 // write, the write's number.
 func (c *chronicle) identity(value []byte) uint64 {
 	s := c.script
-	of, run, ok := Candidate(value)
-	if !ok || of >= s.All() {
+	of, run, ok := ParseCandidate(value)
+	if !ok || of >= s.CandidateCount() {
 		return foreign
 	}
 	which := run - s.run

@@ -65,7 +65,7 @@ func (c *chronicle) noteStand(of int, lease int64, o *history.Op) {
 	r := &c.of[of]
 	if lease != r.lease.ID {
 		if o.Acknowledged() || o.Indefinite() {
-			app.RecordGone(c.to, o.Key, uint32(of), o.Invoked, o.Done) // #nosec G115 -- a count
+			app.RecordPossibleDelete(c.to, o.Key, uint32(of), o.Invoked, o.Done) // #nosec G115 -- a count
 		}
 		return
 	}
@@ -122,7 +122,7 @@ func (c *chronicle) recordGrant(of int, ev *store.Event, o *history.Op) {
 		return
 	}
 	r.lease.MayEnd(c.to, &r.key, uint32(of), o.Done) // #nosec G115 -- a count
-	r.key.Over()
+	r.key.SessionGone()
 	r.hold.Token, r.doubtful = 0, false
 	if c.members != nil {
 		r.key.Number = uint64(len(c.members)) // #nosec G115 -- a count
@@ -148,7 +148,7 @@ func (c *chronicle) recordLeaseEnd(of int, o *history.Op) {
 	if r.key.There && c.members != nil {
 		r.left, r.leftAt = r.key.Number, o.Done
 	}
-	r.key.Over()
+	r.key.SessionGone()
 	r.lease, r.hold.Token = app.Lease{}, 0
 }
 

@@ -42,7 +42,7 @@ func (nodeRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *
 // completeRead completes o, a read of a node from the contacted member.
 func (c *chronicle) completeRead(ev *store.Event, o *history.Op) {
 	if o.Kind, o.Consistency = kv.Get, kv.Local; o.Outcome == kv.OK {
-		c.setRead(ev, ev.Made(), o)
+		c.setRead(ev, ev.VersionRevision(), o)
 	}
 }
 

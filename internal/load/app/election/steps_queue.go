@@ -79,7 +79,7 @@ func (t queueRecorder) noteNode(c *chronicle, of int, order, now int64) {
 		Kind: kv.CAS, Outcome: kv.ConnectionLost, Session: uint32(of), Key: key, Written: c.valueOf(of), // #nosec G115 -- a count
 		Invoked: min(r.key.Unsure, now), Done: now,
 	})
-	app.RecordGone(c.to, key, uint32(of), r.key.Unsure, now) // #nosec G115 -- a count
+	app.RecordPossibleDelete(c.to, key, uint32(of), r.key.Unsure, now) // #nosec G115 -- a count
 }
 
 // recordRemoval records the delete of a node. If the node does not exist, the response is a
@@ -102,10 +102,10 @@ func (t queueRecorder) recordRemoval(c *chronicle, of int, order int64, o *histo
 func (t queueRecorder) recordAwait(c *chronicle, of int, order int64, ev *store.Event, o *history.Op) {
 	o.Key = c.nodeKey(of, order)
 	if o.Outcome == kv.OK {
-		if who, run, ok := Candidate(ev.Value); ok && run == c.script.run && who < len(c.of) {
+		if who, run, ok := ParseCandidate(ev.Value); ok && run == c.script.run && who < len(c.of) {
 			t.noteNode(c, who, order, o.Done)
 		}
-		o.Read, o.Mod = c.identity(ev.Value), ev.Made()
+		o.Read, o.Mod = c.identity(ev.Value), ev.VersionRevision()
 	}
 	c.to.Add(o)
 	c.beginWatcher(of, o.Key, 0, ev, o)

@@ -52,23 +52,23 @@ const of = 6
 func TestRecordsARaceForANode(t *testing.T) {
 	r := record(t, Application{}, 0)
 	stood := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: valueOf(of, 1), At: 50}
-	storetest.SameOps(t, "stood", r.ended(of, Stand, callState{}, store.Event{At: 50}), stood)
+	storetest.CheckOps(t, "stood", r.ended(of, Stand, callState{}, store.Event{At: 50}), stood)
 	refused := stood
 	refused.Outcome, refused.Read = kv.Conflict, history.Unseen
-	storetest.SameOps(t, "refused", r.ended(of, Stand, callState{}, store.Event{At: 50, Outcome: kv.Conflict}), refused)
+	storetest.CheckOps(t, "refused", r.ended(of, Stand, callState{}, store.Event{At: 50, Outcome: kv.Conflict}), refused)
 	gone := history.Op{Kind: kv.Delete, Session: of, Key: 1, At: 60}
-	storetest.SameOps(t, "resigned", r.ended(of, Resign, callState{leads: true}, store.Event{At: 60}), gone)
+	storetest.CheckOps(t, "resigned", r.ended(of, Resign, callState{leads: true}, store.Event{At: 60}), gone)
 	gone.Outcome = kv.Miss
-	storetest.SameOps(t, "nothing to remove", r.ended(of, Resign, callState{leads: true}, store.Event{At: 60, Outcome: kv.Conflict}), gone)
+	storetest.CheckOps(t, "nothing to remove", r.ended(of, Resign, callState{leads: true}, store.Event{At: 60, Outcome: kv.Conflict}), gone)
 	read := history.Op{Kind: kv.Get, Consistency: kv.Local, Session: of, Key: 1, At: 70, Mod: 65, Read: valueOf(5, 1)}
-	storetest.SameOps(t, "not the leader", r.ended(of, Resign, callState{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read)
+	storetest.CheckOps(t, "not the leader", r.ended(of, Resign, callState{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read)
 	began := history.Op{Kind: kv.Watch, Watch: history.Began, Key: 1, Written: 1, At: 70, Joined: true}
-	storetest.SameOps(t, "waits", r.ended(of, Await, callState{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read, began)
+	storetest.CheckOps(t, "waits", r.ended(of, Await, callState{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read, began)
 	// A response on the same session shows that the watch has delivered everything before it.
 	reached := history.Op{Kind: kv.Watch, Watch: history.Reached, Key: 1, Mod: 80, Invoked: 200, Done: 200}
-	storetest.SameOps(t, "pinged", r.ended(of, Renew, callState{}, store.Event{At: 80}), reached)
+	storetest.CheckOps(t, "pinged", r.ended(of, Renew, callState{}, store.Event{At: 80}), reached)
 	r.c.WatchEvent(of, &store.Event{What: store.Notify, Watcher: of, Key: []byte("/x"), Revision: 90, At: 90}, 0, 0, 300)
-	storetest.SameOps(t, "told", r.to.Since(), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 90, At: 90, Invoked: 300, Done: 300})
+	storetest.CheckOps(t, "told", r.to.Since(), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 90, At: 90, Invoked: 300, Done: 300})
 	if got := r.ended(of, Renew, callState{}, store.Event{At: 95}); len(got) > 0 {
 		t.Errorf("recorded of a watch after its event: %+v", got)
 	}
@@ -101,18 +101,18 @@ func TestRecordsSessionEnds(t *testing.T) {
 	r := standing()
 	r.c.MayEnd(ref, of, 100, 500)
 	r.c.MayEnd(ref, of, 100, 500)
-	storetest.SameOps(t, "lost", r.to.Since(), gone(100, 500))
+	storetest.CheckOps(t, "lost", r.to.Since(), gone(100, 500))
 	r = standing()
 	r.c.MayEnd(ref, of, 500, 500)
-	storetest.SameOps(t, "closed", r.to.Since(), gone(500, 500))
+	storetest.CheckOps(t, "closed", r.to.Since(), gone(500, 500))
 	r = standing()
 	r.candidates[of].dead = true
 	r.c.MayEnd(ref, of, 500, 500)
-	storetest.SameOps(t, "dead", r.to.Since(), gone(100, 500))
+	storetest.CheckOps(t, "dead", r.to.Since(), gone(100, 500))
 	r = standing()
 	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
-	storetest.SameOps(t, "resigned", r.to.Since())
+	storetest.CheckOps(t, "resigned", r.to.Since())
 	// A close with a response ends the node that existed then.
 	end := history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 500, Done: 600, At: 90, Mod: 50}
 	ended := end
@@ -124,19 +124,19 @@ func TestRecordsSessionEnds(t *testing.T) {
 		return r.to.Since()
 	}
 	r = standing()
-	storetest.SameOps(t, "closed with a response", closed(50), ended)
-	storetest.SameOps(t, "closed after another node", closed(40))
+	storetest.CheckOps(t, "closed with a response", closed(50), ended)
+	storetest.CheckOps(t, "closed after another node", closed(40))
 	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
-	storetest.SameOps(t, "resigned, and closed", closed(50))
+	storetest.CheckOps(t, "resigned, and closed", closed(50))
 	r = standing()
 	r.Expired(of)
-	storetest.SameOps(t, "expired", r.to.Since(), gone(100, 200))
+	storetest.CheckOps(t, "expired", r.to.Since(), gone(100, 200))
 	// A create without a response may be executed later.
 	r = record(t, Application{}, 0)
 	r.ended(of, Stand, callState{}, store.Event{Outcome: kv.TimedOut})
 	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
-	storetest.SameOps(t, "possibly created", r.to.Since(), gone(100, 500))
+	storetest.CheckOps(t, "possibly created", r.to.Since(), gone(100, 500))
 	// A node of an earlier run ends with a session that this load does not know.
 	r = record(t, Application{}, 0)
 	for i := range 2 {
@@ -158,7 +158,7 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 		r.setNodeKey(c, r.source.run, order)
 		return r.key
 	}
-	storetest.SameOps(t, "stood", r.ended(of, Stand, callState{}, store.Event{At: 50, Key: made(of, 8)}),
+	storetest.CheckOps(t, "stood", r.ended(of, Stand, callState{}, store.Event{At: 50, Key: made(of, 8)}),
 		history.Op{Kind: kv.CAS, Session: of, Key: key(8), Written: valueOf(of, 1), At: 50})
 	r.ended(7, Stand, callState{}, store.Event{At: 51, Key: made(7, 9)})
 	list := func(of ...int64) []history.Op {
@@ -172,7 +172,7 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 	part := history.Op{Kind: kv.Range, Consistency: kv.Local, Session: 7, Key: key(9), Read: valueOf(7, 1), At: 60}
 	second := part
 	second.Key, second.Read, second.Joined = key(8), history.Absent, true
-	storetest.SameOps(t, "a list without one", list(7, 9), part, second)
+	storetest.CheckOps(t, "a list without one", list(7, 9), part, second)
 	if got := r.ended(5, Stand, callState{}, store.Event{Outcome: kv.TimedOut}); len(got) > 0 {
 		t.Errorf("recorded of a node without a number: %+v", got)
 	}
@@ -198,9 +198,9 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 	r.c.MayEnd(reference(of, Stand), of, 100, 600)
 	for made, order := range map[int64]uint64{50: 8, 80: 20} {
 		r.c.SessionEnded(reference(of, Stand), &history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 600, Done: 700, At: 90, Mod: made})
-		storetest.SameOps(t, "closed with a response", r.to.Since(), timed(history.Op{Kind: kv.Ephemeral, Session: of, Key: key(order), Written: valueOf(of, 1), At: 90, Mod: made}, 600, 700))
+		storetest.CheckOps(t, "closed with a response", r.to.Since(), timed(history.Op{Kind: kv.Ephemeral, Session: of, Key: key(order), Written: valueOf(of, 1), At: 90, Mod: made}, 600, 700))
 	}
-	storetest.SameOps(t, "a removal", r.ended(of, Drop, callState{before: 8}, store.Event{At: 90, Outcome: kv.Conflict}),
+	storetest.CheckOps(t, "a removal", r.ended(of, Drop, callState{before: 8}, store.Event{At: 90, Outcome: kv.Conflict}),
 		timed(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), At: 90}, 100, 700))
 }
 
@@ -210,13 +210,13 @@ func TestRecordsElectionsByLeases(t *testing.T) {
 	const lease = of + 1 // as in the script
 	r := record(t, Application{Queue: true}, 1)
 	stood := history.Op{Kind: kv.CAS, Session: of, Key: of, Written: valueOf(of, 1), At: 50}
-	storetest.SameOps(t, "stood", r.ended(of, Stand, callState{lease: lease}, store.Event{At: 50}), stood)
+	storetest.CheckOps(t, "stood", r.ended(of, Stand, callState{lease: lease}, store.Event{At: 50}), stood)
 	stood.Outcome, stood.Mod, stood.Read = kv.Conflict, 45, valueOf(of, 1)
-	storetest.SameOps(t, "refused", r.ended(of, Stand, callState{lease: lease}, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: r.name(of)}), stood)
-	storetest.SameOps(t, "looked", r.ended(of, Look, callState{own: 50}, store.Event{At: 60, Revision: 44, Key: appendLeaseKey(nil, "p/", 1, 6), Value: r.name(5)}),
+	storetest.CheckOps(t, "refused", r.ended(of, Stand, callState{lease: lease}, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: r.name(of)}), stood)
+	storetest.CheckOps(t, "looked", r.ended(of, Look, callState{own: 50}, store.Event{At: 60, Revision: 44, Key: appendLeaseKey(nil, "p/", 1, 6), Value: r.name(5)}),
 		history.Op{Kind: kv.Range, Consistency: kv.Linearizable, Session: of, Key: 5, At: 60, Mod: 44, Read: valueOf(5, 1)})
-	storetest.SameOps(t, "no candidate before", r.ended(of, Look, callState{own: 50}, store.Event{At: 60}))
-	storetest.SameOps(t, "waits", r.ended(of, Await, callState{before: 6, from: 60}, store.Event{At: 61}),
+	storetest.CheckOps(t, "no candidate before", r.ended(of, Look, callState{own: 50}, store.Event{At: 60}))
+	storetest.CheckOps(t, "waits", r.ended(of, Await, callState{before: 6, from: 60}, store.Event{At: 61}),
 		history.Op{Kind: kv.Watch, Watch: history.Began, Key: 5, Written: 1, Mod: 60, At: 61})
 	r.c.WatchEvent(of, &store.Event{What: store.Notify, Watcher: of, Key: appendLeaseKey(nil, "p/", 1, 5), Revision: 90, At: 90}, 0, 0, 300)
 	if got := r.to.Since(); len(got) != 1 || got[0].Outcome != kv.WrongAnswer {
@@ -224,24 +224,24 @@ func TestRecordsElectionsByLeases(t *testing.T) {
 	}
 	gone := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: of}
 	alive := history.Op{Kind: kv.KeepAlive, Session: of, Written: lease, Mod: 60, At: 70}
-	storetest.SameOps(t, "renewed", r.ended(of, Renew, callState{lease: lease}, store.Event{At: 70, Count: 60}), timed(alive, 100, 300))
+	storetest.CheckOps(t, "renewed", r.ended(of, Renew, callState{lease: lease}, store.Event{At: 70, Count: 60}), timed(alive, 100, 300))
 	until := 100 + r.life
 	later := r.endedAt(7, Look, callState{}, store.Event{At: 99}, until+1, until+2)
 	gone.Invoked, gone.Done = until, until+2
-	storetest.SameOps(t, "its lease may have ended", later, gone)
+	storetest.CheckOps(t, "its lease may have ended", later, gone)
 	alive.Outcome, alive.Mod, alive.Invoked, alive.Done = kv.BadRequest, 0, until+5, until+6
-	storetest.SameOps(t, "found gone", r.endedAt(of, Renew, callState{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
+	storetest.CheckOps(t, "found gone", r.endedAt(of, Renew, callState{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
 	// The revision of the lease's end is unknown, but before that of a lease requested after it. A
 	// new lease has another key, which may end after the load.
 	r.leases[of] = 77
 	nothing := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: of, At: 80}
 	granted := history.Op{Kind: kv.KeepAlive, Session: of, Written: 77, Mod: r.life / 1e9, At: 80}
-	storetest.SameOps(t, "granted", r.endedAt(of, Renew, callState{}, store.Event{At: 80, Count: 77}, until+6, until+7), timed(nothing, until+6, until+7), timed(granted, until+6, until+7))
-	if got := r.ended(of, Stand, callState{lease: 77}, store.Event{At: 82}); len(got) != 1 || got[0].Key != uint64(r.All()) {
+	storetest.CheckOps(t, "granted", r.endedAt(of, Renew, callState{}, store.Event{At: 80, Count: 77}, until+6, until+7), timed(nothing, until+6, until+7), timed(granted, until+6, until+7))
+	if got := r.ended(of, Stand, callState{lease: 77}, store.Event{At: 82}); len(got) != 1 || got[0].Key != uint64(r.CandidateCount()) {
 		t.Errorf("recorded of another lease: %+v", got)
 	}
 	r.c.Closed(until + 9)
-	gone.Key, gone.Invoked, gone.Done = uint64(r.All()), until+9, until+9
+	gone.Key, gone.Invoked, gone.Done = uint64(r.CandidateCount()), until+9, until+9
 	if got := r.to.Since(); len(got) != 1 || got[0].Kind != kv.Delete || got[0].Key != gone.Key {
 		t.Errorf("recorded at the end: %+v", got)
 	}
@@ -253,7 +253,7 @@ func TestRecordsElectionsByLeases(t *testing.T) {
 		t.Errorf("recorded of a lease requested before the previous one was found gone: %+v", got)
 	}
 	removed := history.Op{Kind: kv.Delete, Session: of, Key: of, At: 90, Expected: 45}
-	storetest.SameOps(t, "resigned", r.endedAt(of, Resign, callState{lease: lease, own: 45}, store.Event{At: 90}, until+10, until+11), timed(removed, until+10, until+11))
+	storetest.CheckOps(t, "resigned", r.endedAt(of, Resign, callState{lease: lease, own: 45}, store.Event{At: 90}, until+10, until+11), timed(removed, until+10, until+11))
 }
 
 func timed(o history.Op, from, to int64) history.Op {
@@ -271,7 +271,7 @@ func TestRecordsHolds(t *testing.T) {
 	}
 	grant := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: of, Key: 1, Written: of + 1, Mod: 50}
 	got := stand(of, 50)
-	storetest.SameOps(t, "leads", got[1:], grant)
+	storetest.CheckOps(t, "leads", got[1:], grant)
 	if got = stand(of, 50); len(got) != 1 {
 		t.Errorf("it leads already: %+v", got)
 	}
@@ -279,7 +279,7 @@ func TestRecordsHolds(t *testing.T) {
 	got = stand(7, 60)
 	freed := grant
 	freed.Lock = history.Released
-	storetest.SameOps(t, "another leads", got[1:],
+	storetest.CheckOps(t, "another leads", got[1:],
 		history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 7, Key: 1, Written: 8, Mod: 60}, timed(freed, 201, 201))
 	if got = r.ended(7, Resign, callState{lease: 8, own: 60}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Lock != history.Released || got[0].Mod != 60 {
 		t.Errorf("recorded of a resignation without a response: %+v", got)
@@ -295,19 +295,19 @@ func TestRecordsSessionLocks(t *testing.T) {
 	lease := uint64(r.leases[of])
 	written := func(which uint32) []byte { return AppendCandidate(nil, of, r.source.run+which) }
 	wrote := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: valueOf(of, 3), Expected: history.AnyMod}
-	storetest.SameOps(t, "acquired", r.ended(of, Stand, callState{wrote: 3}, store.Event{}), wrote)
+	storetest.CheckOps(t, "acquired", r.ended(of, Stand, callState{wrote: 3}, store.Event{}), wrote)
 	refused := wrote
 	refused.Outcome, refused.Read = kv.Conflict, history.Unseen
-	storetest.SameOps(t, "not acquired", r.ended(of, Stand, callState{wrote: 3}, store.Event{Outcome: kv.Conflict}), refused)
+	storetest.CheckOps(t, "not acquired", r.ended(of, Stand, callState{wrote: 3}, store.Event{Outcome: kv.Conflict}), refused)
 	r.offices[1].leader = of
 	read := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: 1, Mod: 40, Read: valueOf(of, 3)}
 	hold := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: of, Key: 1, Written: lease, Mod: 2}
 	held := store.Event{Revision: 40, Value: written(3), Before: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"), BeforeRevision: 2}
-	storetest.SameOps(t, "its own", r.ended(of, Look, callState{}, held), read, hold)
+	storetest.CheckOps(t, "its own", r.ended(of, Look, callState{}, held), read, hold)
 	wrote.Written, hold.Lock = valueOf(of, 4), history.Released
-	storetest.SameOps(t, "released", r.ended(of, Resign, callState{wrote: 4}, store.Event{}), hold, wrote)
+	storetest.CheckOps(t, "released", r.ended(of, Resign, callState{wrote: 4}, store.Event{}), hold, wrote)
 	read.Mod, read.Read = 0, valueOf(of, 4)
-	storetest.SameOps(t, "without a holder", r.ended(of, Look, callState{}, store.Event{Revision: 50, Value: written(4)}), read)
+	storetest.CheckOps(t, "without a holder", r.ended(of, Look, callState{}, store.Event{Revision: 50, Value: written(4)}), read)
 	// A release without a response may end a later hold.
 	r.ended(of, Resign, callState{wrote: 5}, store.Event{Outcome: kv.TimedOut})
 	if got := r.ended(of, Look, callState{}, held); len(got) != 1 {
@@ -323,7 +323,7 @@ func TestRecordsSessionLocks(t *testing.T) {
 	if got := tellIt(nil); len(got) > 0 {
 		t.Errorf("recorded of a lock without a holder: %+v", got)
 	}
-	storetest.SameOps(t, "told", tellIt(held.Before), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 60, Read: valueOf(of, 6), Invoked: 300, Done: 300})
+	storetest.CheckOps(t, "told", tellIt(held.Before), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 60, Read: valueOf(of, 6), Invoked: 300, Done: 300})
 }
 
 // The values of a run are recognized when the keys are read after the load.
@@ -364,9 +364,9 @@ func TestReadsAQueueOfNodesBack(t *testing.T) {
 	first := history.Op{Kind: kv.Get, Consistency: kv.Local, Final: true, Key: 1<<nodeShift | 8, Read: valueOf(of, 1), At: 90}
 	second := first
 	second.Key, second.Read, second.Joined = 1<<nodeShift|12, valueOf(7, 1), true
-	storetest.SameOps(t, "two are there", read(0, 1, kv.OK), first, second)
-	storetest.SameOps(t, "one of an earlier run", read(1, 0, kv.OK))
-	storetest.SameOps(t, "there is no office", read(0, 1, kv.Miss))
+	storetest.CheckOps(t, "two are there", read(0, 1, kv.OK), first, second)
+	storetest.CheckOps(t, "one of an earlier run", read(1, 0, kv.OK))
+	storetest.CheckOps(t, "there is no office", read(0, 1, kv.Miss))
 	for tag, want := range []bool{true, false, false, false} {
 		if got := r.Exists(&store.Event{Tag: uint32(tag)}); got != want {
 			t.Errorf("list %d: Exists returned %v", tag, got)

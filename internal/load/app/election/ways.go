@@ -21,20 +21,20 @@ type Config struct {
 // ConfigOf returns the configuration that settings describe.
 func ConfigOf(s application.Settings, seed uint64) Config {
 	return Config{
-		Offices: s.Whole(electionsKey), Candidates: s.Whole(candidatesKey), Tenure: s.Span(tenureKey), Storm: s.Whole(stormKey), TTL: s.Span(ttlKey), Seed: seed,
+		Offices: s.Int(electionsKey), Candidates: s.Int(candidatesKey), Tenure: s.Span(tenureKey), Storm: s.Int(stormKey), TTL: s.Span(ttlKey), Seed: seed,
 	}
 }
 
-// All returns the number of candidates of all offices.
-func (c *Config) All() int { return c.Offices * c.Candidates }
+// CandidateCount returns the number of candidates of all offices.
+func (c *Config) CandidateCount() int { return c.Offices * c.Candidates }
 
 // Connections returns the number of connections: one per candidate, in the candidates' order. If
 // waiting takes a connection (Way.Watches), one more per candidate follows in the same order.
 func (c *Config) Connections(w *Way) int {
 	if w.Watches {
-		return 2 * c.All()
+		return 2 * c.CandidateCount()
 	}
-	return c.All()
+	return c.CandidateCount()
 }
 
 // Call is a kind of call, which is a row of the report.
@@ -65,7 +65,7 @@ type Way struct {
 	Lives time.Duration
 	Beats int
 	// Connected is set if the session belongs to the connection, which keeps it alive itself
-	// unless leaders die or a TTL is set (see Keeps).
+	// unless leaders die or a TTL is set (see KeepAlive).
 	Connected bool
 	// Vacancy returns how long an office has no leader, at most, after the session of a dead
 	// leader could have expired, if the store is correct and not busy.
@@ -98,18 +98,18 @@ func (w *Way) Rates(c *Config) (rates [NumCalls]float64) {
 	for i := range rates {
 		rates[i] = per[i] * float64(c.Offices) / c.Tenure.Seconds()
 	}
-	if _, every := w.Keeps(c); every > 0 {
-		rates[Renew] = float64(c.All()) / every.Seconds()
+	if _, every := w.KeepAlive(c); every > 0 {
+		rates[Renew] = float64(c.CandidateCount()) / every.Seconds()
 	}
 	return rates
 }
 
 func (w *Way) lives(c *Config) time.Duration { return cmp.Or(c.TTL, w.Lives) }
 
-// Keeps returns how long a candidate's session or lease lives, and how often the candidate keeps
-// it alive. Both are 0 if the connection keeps the session alive, which it does only in a load
-// without a TTL in which no leader dies: a dead leader must stop renewing.
-func (w *Way) Keeps(c *Config) (lives, every time.Duration) {
+// KeepAlive returns how long a candidate's session or lease lives, and how often the candidate
+// keeps it alive. Both are 0 if the connection keeps the session alive, which it does only in a
+// load without a TTL in which no leader dies: a dead leader must stop renewing.
+func (w *Way) KeepAlive(c *Config) (lives, every time.Duration) {
 	if w.Connected && c.Storm == 0 && c.TTL == 0 {
 		return 0, 0
 	}

@@ -48,7 +48,7 @@ func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 		return n
 	}
 	object := b.object(n)
-	r, _ := s.keys.Of(object)
+	r, _ := s.keys.Resource(object)
 	s.key = s.keys.Append(s.key[:0], object)
 	s.value = s.values[r].Append(s.value[:0], s.key, 0, app.BeforeMark|n)
 	s.setGuarded(call.Modified, 0, call.Part{Action: call.Write}, true)

@@ -213,8 +213,8 @@ func (c *Config) Rates() (r [NumCalls]float64) {
 // pages returns the number of pages of a list.
 func pages(objects, page int) int { return max((objects+page-1)/page, 1) }
 
-// There returns the number of objects that exist when the load begins.
-func (c *Config) There() (n uint64) {
+// InitialObjects returns the number of objects that exist when the load begins.
+func (c *Config) InitialObjects() (n uint64) {
 	s := NewSchedule(Config{Nodes: c.Nodes, PodsPerNode: c.PodsPerNode}, 0)
 	for _, there := range s.Before {
 		n += uint64(there)

@@ -22,7 +22,7 @@ type Config struct {
 
 // ConfigOf returns the configuration with the given settings and seed.
 func ConfigOf(s application.Settings, seed uint64) Config {
-	return Config{Nodes: s.Whole(nodesKey), PodsPerNode: s.Whole(podsKey), Churn: s[churnKey], Seed: seed}
+	return Config{Nodes: s.Int(nodesKey), PodsPerNode: s.Int(podsKey), Churn: s[churnKey], Seed: seed}
 }
 
 // pods returns the number of pods that exist when the load begins.

@@ -15,8 +15,8 @@ type Objects struct {
 	Before [NumResources]uint32     // by resource: the number of objects that exist when the load begins
 }
 
-// Of returns the resource of an object and the object's index within the resource.
-func (o *Objects) Of(number uint32) (Resource, uint32) {
+// Resource returns the resource of an object and the object's index within the resource.
+func (o *Objects) Resource(number uint32) (Resource, uint32) {
 	r := NumResources - 1
 	for o.First[r] > number {
 		r--
@@ -24,8 +24,8 @@ func (o *Objects) Of(number uint32) (Resource, uint32) {
 	return r, number - o.First[r]
 }
 
-// All returns the number of objects.
-func (o *Objects) All() uint32 { return o.First[NumResources] }
+// Count returns the number of objects.
+func (o *Objects) Count() uint32 { return o.First[NumResources] }
 
 // inNamespace is the number of objects in a namespace.
 const inNamespace = 1000
@@ -59,7 +59,7 @@ func appendPlace(b []byte, place uint32) []byte {
 
 // Append appends an object's key.
 func (k *Keys) Append(b []byte, number uint32) []byte {
-	r, place := k.Of(number)
+	r, place := k.Resource(number)
 	b = append(append(b, k.prefix...), resources[r].path...)
 	name := "app-"
 	switch r {

@@ -61,7 +61,7 @@ func (Application) Profile(s application.Settings, _ int) application.Profile {
 	rates := c.Rates()
 	return application.Profile{
 		Calls: app.Calls(shapes[:], rates[:]),
-		There: c.There(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: watchers, Streams: watchers, PreviousValues: true,
+		There: c.InitialObjects(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: watchers, Streams: watchers, PreviousValues: true,
 	}
 }
 
@@ -70,6 +70,6 @@ func (Application) Script(setup app.Setup) app.Script { return New(setup) }
 
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {
-	return text.Plural(uint64(s.Whole(nodesKey)), "node") + " with " + text.Plural(uint64(s.Whole(podsKey)), "pod") +
+	return text.Plural(uint64(s.Int(nodesKey)), "node") + " with " + text.Plural(uint64(s.Int(podsKey)), "pod") +
 		" each, " + application.Format(s[churnKey]) + " a second created and as many removed"
 }

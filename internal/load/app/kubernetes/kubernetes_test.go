@@ -82,12 +82,12 @@ func TestPodsAreCreatedAndRemovedOnce(t *testing.T) {
 				event++
 			}
 			if r := e.Call.Resource(); r != NumResources && e.Call != ListPods && e.Call != ListKeys && e.Call != ListOne {
-				if got, _ := s.Of(e.Object); got != r || e.Object >= s.All() {
+				if got, _ := s.Resource(e.Object); got != r || e.Object >= s.Count() {
 					return false
 				}
 			}
 		}
-		return event == s.All()
+		return event == s.Count()
 	}, &quick.Config{MaxCount: 200})
 	if err != nil {
 		t.Error(err)
@@ -132,13 +132,13 @@ func TestKeys(t *testing.T) {
 	k, other := NewKeys("/registry/", s.Objects, 12345), NewKeys("/registry/", s.Objects, 12346)
 	seen := map[string]uint32{}
 	var before []byte
-	for n := range s.All() {
+	for n := range s.Count() {
 		key := k.Append(nil, n)
 		if was, ok := seen[string(key)]; ok {
 			t.Fatalf("objects %d and %d have the key %s", was, n, key)
 		}
 		seen[string(key)] = n
-		r, place := s.Of(n)
+		r, place := s.Resource(n)
 		if got, ok := k.Number(r, key); !ok || got != n {
 			t.Fatalf("%s is parsed as %d (%v), want %d", key, got, ok, n)
 		}
@@ -164,9 +164,9 @@ func TestKeys(t *testing.T) {
 func FuzzNumber(f *testing.F) {
 	s := NewSchedule(Config{Nodes: 7, PodsPerNode: 30, Churn: 2, Seed: 4}, 10*time.Second)
 	k := NewKeys("/registry/", s.Objects, 7)
-	for n := range s.All() {
+	for n := range s.Count() {
 		if n%97 == 0 {
-			r, _ := s.Of(n)
+			r, _ := s.Resource(n)
 			f.Add(uint8(r), k.Append(nil, n))
 		}
 	}
@@ -198,7 +198,7 @@ func TestRefusesImpossibleSettings(t *testing.T) {
 		}
 	}
 	d := Application{}.Definition()
-	if p := d.Outside(d.Defaults()); p != nil {
+	if p := d.OutOfBounds(d.Defaults()); p != nil {
 		t.Errorf("the default of %s is not within its bounds", p.Key)
 	}
 	if key, why := (Application{}).Check(d.Defaults()); why != "" {

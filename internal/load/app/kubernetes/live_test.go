@@ -119,7 +119,7 @@ func sendFrom(t *testing.T, endpoint string, c kubernetes.Config, length time.Du
 	l.Mix, l.Watch = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, &scenario.Watch{Watchers: 1, Streams: 1}
 	w := &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	setup := app.Setup{Length: length, Prefix: prefix, Connections: l.Connections}
-	w.Script = kubernetes.Of(c, setup)
+	w.Script = kubernetes.NewWithConfig(c, setup)
 	var err error
 	if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func sendFrom(t *testing.T, endpoint string, c kubernetes.Config, length time.Du
 		begin()
 	}
 	setup.Before = a.Preloaded.Versions
-	script := kubernetes.Of(c, setup)
+	script := kubernetes.NewWithConfig(c, setup)
 	w.Script = script
 	res, err := load.Run(t.Context(), w, a, load.Reports{})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // Keys are numbered like their objects. The compaction key and the health key follow after all
 // objects.
 
-func (s *Script) compactionNumber() uint64 { return uint64(s.keys.All()) }
-func (s *Script) healthNumber() uint64     { return uint64(s.keys.All()) + 1 }
+func (s *Script) compactionNumber() uint64 { return uint64(s.keys.Count()) }
+func (s *Script) healthNumber() uint64     { return uint64(s.keys.Count()) + 1 }
 
 // Keys implements app.Model.
 func (s *Script) Keys() uint64 { return s.healthNumber() + 1 }
@@ -127,7 +127,7 @@ func (c *chronicle) recordWrite(n uint64, e Entry, expected int64, ev *store.Eve
 // mayExpire records that a key may disappear at any time since an operation was invoked: the
 // expiry of its lease is a delete that may have been executed.
 func (c *chronicle) mayExpire(key uint64, o *history.Op) {
-	end := history.MayBeGone(key, o.Session, o.Invoked, o.Done)
+	end := history.PossibleDelete(key, o.Session, o.Invoked, o.Done)
 	c.to.Add(&end)
 }
 
@@ -156,9 +156,9 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	if number >= s.compactionNumber() || len(value) == 0 {
 		return history.Unseen
 	}
-	r, _ := s.keys.Of(uint32(number))
+	r, _ := s.keys.Resource(uint32(number))
 	s.read = s.keys.Append(s.read[:0], uint32(number))
-	return s.values[r].Of(s.read, value)
+	return s.values[r].Identity(s.read, value)
 }
 
 // WatchEvent implements engine.History.

@@ -27,7 +27,7 @@ type recorded struct {
 
 func record(t *testing.T) *recorded {
 	r := &recorded{t: t}
-	r.Script = Of(Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListEvery: 2 * time.Second}, app.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
+	r.Script = NewWithConfig(Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListEvery: 2 * time.Second}, app.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
 	r.to = storetest.NewRecording(t)
 	c := r.Steps(&r.to.Recorder)
 	c.(*chronicle).leased = true // TestEarlierLeaseMayExpire checks what is recorded otherwise
@@ -62,7 +62,7 @@ func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64)
 		op.Range.Keys.Begin(ev.Tag)
 		for _, number := range found {
 			key := r.AppendKey(nil, number)
-			of, _ := r.keys.Of(uint32(number))
+			of, _ := r.keys.Resource(uint32(number))
 			op.Range.Keys.Add(ev.Tag, key, r.values[of].Append(nil, key, 0, 5), 30)
 		}
 	}
@@ -76,7 +76,7 @@ func TestRecordsCalls(t *testing.T) {
 	r := record(t)
 	value := func(number uint64) []byte {
 		key := r.AppendKey(nil, number)
-		of, _ := r.keys.Of(uint32(number))
+		of, _ := r.keys.Resource(uint32(number))
 		return r.values[of].Append(nil, key, 0, 5)
 	}
 	wrote := keys.Identity(5)
@@ -183,7 +183,7 @@ func TestForeignValuesBelongToNoWrite(t *testing.T) {
 	r := record(t)
 	n := r.first(UpdatePod)
 	object := r.schedule.Entries[n].Object
-	of, _ := r.keys.Of(object)
+	of, _ := r.keys.Resource(object)
 	key := r.AppendKey(nil, uint64(object))
 	right := r.values[of].Append(nil, key, 0, 5)
 	damaged, other := append([]byte(nil), right...), r.AppendKey(nil, uint64(object)+1)
@@ -194,11 +194,11 @@ func TestForeignValuesBelongToNoWrite(t *testing.T) {
 	}{
 		"right":            {right, keys.Identity(5)},
 		"none":             {nil, history.Unseen}, // the read did not request the value
-		"damaged":          {damaged, keys.Nobodys},
-		"another object's": {r.values[of].Append(nil, other, 0, 5), keys.Nobodys},
-		"shorter":          {right[:len(right)-1], keys.Nobodys},
-		"much shorter":     {right[:3], keys.Nobodys},
-		"no load's":        {[]byte("k8s\x00"), keys.Nobodys},
+		"damaged":          {damaged, keys.NoIdentity},
+		"another object's": {r.values[of].Append(nil, other, 0, 5), keys.NoIdentity},
+		"shorter":          {right[:len(right)-1], keys.NoIdentity},
+		"much shorter":     {right[:3], keys.NoIdentity},
+		"no load's":        {[]byte("k8s\x00"), keys.NoIdentity},
 	} {
 		if got := r.ended(n, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: c.value}); len(got) != 1 || got[0].Read != c.want {
 			t.Errorf("%s: recorded as %+v, want read %d", name, got, c.want)
@@ -209,7 +209,7 @@ func TestForeignValuesBelongToNoWrite(t *testing.T) {
 		}
 	}
 	for _, n := range []uint64{0, uint64(len(r.schedule.Entries)), app.BeforeMark, app.BeforeMark | 7} {
-		if keys.Identity(n) == keys.Nobodys {
+		if keys.Identity(n) == keys.NoIdentity {
 			t.Errorf("call %d writes a value with the identity Nobodys", n)
 		}
 	}

@@ -63,11 +63,11 @@ type listing struct {
 func New(setup app.Setup) *Script {
 	c := ConfigOf(setup.Settings, setup.Seed)
 	c.Uncompacted = setup.Confined && !setup.ClusterWide
-	return Of(c, setup)
+	return NewWithConfig(c, setup)
 }
 
-// Of returns the load of a configuration that cannot be expressed as settings.
-func Of(c Config, setup app.Setup) *Script {
+// NewWithConfig returns the load of a configuration that cannot be expressed as settings.
+func NewWithConfig(c Config, setup app.Setup) *Script {
 	before := setup.Before
 	s := &Script{schedule: NewSchedule(c, setup.Length), expires: setup.Length > expireWithin}
 	run := uint64(0)
@@ -79,7 +79,7 @@ func Of(c Config, setup app.Setup) *Script {
 	if setup.Confined {
 		s.compaction = setup.Prefix + compactionKey
 	}
-	s.versions, s.busy = make([]int64, s.schedule.All()), make([]uint32, s.schedule.All())
+	s.versions, s.busy = make([]int64, s.schedule.Count()), make([]uint32, s.schedule.Count())
 	s.deleted = make([]uint32, s.keys.First[Pods+1]-s.keys.First[Pods])
 	if all := len(s.versions); len(before) == all+2 {
 		copy(s.versions, before[:all])
@@ -91,7 +91,7 @@ func Of(c Config, setup app.Setup) *Script {
 	}
 	kinds := s.schedule.Kinds()
 	s.calls = app.NewTally(shapes[:], kinds[:])
-	s.board = watch.NewBoard(uint64(s.schedule.All())+1, 1, uint64(len(s.schedule.Entries)))
+	s.board = watch.NewBoard(uint64(s.schedule.Count())+1, 1, uint64(len(s.schedule.Entries)))
 	return s
 }
 

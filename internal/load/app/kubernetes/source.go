@@ -243,7 +243,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 		s.version++ // this or another API server raised it
 		if ev.Outcome == kv.OK {
 			s.compactTo, s.markedBy = s.marked, uint32(n)+1
-			s.board.Acknowledge(uint64(s.keys.All()))
+			s.board.Acknowledge(uint64(s.keys.Count()))
 		}
 		s.marked = ev.At
 	default:

@@ -18,7 +18,7 @@ import (
 func TestCallsDoNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	c := Config{Nodes: 50, PodsPerNode: 30, Churn: 50, Seed: 7, CompactEvery: time.Second, ListEvery: 5 * time.Second}
-	s := Of(c, app.Setup{Length: 12 * time.Second, Prefix: "/registry/"})
+	s := NewWithConfig(c, app.Setup{Length: 12 * time.Second, Prefix: "/registry/"})
 	src := s.Source().(*source)
 	_, of := Watched()
 	watched := map[Resource]uint32{}
@@ -29,7 +29,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	chronicle := s.Steps(&history.Recorder{Take: func() *history.Block { return block }, Hand: (*history.Block).Reset})
 	var was history.Op
 	var done engine.Completion
-	told := &names{script: s, of: of, compaction: ^uint32(0)}
+	eventNames := &names{script: s, of: of, compaction: ^uint32(0)}
 	var op store.Op
 	var ev store.Event
 	var key, value []byte
@@ -67,8 +67,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			}
 			ev.What, ev.Revision = store.Notify, revision
 			chronicle.WatchEvent(watcher, &ev, 0, 0, revision)
-			number, found := told.Number(watcher, ev.Key)
-			by, ours := told.Written(&ev)
+			number, found := eventNames.Number(watcher, ev.Key)
+			by, ours := eventNames.Written(&ev)
 			if !found || !ours || number != uint64(e.Object) || by != uint64(n) {
 				wrong++
 			}
@@ -91,7 +91,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 // is read: a client that writes or removes the pod knows that it exists.
 func TestAnObjectHasOneCallAtATime(t *testing.T) {
 	c := Config{Nodes: 5, PodsPerNode: 30, Churn: 10, Seed: 7}
-	s := Of(c, app.Setup{Length: 10 * time.Second, Prefix: "/registry/"})
+	s := NewWithConfig(c, app.Setup{Length: 10 * time.Second, Prefix: "/registry/"})
 	src := s.Source().(*source)
 	life := map[uint32][]uint64{} // by pod: its calls in order
 	var op store.Op

@@ -26,7 +26,7 @@ func (s *Script) Watching() *watch.Plan {
 		}
 		w.Sink.Watchers = append(w.Sink.Watchers, one)
 	}
-	w.Sink.Watchers = append(w.Sink.Watchers, watch.Watcher{First: uint64(s.keys.All()), Keys: 1})
+	w.Sink.Watchers = append(w.Sink.Watchers, watch.Watcher{First: uint64(s.keys.Count()), Keys: 1})
 	var key, end []byte
 	w.Fill = func(n uint32, op *store.Op) {
 		op.Watch.Start = s.begun + 1
@@ -54,7 +54,7 @@ type names struct {
 func (w *names) Number(watcher uint32, key []byte) (uint64, bool) {
 	switch {
 	case watcher == w.compaction:
-		return uint64(w.script.keys.All()), string(key) == w.script.compaction
+		return uint64(w.script.keys.Count()), string(key) == w.script.compaction
 	case int(watcher) >= len(w.of):
 		return 0, false
 	}

@@ -15,7 +15,7 @@ func (s *Script) Before() (engine.Source, uint64) {
 	if !s.way.grant(&g.source, &store.Op{}) {
 		return g, 0
 	}
-	return g, uint64(s.All())
+	return g, uint64(s.MemberCount())
 }
 
 // After implements app.Script. It writes the keys of running clusters, in which the first member
@@ -81,6 +81,6 @@ func (w *written) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64
 		s.value = AppendMember(s.value[:0], member, member == 0, 0)
 	}
 	*op = store.Op{Kind: kv.Put}
-	s.way.fill(s, e, k, s.all(e, member), op)
+	s.way.fill(s, e, k, s.memberIndex(e, member), op)
 	return n
 }

@@ -14,7 +14,7 @@ import (
 func TestPreparationEndsNoCallsOfTheLoad(t *testing.T) {
 	c := Config{Clusters: 3, Members: 3, LoopWait: 10 * time.Second, TTL: 30 * time.Second, RetryTime: 10 * time.Second}
 	for _, c.Way = range []Way{Leases, Locks, Nodes} {
-		s := Of(c, app.Setup{Length: time.Millisecond, Prefix: "/service/"})
+		s := NewWithConfig(c, app.Setup{Length: time.Millisecond, Prefix: "/service/"})
 		for _, stage := range []func() (engine.Source, uint64){s.Before, s.After} {
 			source, _ := stage()
 			if _, ok := source.(engine.Reactive); ok {
@@ -28,7 +28,7 @@ func TestPreparationEndsNoCallsOfTheLoad(t *testing.T) {
 // another call in flight.
 func TestFailedRenewalKeepsOtherMembersLeases(t *testing.T) {
 	c := Config{Clusters: 1, Members: 2, Written: 1, LoopWait: time.Second, TTL: 30 * time.Second, RetryTime: time.Second}
-	s := Of(c, app.Setup{Length: 4 * time.Second, Prefix: "/service/"})
+	s := NewWithConfig(c, app.Setup{Length: 4 * time.Second, Prefix: "/service/"})
 	src := &source{Script: s}
 	held := s.way.(*leases).held
 	held[0], held[1], s.ended = 5, 6, 1

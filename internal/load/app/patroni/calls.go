@@ -80,8 +80,8 @@ func (w Way) appShapes() (all []app.Shape) {
 	return all
 }
 
-// Called returns the name of a call.
-func (w Way) Called(c Call) string { return shapes[w][c].Name }
+// CallName returns the name of a call.
+func (w Way) CallName(c Call) string { return shapes[w][c].Name }
 
 // Kind returns the kind and consistency that a call counts as among all operations.
 func (w Way) Kind(c Call) (kv.Kind, kv.Consistency) { return shapes[w][c].Kind, shapes[w][c].Level }
@@ -95,7 +95,7 @@ func (w Way) Bounded(c Call) bool { return shapes[w][c].bounded }
 // loop.
 func (c *Config) Rates() (rates [NumCalls]float64) {
 	loop := c.LoopWait.Seconds()
-	all, renewals := float64(c.All())/loop, 1/loop
+	all, renewals := float64(c.MemberCount())/loop, 1/loop
 	switch c.Way {
 	case Locks:
 		rates[ReadCluster] = all

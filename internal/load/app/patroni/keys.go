@@ -78,15 +78,15 @@ func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 	rest = rest[3+scopeDigits+1:]
 	first := cluster * c.PerCluster()
 	if name, ok := bytes.CutPrefix(rest, []byte(MemberPath)); ok {
-		of, member, ok := Member(name)
+		of, member, ok := ParseMemberName(name)
 		return uint64(first + int(FirstMember) + member), ok && of == cluster && member < c.Members
 	}
-	k, ok := Named(rest)
+	k, ok := ParseKey(rest)
 	return uint64(first + int(k)), ok
 }
 
-// Named returns the key of a cluster with a name below its scope, except for members' keys.
-func Named(name []byte) (Key, bool) {
+// ParseKey returns the key of a cluster with a name below its scope, except for members' keys.
+func ParseKey(name []byte) (Key, bool) {
 	for i, of := range fixedKeys {
 		if string(name) == of {
 			return Key(i), true
@@ -95,8 +95,8 @@ func Named(name []byte) (Key, bool) {
 	return 0, false
 }
 
-// Member returns the cluster and the member of a name that AppendName made.
-func Member(name []byte) (cluster, member int, ok bool) {
+// ParseMemberName returns the cluster and the member of a name that AppendName made.
+func ParseMemberName(name []byte) (cluster, member int, ok bool) {
 	const head = 3 + scopeDigits
 	if len(name) < head+2 || string(name[:3]) != "pg-" || name[head] != '-' {
 		return 0, 0, false

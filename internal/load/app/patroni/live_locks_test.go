@@ -63,7 +63,7 @@ func ended(t *testing.T, c *data.Config, res *load.Result, kinds int) {
 		if call.Failed() > 0 {
 			t.Errorf("%s: %d calls due, some failed: %v %v", call.Name, call.Due, call.Outcomes, res.Measured.ErrorTexts)
 		}
-		if call.Name != c.Way.Called(data.Race) {
+		if call.Name != c.Way.CallName(data.Race) {
 			continue
 		}
 		if won := call.Outcomes[kv.OK]; won != uint64(c.Storm) || call.Outcomes[kv.Conflict] != uint64(c.Storm*(c.Members-2)) {
@@ -97,7 +97,7 @@ func (k *keysThere) add(t *testing.T, c *data.Config, key string, value []byte, 
 		t.Errorf("%s has a session: %v", key, session)
 	}
 	if which == data.Leader {
-		_, k.leaders[cluster], _ = data.Member(value)
+		_, k.leaders[cluster], _ = data.ParseMemberName(value)
 	}
 	if which >= data.FirstMember {
 		k.members++
@@ -112,7 +112,7 @@ func (k *keysThere) check(t *testing.T, c *data.Config) {
 			t.Errorf("cluster %d is led by %d, %v", cluster, leader, ok)
 		}
 	}
-	if want := c.All() - c.Storm; k.members != want {
+	if want := c.MemberCount() - c.Storm; k.members != want {
 		t.Errorf("%d member keys, want %d", k.members, want)
 	}
 }

@@ -51,7 +51,7 @@ func TestAgainstEtcd(t *testing.T) {
 					t.Errorf("%s has the lease %d", kv.Key, kv.Lease)
 				}
 				if k == data.Leader {
-					_, member, _ := data.Member(kv.Value)
+					_, member, _ := data.ParseMemberName(kv.Value)
 					leaders[cluster] = member
 				}
 				if k >= data.FirstMember {
@@ -64,7 +64,7 @@ func TestAgainstEtcd(t *testing.T) {
 					t.Errorf("cluster %d is led by %d, %v", cluster, leader, ok)
 				}
 			}
-			if want := c.All() - c.Storm; members != want {
+			if want := c.MemberCount() - c.Storm; members != want {
 				t.Errorf("%d member keys, want %d", members, want)
 			}
 		})
@@ -113,18 +113,18 @@ func send(t *testing.T, st store.Store, endpoint string, c data.Config, length t
 func sent(t *testing.T, st store.Store, endpoint string, c data.Config, length time.Duration) (*load.Result, error) {
 	a := &load.Assignment{Store: st.Name(), Endpoints: []string{endpoint}, Load: scenario.DefaultLoad()}
 	l := &a.Load
-	l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.Connections, l.KeySpace = scenario.Recorded, 100, length, prefix, c.All(), 10
+	l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.Connections, l.KeySpace = scenario.Recorded, 100, length, prefix, c.MemberCount(), 10
 	l.Clients = l.Connections
 	l.Mix, l.Watch = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, &scenario.Watch{Watchers: 1, Streams: 1}
 	w := &load.Local{Stores: func(string) (store.Store, error) { return st, nil }}
 	setup := app.Setup{Length: length, Prefix: prefix, Connections: l.Connections}
-	w.Script = data.Of(c, setup)
+	w.Script = data.NewWithConfig(c, setup)
 	var err error
 	if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 		return nil, err
 	}
 	setup.Before = a.Preloaded.Versions
-	w.Script = data.Of(c, setup)
+	w.Script = data.NewWithConfig(c, setup)
 	return load.Run(t.Context(), w, a, load.Reports{})
 }
 
@@ -152,8 +152,8 @@ func TestMembersReplaceRevokedLeases(t *testing.T) {
 		revoked <- len(all.Leases)
 	}()
 	res := send(t, etcdgateway.New(), endpoint, c, 6*time.Second)
-	if n := <-revoked; n != c.All() {
-		t.Errorf("%d leases revoked, want %d", n, c.All())
+	if n := <-revoked; n != c.MemberCount() {
+		t.Errorf("%d leases revoked, want %d", n, c.MemberCount())
 	}
 	failed := uint64(0)
 	for _, call := range res.Calls {
@@ -161,8 +161,8 @@ func TestMembersReplaceRevokedLeases(t *testing.T) {
 			failed += call.Outcomes[kv.BadRequest]
 		}
 	}
-	if failed != uint64(c.All()) {
-		t.Errorf("%d renewals failed, of %d members: %v", failed, c.All(), res.Measured.ErrorTexts)
+	if failed != uint64(c.MemberCount()) {
+		t.Errorf("%d renewals failed, of %d members: %v", failed, c.MemberCount(), res.Measured.ErrorTexts)
 	}
 	there, err := cl.Get(t.Context(), prefix, clientv3.WithPrefix())
 	if err != nil {
@@ -174,7 +174,7 @@ func TestMembersReplaceRevokedLeases(t *testing.T) {
 			leased++
 		}
 	}
-	if leased != c.All() {
-		t.Errorf("%d keys have a lease, want %d, one per member", leased, c.All())
+	if leased != c.MemberCount() {
+		t.Errorf("%d keys have a lease, want %d, one per member", leased, c.MemberCount())
 	}
 }

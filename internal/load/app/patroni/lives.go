@@ -37,11 +37,11 @@ type way interface {
 func wayOf(c *Config) way {
 	switch c.Way {
 	case Locks:
-		return &locks{held: make([]sessionName, c.All()), has: make([]bool, c.All()), ttl: c.TTL}
+		return &locks{held: make([]sessionName, c.MemberCount()), has: make([]bool, c.MemberCount()), ttl: c.TTL}
 	case Nodes:
-		return &nodes{ttl: c.TTL, gone: make([]bool, c.All())}
+		return &nodes{ttl: c.TTL, gone: make([]bool, c.MemberCount())}
 	}
-	return &leases{held: make([]int64, c.All()), ttl: int64(c.TTL.Seconds())}
+	return &leases{held: make([]int64, c.MemberCount()), ttl: int64(c.TTL.Seconds())}
 }
 
 // leased reports whether a key ends with its member's lease or session.

@@ -57,7 +57,7 @@ var _ app.Steps = (*chronicle)(nil)
 func (s *Script) Steps(to *history.Recorder) app.Steps {
 	c := &chronicle{
 		script: s, to: to, leased: s.Way != Nodes, life: int64(s.way.lifetime()),
-		of: make([]recorded, s.All()), holders: make([]int16, s.Clusters), left: app.NewLeftKeys(s.Keys()),
+		of: make([]recorded, s.MemberCount()), holders: make([]int16, s.Clusters), left: app.NewLeftKeys(s.Keys()),
 	}
 	c.watched = watch.History{To: to, Newest: s.Way == Nodes}
 	if plan := s.Watching(); plan != nil {
@@ -210,7 +210,7 @@ func (c *chronicle) noteBound(m int, k *app.EphemeralKey, lease int64, o *histor
 	case lease == c.of[m].lease.ID:
 		k.MayBeMade(o)
 	case o.Acknowledged() || o.Indefinite():
-		app.RecordGone(c.to, k.Number, uint32(m), o.Invoked, o.Done) // #nosec G115 -- a count
+		app.RecordPossibleDelete(c.to, k.Number, uint32(m), o.Invoked, o.Done) // #nosec G115 -- a count
 	}
 }
 
@@ -230,7 +230,7 @@ func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
 	}
-	o.Read, o.Mod = c.identity(o.Key, ev.Value), ev.Made()
+	o.Read, o.Mod = c.identity(o.Key, ev.Value), ev.VersionRevision()
 }
 
 // isOwn reports whether a key at the given revision was certainly created by this load or later. A
@@ -240,10 +240,10 @@ func (c *chronicle) isOwn(number uint64, revision int64) bool {
 	each := uint64(s.PerCluster()) // #nosec G115 -- a count
 	cluster, k := int(number/each), Key(number%each)
 	if k >= FirstMember {
-		return c.of[cluster*s.Members+int(k-FirstMember)].own.MadeBy(revision)
+		return c.of[cluster*s.Members+int(k-FirstMember)].own.CreatedBy(revision)
 	}
 	for m := cluster * s.Members; m < (cluster+1)*s.Members; m++ {
-		if c.of[m].leads.MadeBy(revision) {
+		if c.of[m].leads.CreatedBy(revision) {
 			return true
 		}
 	}

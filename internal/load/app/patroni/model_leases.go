@@ -49,8 +49,8 @@ func (c *chronicle) recordGrant(m int, ev *store.Event, o *history.Op) {
 func (c *chronicle) recordLeaseEnd(m int, now int64) {
 	s, r := c.script, &c.of[m]
 	c.recordExpiry(m, now)
-	r.own.Over()
-	r.leads.Over()
+	r.own.SessionGone()
+	r.leads.SessionGone()
 	if cluster := m / s.Members; int(c.holders[cluster]) == m%s.Members {
 		c.holders[cluster] = none
 	}
@@ -81,14 +81,14 @@ func (c *chronicle) recordExpiries(cluster int, by, now int64) {
 // loseConnection notes that the connection of a place is lost, or that its session has ended.
 func (c *chronicle) loseConnection(place int, expired bool) {
 	s := c.script
-	if s.Way != Nodes || place >= s.All() {
+	if s.Way != Nodes || place >= s.MemberCount() {
 		return
 	}
 	cluster, member := s.memberAt(place)
 	m := cluster*s.Members + member
 	if c.recordSessionEnd(m, false, c.last); expired {
-		c.of[m].own.Over()
-		c.of[m].leads.Over()
+		c.of[m].own.SessionGone()
+		c.of[m].leads.SessionGone()
 	}
 }
 

@@ -75,9 +75,9 @@ func (f *listedKey) setRead(cluster int, names bool, o *history.Op) {
 
 // addName adds the name of a key or member. A key's name does not contain the cluster.
 func (l *lists) addName(name []byte) {
-	if k, ok := Named(name); ok {
+	if k, ok := ParseKey(name); ok {
 		l.current.found[k] = listedKey{there: true, cluster: none}
-	} else if cluster, member, ok := Member(name); ok && member < l.of.script.Members {
+	} else if cluster, member, ok := ParseMemberName(name); ok && member < l.of.script.Members {
 		l.current.found[MemberKey(member)] = listedKey{there: true, cluster: cluster}
 	}
 }

@@ -23,8 +23,8 @@ type recordedLoad struct {
 
 func record(t *testing.T, way Way) *recordedLoad {
 	c := Config{Way: way, Clusters: 4, Members: 3, Written: 4, Storm: 2, LoopWait: 5 * time.Second, TTL: 20 * time.Second, RetryTime: 2 * time.Second}
-	s := Of(c, app.Setup{Length: time.Minute, Prefix: "/service/"})
-	for all := range c.All() {
+	s := NewWithConfig(c, app.Setup{Length: time.Minute, Prefix: "/service/"})
+	for all := range c.MemberCount() {
 		if wrong := s.way.handleRenewal(all, &store.Event{Count: int64(all) + 1, Value: []byte(aSession)}); wrong != nil {
 			t.Fatalf("%s", wrong)
 		}
@@ -87,16 +87,16 @@ func gone(key uint64, member uint32, from, now int64) history.Op {
 func TestRecordsCallsWithLeases(t *testing.T) {
 	r := record(t, Leases)
 	status := history.Op{Kind: kv.Put, Session: 9, Key: statusKey, Written: keys.Identity(r.first(PutStatus, 0)), At: 50}
-	storetest.SameOps(t, "status", r.ended(PutStatus, 0, store.Event{At: 50}), status)
+	storetest.CheckOps(t, "status", r.ended(PutStatus, 0, store.Event{At: 50}), status)
 	member := history.Op{Kind: kv.Put, Session: 9, Key: ownKey, Written: keys.Identity(r.first(PutMember, 0)), At: 51}
-	storetest.SameOps(t, "member", r.ended(PutMember, 0, store.Event{At: 51}), member)
+	storetest.CheckOps(t, "member", r.ended(PutMember, 0, store.Event{At: 51}), member)
 	past := history.Op{Kind: kv.Put, Session: 9, Key: 8 + uint64(History), Written: keys.Identity(r.first(PutHistory, 0)), At: 52}
-	storetest.SameOps(t, "history", r.ended(PutHistory, 0, store.Event{At: 52}), past)
+	storetest.CheckOps(t, "history", r.ended(PutHistory, 0, store.Event{At: 52}), past)
 	race := history.Op{Kind: kv.CAS, Session: 9, Key: leaderKey, Written: keys.Identity(1), At: 53, Outcome: kv.Conflict, Read: history.Unseen}
-	storetest.SameOps(t, "race, lost", r.ended(Race, 0, store.Event{At: 53, Outcome: kv.Conflict}), race)
+	storetest.CheckOps(t, "race, lost", r.ended(Race, 0, store.Event{At: 53, Outcome: kv.Conflict}), race)
 	race.Outcome, race.Read, race.At = kv.OK, 0, 54
 	hold := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 4, Key: 1, Written: 5, Mod: 54}
-	storetest.SameOps(t, "race, won", r.ended(Race, 0, store.Event{At: 54}), race, hold)
+	storetest.CheckOps(t, "race, won", r.ended(Race, 0, store.Event{At: 54}), race, hold)
 
 	n := r.first(ReadCluster, 0)
 	e := r.schedule.Entries[n]
@@ -133,7 +133,7 @@ func TestRecordsCallsWithLeases(t *testing.T) {
 		{},
 	} {
 		want.Kind, want.Consistency, want.Session, want.Key, want.At, want.Joined = kv.Range, kv.Local, 9, 8+uint64(i), 60, i > 0
-		storetest.SameOps(t, "a key of the cluster", got[i:i+1], want)
+		storetest.CheckOps(t, "a key of the cluster", got[i:i+1], want)
 	}
 	if got = list(); len(got) != 8 || got[2].Outcome != kv.OK || got[2].Read != history.Absent {
 		t.Errorf("recorded of a missing cluster: %+v", got)
@@ -150,21 +150,21 @@ func TestRecordsLeaseEnds(t *testing.T) {
 	r := record(t, Leases)
 	n := r.first(RenewLeader, 0)
 	alive := history.Op{Kind: kv.KeepAlive, Session: 9, Written: 4, Mod: 20, At: 50}
-	storetest.SameOps(t, "renewed", r.endedAt(n, store.Event{At: 50, Count: 20}, 100, 200), alive)
+	storetest.CheckOps(t, "renewed", r.endedAt(n, store.Event{At: 50, Count: 20}, 100, 200), alive)
 	until := int64(100 + 20*time.Second)
 	status := r.endedAt(r.first(PutStatus, 0), store.Event{At: 51}, until+1, until+2)
 	if len(status) != 3 || status[2].Kind != kv.Put {
 		t.Fatalf("recorded of a lease that may have expired: %+v", status)
 	}
-	storetest.SameOps(t, "its keys", status[:2], gone(ownKey, 3, until, until+2), gone(leaderKey, 3, until, until+2))
+	storetest.CheckOps(t, "its keys", status[:2], gone(ownKey, 3, until, until+2), gone(leaderKey, 3, until, until+2))
 	over := timed(alive, until+3, until+4)
 	over.Outcome, over.Mod, over.At = kv.BadRequest, 0, 52
-	storetest.SameOps(t, "found gone", r.endedAt(n, store.Event{At: 52, Outcome: kv.BadRequest}, until+3, until+4), over)
+	storetest.CheckOps(t, "found gone", r.endedAt(n, store.Event{At: 52, Outcome: kv.BadRequest}, until+3, until+4), over)
 	// A key without a lease stays.
 	put := history.Op{Kind: kv.Put, Session: 9, Key: ownKey, Written: keys.Identity(r.first(PutMember, 0)), At: 53}
-	storetest.SameOps(t, "without a lease", r.endedAt(r.first(PutMember, 0), store.Event{At: 53}, until+5, until+6), timed(put, until+5, until+6))
+	storetest.CheckOps(t, "without a lease", r.endedAt(r.first(PutMember, 0), store.Event{At: 53}, until+5, until+6), timed(put, until+5, until+6))
 	granted := history.Op{Kind: kv.KeepAlive, Session: 9, Written: 77, Mod: 20, At: 54}
-	storetest.SameOps(t, "granted", r.endedAt(n, store.Event{At: 54, Count: 77}, until+7, until+8), timed(granted, until+7, until+8))
+	storetest.CheckOps(t, "granted", r.endedAt(n, store.Event{At: 54, Count: 77}, until+7, until+8), timed(granted, until+7, until+8))
 	r.endedAt(r.first(PutMember, 0), store.Event{Outcome: kv.TimedOut}, until+9, until+10)
 	r.c.Closed(until + 11)
 	var own []history.Op
@@ -173,10 +173,10 @@ func TestRecordsLeaseEnds(t *testing.T) {
 			own = append(own, o)
 		}
 	}
-	storetest.SameOps(t, "at the end", own, gone(ownKey, 3, until+11, until+11))
+	storetest.CheckOps(t, "at the end", own, gone(ownKey, 3, until+11, until+11))
 	// A late call names a lease that has been replaced.
 	r.c.noteBound(3, &r.c.of[3].own, 4, &history.Op{Kind: kv.Put, Invoked: 150, Done: until + 12})
-	storetest.SameOps(t, "with an earlier lease", r.to.Since(), gone(ownKey, 3, 150, until+12))
+	storetest.CheckOps(t, "with an earlier lease", r.to.Since(), gone(ownKey, 3, 150, until+12))
 }
 
 // A member that has the lock of a cluster with a lease holds it until the cluster's members learn
@@ -192,7 +192,7 @@ func TestRecordsHolds(t *testing.T) {
 	}
 	r.endedAt(races[0], store.Event{At: 50}, 100, 200)
 	got := r.endedAt(races[1], store.Event{At: 60}, 100, 210)
-	storetest.SameOps(t, "two lead", got[1:],
+	storetest.CheckOps(t, "two lead", got[1:],
 		timed(history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 5, Key: 1, Written: 6, Mod: 60}, 100, 210),
 		timed(history.Op{Kind: kv.KeepAlive, Lock: history.Released, Session: 4, Key: 1, Written: 5, Mod: 50}, 211, 211))
 	tellGone := func(revision int64) {
@@ -214,24 +214,24 @@ func TestRecordsCallsWithLocks(t *testing.T) {
 	name := sessionName([]byte(aSession))
 	session := name.numbers()[0]
 	alive := history.Op{Kind: kv.KeepAlive, Session: 9, Written: uint64(session), Mod: 10}
-	storetest.SameOps(t, "renewed", r.ended(RenewLeader, 0, store.Event{Count: 10}), alive)
+	storetest.CheckOps(t, "renewed", r.ended(RenewLeader, 0, store.Event{Count: 10}), alive)
 	race := history.Op{Kind: kv.CAS, Session: 9, Key: leaderKey, Written: keys.Identity(1), Outcome: kv.Conflict, Read: history.Unseen, Expected: history.AnyMod}
-	storetest.SameOps(t, "race, lost", r.ended(Race, 0, store.Event{Outcome: kv.Conflict}), race)
+	storetest.CheckOps(t, "race, lost", r.ended(Race, 0, store.Event{Outcome: kv.Conflict}), race)
 	race.Outcome, race.Read, race.Expected = kv.OK, 0, 0
-	storetest.SameOps(t, "race, won", r.ended(Race, 0, store.Event{}), race)
+	storetest.CheckOps(t, "race, won", r.ended(Race, 0, store.Event{}), race)
 	r.c.lists.Begin(0)
 	r.c.lists.Add(0, r.AppendKey(nil, leaderKey)[1:], AppendName(nil, 1, 1), 40)
 	got := r.ended(ReadCluster, 0, store.Event{Count: 1})
 	if len(got) != 8 {
 		t.Fatalf("recorded of a cluster: %+v", got)
 	}
-	storetest.SameOps(t, "the leader's key", got[2:3], history.Op{Kind: kv.Range, Consistency: kv.Lease, Joined: true, Session: 9, Key: leaderKey, Read: keys.Identity(1), Mod: 40})
+	storetest.CheckOps(t, "the leader's key", got[2:3], history.Op{Kind: kv.Range, Consistency: kv.Lease, Joined: true, Session: 9, Key: leaderKey, Read: keys.Identity(1), Mod: 40})
 	// A leader that was just elected may not have the cluster yet.
 	got = r.ended(ReadCluster, 0, store.Event{})
 	if len(got) != 8 {
 		t.Fatalf("recorded of an empty response: %+v", got)
 	}
-	storetest.SameOps(t, "nothing", got[:1], history.Op{Kind: kv.Range, Consistency: kv.Lease, Session: 9, Key: 8, Outcome: kv.Stale})
+	storetest.CheckOps(t, "nothing", got[:1], history.Op{Kind: kv.Range, Consistency: kv.Lease, Session: 9, Key: 8, Outcome: kv.Stale})
 }
 
 // On ZooKeeper keys end with the sessions of connections: at any time since their creation if the
@@ -239,13 +239,13 @@ func TestRecordsCallsWithLocks(t *testing.T) {
 func TestRecordsCallsWithNodes(t *testing.T) {
 	r := record(t, Nodes)
 	join := history.Op{Kind: kv.CAS, Session: 9, Key: ownKey, Written: keys.Identity(r.first(Join, 0)), At: 50}
-	storetest.SameOps(t, "joined", r.ended(Join, 0, store.Event{At: 50}), join)
+	storetest.CheckOps(t, "joined", r.ended(Join, 0, store.Event{At: 50}), join)
 	lead := history.Op{Kind: kv.CAS, Session: 9, Key: leaderKey, Written: identity0, At: 51}
-	storetest.SameOps(t, "leads", r.ended(Lead, 0, store.Event{At: 51}), lead)
+	storetest.CheckOps(t, "leads", r.ended(Lead, 0, store.Event{At: 51}), lead)
 	read := history.Op{Kind: kv.Get, Consistency: kv.Local, Session: 9, Key: leaderKey, At: 60, Mod: 51, Read: identity0}
-	storetest.SameOps(t, "read", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 51, Revision: 1, Value: AppendName(nil, 1, 0)}), read)
+	storetest.CheckOps(t, "read", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 51, Revision: 1, Value: AppendName(nil, 1, 0)}), read)
 	read.Mod, read.Read, read.Outcome = 0, history.Absent, kv.Miss
-	storetest.SameOps(t, "missing", r.ended(ReadKey, Leader, store.Event{At: 60, Outcome: kv.Miss}), read)
+	storetest.CheckOps(t, "missing", r.ended(ReadKey, Leader, store.Event{At: 60, Outcome: kv.Miss}), read)
 	r.c.lists.Begin(0)
 	r.c.lists.Add(0, AppendName(nil, 1, 0), nil, 0)
 	r.c.lists.Add(0, AppendName(nil, 2, 1), nil, 0)
@@ -256,31 +256,31 @@ func TestRecordsCallsWithNodes(t *testing.T) {
 	not.Key, not.Read, not.Joined = ownKey+1, history.Absent, true
 	last := not
 	last.Key++
-	storetest.SameOps(t, "members", r.ended(ListKeys, FirstMember, store.Event{At: 61, Count: 2}), there, not, last)
+	storetest.CheckOps(t, "members", r.ended(ListKeys, FirstMember, store.Event{At: 61, Count: 2}), there, not, last)
 	if got := r.ended(RenewLeader, 0, store.Event{At: 62, Count: 15}); len(got) > 0 || r.c.life != int64(15*time.Second) {
 		t.Errorf("recorded of a ping: %+v; sessions live for %v", got, time.Duration(r.c.life))
 	}
 	put := history.Op{Kind: kv.Put, Session: 9, Key: ownKey, Written: keys.Identity(r.first(PutMember, 0)), At: 63, Expected: history.AnyMod}
-	storetest.SameOps(t, "put", r.ended(PutMember, 0, store.Event{At: 63}), put)
+	storetest.CheckOps(t, "put", r.ended(PutMember, 0, store.Event{At: 63}), put)
 	place := r.Place(r.first(PutMember, 0))
 	r.Lost(place)
-	storetest.SameOps(t, "lost", r.to.Since(), gone(ownKey, 3, 100, 200), gone(leaderKey, 3, 100, 200))
+	storetest.CheckOps(t, "lost", r.to.Since(), gone(ownKey, 3, 100, 200), gone(leaderKey, 3, 100, 200))
 	r.Lost(place)
 	r.Expired(place)
-	storetest.SameOps(t, "again", r.to.Since())
+	storetest.CheckOps(t, "again", r.to.Since())
 	// The put of a missing node is refused, and the next put creates the node.
 	put.Outcome, put.Read, put.At = kv.Conflict, history.Absent, 70
-	storetest.SameOps(t, "refused", r.ended(PutMember, 0, store.Event{At: 70, Outcome: kv.Conflict}), put)
+	storetest.CheckOps(t, "refused", r.ended(PutMember, 0, store.Event{At: 70, Outcome: kv.Conflict}), put)
 	join.Written, join.At = put.Written, 71
-	storetest.SameOps(t, "made", r.endedAt(r.first(PutMember, 0), store.Event{At: 71}, 300, 400), timed(join, 300, 400))
+	storetest.CheckOps(t, "made", r.endedAt(r.first(PutMember, 0), store.Event{At: 71}, 300, 400), timed(join, 300, 400))
 	r.c.Closed(500)
-	storetest.SameOps(t, "closed", r.to.Since(), gone(ownKey, 3, 500, 500))
+	storetest.CheckOps(t, "closed", r.to.Since(), gone(ownKey, 3, 500, 500))
 	// A node of an earlier load may end with its session.
 	r = record(t, Nodes)
 	join.Written, join.At, join.Outcome, join.Read = keys.Identity(r.first(Join, 0)), 72, kv.Conflict, history.Unseen
-	storetest.SameOps(t, "existing", r.ended(Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
+	storetest.CheckOps(t, "existing", r.ended(Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
 	read.Outcome, read.Mod, read.Read = kv.OK, 12, identity0
-	storetest.SameOps(t, "an earlier load's", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
+	storetest.CheckOps(t, "an earlier load's", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
 	// No member reads the key before the watchers report its end, which was before this load's
 	// creation of the key or after it.
 	for made, want := range map[int64][]history.Op{0: {gone(leaderKey, 0, 0, 300)}, 13: {gone(leaderKey, 0, 100, 300)}, 12: nil} {
@@ -290,7 +290,7 @@ func TestRecordsCallsWithNodes(t *testing.T) {
 		}
 		r.c.WatchEvent(4, &store.Event{What: store.Notify, Key: r.AppendKey(nil, leaderKey), Revision: 12, At: 12}, 0, 0, 300)
 		deleted := history.Op{Kind: kv.Watch, Watch: history.Happened, Session: 4, Key: leaderKey, Mod: 12, At: 12, Invoked: 300, Done: 300}
-		storetest.SameOps(t, "the end of an earlier load's", r.to.Since(), append(want, deleted)...)
+		storetest.CheckOps(t, "the end of an earlier load's", r.to.Since(), append(want, deleted)...)
 	}
 }
 
@@ -319,42 +319,42 @@ func TestRecordsKeysThatEndWithASession(t *testing.T) {
 	own := func(n uint64, version int64) history.Op {
 		return ended(ownKey, int64(keys.Identity(n)), version)
 	}
-	storetest.SameOps(t, "as created", closed(join, 50), own(join, 50))
+	storetest.CheckOps(t, "as created", closed(join, 50), own(join, 50))
 	n := put(store.Event{At: 63})
-	storetest.SameOps(t, "set since", closed(join, 50), own(n, 63))
-	storetest.SameOps(t, "of another session", closed(join, 40))
+	storetest.CheckOps(t, "set since", closed(join, 50), own(n, 63))
+	storetest.CheckOps(t, "of another session", closed(join, 40))
 	put(store.Event{Outcome: kv.TimedOut})
-	storetest.SameOps(t, "set without a response", closed(join, 50), own(n, 63))
+	storetest.CheckOps(t, "set without a response", closed(join, 50), own(n, 63))
 	r.Lost(r.Place(n)) // the session may go on
 	r.to.Since()
-	storetest.SameOps(t, "set, and lost", closed(join, 50), own(n, 63))
+	storetest.CheckOps(t, "set, and lost", closed(join, 50), own(n, 63))
 	put(store.Event{At: 70, Outcome: kv.Conflict})
-	storetest.SameOps(t, "found gone", closed(join, 50))
+	storetest.CheckOps(t, "found gone", closed(join, 50))
 	put(store.Event{At: 71})
-	storetest.SameOps(t, "gone, and created again", closed(n, 50))
-	storetest.SameOps(t, "created again", closed(n, 71), own(n, 71))
+	storetest.CheckOps(t, "gone, and created again", closed(n, 50))
+	storetest.CheckOps(t, "created again", closed(n, 71), own(n, 71))
 	put(store.Event{At: 72})
-	storetest.SameOps(t, "created again, and set", closed(n, 71), own(n, 72))
+	storetest.CheckOps(t, "created again, and set", closed(n, 71), own(n, 72))
 	r.Expired(r.Place(n))
 	r.to.Since()
-	storetest.SameOps(t, "of an expired session", closed(n, 71))
+	storetest.CheckOps(t, "of an expired session", closed(n, 71))
 	put(store.Event{At: 73}) // sets the node of the session that is about to end
-	storetest.SameOps(t, "set by another session", closed(n, 71))
+	storetest.CheckOps(t, "set by another session", closed(n, 71))
 
 	r.ended(Lead, 0, store.Event{At: 51})
-	storetest.SameOps(t, "of the leader", closed(r.first(Lead, 0), 51), ended(leaderKey, identity0, 51))
+	storetest.CheckOps(t, "of the leader", closed(r.first(Lead, 0), 51), ended(leaderKey, identity0, 51))
 
 	// A node may be an earlier load's if the call that created it has no response.
 	r = record(t, Nodes)
 	r.ended(Join, 0, store.Event{Outcome: kv.TimedOut})
 	put(store.Event{At: 63})
-	storetest.SameOps(t, "possibly created", closed(join, 50))
+	storetest.CheckOps(t, "possibly created", closed(join, 50))
 	// The same is true of a node that was set when another may have been created.
 	joined()
 	put(store.Event{At: 62, Outcome: kv.Conflict})
 	put(store.Event{Outcome: kv.TimedOut})
 	put(store.Event{At: 63})
-	storetest.SameOps(t, "possibly created again", closed(join, 50), own(join, 50))
+	storetest.CheckOps(t, "possibly created again", closed(join, 50), own(join, 50))
 }
 
 // Watch events are recorded with the numbers of their keys. A damaged value belongs to no write.
@@ -366,13 +366,13 @@ func TestRecordsWatchEvents(t *testing.T) {
 	}
 	status := AppendStatus(nil, 1, 3, 7)
 	event := history.Op{Kind: kv.Watch, Watch: history.Happened, Session: 4, Key: statusKey, Mod: 60, At: 60, Read: keys.Identity(7), Invoked: 300, Done: 300}
-	storetest.SameOps(t, "status", tellIt(r.AppendKey(nil, statusKey), status), event)
+	storetest.CheckOps(t, "status", tellIt(r.AppendKey(nil, statusKey), status), event)
 	status[len(status)-4]++
-	event.Read = keys.Nobodys
-	storetest.SameOps(t, "damaged", tellIt(r.AppendKey(nil, statusKey), status), event)
+	event.Read = keys.NoIdentity
+	storetest.CheckOps(t, "damaged", tellIt(r.AppendKey(nil, statusKey), status), event)
 	past := event
 	past.Key, past.Read = 8+uint64(History), keys.Identity(9)
-	storetest.SameOps(t, "history", tellIt(r.AppendKey(nil, past.Key), AppendHistory(nil, 1, 2, 9)), past)
+	storetest.CheckOps(t, "history", tellIt(r.AppendKey(nil, past.Key), AppendHistory(nil, 1, 2, 9)), past)
 	if got := tellIt([]byte("/service/pg-000001/failover"), nil); len(got) > 0 {
 		t.Errorf("recorded of a key that another program left: %+v", got)
 	}
@@ -380,17 +380,17 @@ func TestRecordsWatchEvents(t *testing.T) {
 		t.Errorf("recorded of a key that it does not watch: %+v", got)
 	}
 	for _, value := range []string{"", "pg-000002-1", "pg-000001-3", "pg-000001"} {
-		if got := r.c.identity(leaderKey, []byte(value)); got != keys.Nobodys {
+		if got := r.c.identity(leaderKey, []byte(value)); got != keys.NoIdentity {
 			t.Errorf("the identity of a leader named %q is %d", value, got)
 		}
 	}
 	for _, k := range []Key{Initialize, ConfigKey, Status, History, FirstMember} {
-		if got := r.c.identity(uint64(k), []byte("x")); got != keys.Nobodys {
+		if got := r.c.identity(uint64(k), []byte("x")); got != keys.NoIdentity {
 			t.Errorf("the identity of a damaged value of key %d is %d", k, got)
 		}
 	}
 	r.c.Read(ownKey, &store.Event{Value: AppendMember(nil, 0, false, 5), Revision: 40}, &history.Op{Kind: kv.Get, At: 60, Final: true, Done: 400})
-	storetest.SameOps(t, "read after the load", r.to.Since(), timed(history.Op{Kind: kv.Get, Key: ownKey, Done: 400, At: 60, Final: true, Read: keys.Identity(5), Mod: 40}, 0, 400))
+	storetest.CheckOps(t, "read after the load", r.to.Since(), timed(history.Op{Kind: kv.Get, Key: ownKey, Done: 400, At: 60, Final: true, Read: keys.Identity(5), Mod: 40}, 0, 400))
 }
 
 // Recording allocates no memory.
@@ -417,7 +417,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 				r.c.Ended(&engine.Completion{Phase: measure.Measured, N: uint64(n), Ref: ref, Expected: op.Revision, Event: &ev, Op: &o})
 				ev = store.Event{What: store.Notify, Key: r.key, Value: r.value, Version: 1, Revision: 50, At: 50}
 				r.c.WatchEvent(uint32(n)%4, &ev, 0, 0, 5)
-				r.Lost(n % r.All())
+				r.Lost(n % r.MemberCount())
 				o = history.Op{Kind: kv.Ephemeral, At: 60, Mod: 50}
 				r.c.SessionEnded(ref, &o)
 			}

@@ -22,22 +22,22 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	case ConfigKey:
 		return constantIdentity(value, ConfigValue)
 	case Leader:
-		of, member, ok := Member(value)
+		of, member, ok := ParseMemberName(value)
 		if !ok || of != cluster || member >= s.Members {
-			return keys.Nobodys
+			return keys.NoIdentity
 		}
 		return keys.Identity(uint64(member)) // #nosec G115 -- a count
 	}
-	n, ok := Written(value)
+	n, ok := ParseCallNumber(value)
 	if !ok {
-		return keys.Nobodys
+		return keys.NoIdentity
 	}
 	v.value = v.value[:0]
 	switch k {
 	case Status:
 		v.value = AppendStatus(v.value, cluster, s.Members, n)
 	case History:
-		_, member, _ := Member(lastName(value))
+		_, member, _ := ParseMemberName(lastName(value))
 		v.value = AppendHistory(v.value, cluster, member, n)
 	default:
 		member := int(k - FirstMember)
@@ -46,7 +46,7 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 		}
 	}
 	if !bytes.Equal(v.value, value) {
-		return keys.Nobodys
+		return keys.NoIdentity
 	}
 	return keys.Identity(n)
 }
@@ -54,7 +54,7 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 // constantIdentity returns the identity of a value that never changes.
 func constantIdentity(value []byte, is string) uint64 {
 	if string(value) != is {
-		return keys.Nobodys
+		return keys.NoIdentity
 	}
 	return keys.Identity(0)
 }

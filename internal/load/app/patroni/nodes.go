@@ -75,7 +75,7 @@ func (w *nodes) lifetime() time.Duration                { return w.ttl }
 // connection, and sets it again after each event.
 func (w *nodes) addWatchers(s *Script, p *watch.Plan) {
 	p.Sink.Coalesced = true
-	dies := s.Dies(s.length) > 0
+	dies := s.LeaderDeath(s.length) > 0
 	// Progress requests on the connection of a member that dies would keep its session alive.
 	p.Silent = func(n uint32) bool {
 		cluster, member := s.memberAt(int(n))

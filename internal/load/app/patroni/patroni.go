@@ -48,8 +48,8 @@ func (Application) Definition() application.Definition {
 func (Application) Check(s application.Settings) (parameter, why string) {
 	c := ConfigOf(s, 0, Leases)
 	switch {
-	case c.All() > maxMembers:
-		return clustersKey, fmt.Sprintf("<clusters> times <members-per-cluster> is %d members and can be at most %d", c.All(), maxMembers)
+	case c.MemberCount() > maxMembers:
+		return clustersKey, fmt.Sprintf("<clusters> times <members-per-cluster> is %d members and can be at most %d", c.MemberCount(), maxMembers)
 	case c.LoopWait+2*c.RetryTime > c.TTL:
 		return ttlKey, fmt.Sprintf("<ttl> is %v and must be at least <loop-wait> plus twice <retry-timeout>, which is %v", c.TTL, c.LoopWait+2*c.RetryTime)
 	case c.Storm > c.Clusters:
@@ -66,7 +66,7 @@ func (Application) Profile(s application.Settings, way int) application.Profile 
 	rates := c.Rates()
 	return application.Profile{
 		Calls: app.Calls(c.Way.appShapes(), rates[:]),
-		There: c.Keys(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: c.Watchers(), Streams: c.Watchers(), Connections: c.All(),
+		There: c.Keys(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: c.Watchers(), Streams: c.Watchers(), Connections: c.MemberCount(),
 	}
 }
 

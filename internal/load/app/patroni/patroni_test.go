@@ -24,12 +24,12 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 			for call, n := range s.Kinds() {
 				want, begins := rates[call]*length.Seconds(), 0
 				if c.Way == Nodes && Call(call) == Join {
-					begins = c.All()
+					begins = c.MemberCount()
 				} else if c.Way == Nodes && Call(call) == Lead {
 					begins = c.Clusters
 				}
 				if limit := max(0.01*want, 2); math.Abs(float64(n)-want-float64(begins)) > limit || begins > 0 && int(n) != begins {
-					t.Errorf("%+v: %d calls of %v due in %v, want %.1f", c, n, c.Way.Called(Call(call)), length, want)
+					t.Errorf("%+v: %d calls of %v due in %v, want %.1f", c, n, c.Way.CallName(Call(call)), length, want)
 				}
 			}
 		}
@@ -43,7 +43,7 @@ func TestFailovers(t *testing.T) {
 	err := quick.Check(func(seed uint64, clusters, members, storm, way uint8) bool {
 		c := config(1+int(clusters)%20, 2+int(members)%4)
 		c.Storm, c.Seed, c.Way = int(storm)%(c.Clusters+1), seed, Way(way)%numWays
-		s, dies := NewSchedule(c, length), c.Dies(length)
+		s, dies := NewSchedule(c, length), c.LeaderDeath(length)
 		raced := make([]int, c.Clusters)
 		renewed := make([]time.Duration, c.Clusters)
 		for i, e := range s.Entries {
@@ -53,7 +53,7 @@ func TestFailovers(t *testing.T) {
 			}
 			storm := int(e.Cluster) < c.Storm
 			switch {
-			case e.After && !storm, storm && !e.After && e.Who == 0 && at >= dies+leaderLasts(&c), int(e.Who) >= c.Members:
+			case e.After && !storm, storm && !e.After && e.Caller == 0 && at >= dies+leaderLasts(&c), int(e.Caller) >= c.Members:
 				t.Logf("%+v at %v", e, at)
 				return false
 			case e.After && at < renewed[e.Cluster]+c.TTL:
@@ -79,7 +79,7 @@ func TestFailovers(t *testing.T) {
 		t.Error(err)
 	}
 	c := config(3, 3)
-	if c.Storm = 3; c.Dies(40*time.Second) != 0 {
+	if c.Storm = 3; c.LeaderDeath(40*time.Second) != 0 {
 		t.Error("leaders die in a load that ends before their leases expire")
 	}
 }
@@ -127,13 +127,13 @@ func TestKeysAndValues(t *testing.T) {
 	}
 	for _, n := range []uint64{0, 1, 77, 1 << 30} {
 		for _, v := range [][]byte{AppendMember(nil, 1, true, n), AppendMember(nil, 2, false, n), AppendStatus(nil, 5, 3, n), AppendHistory(nil, 5, 1, n)} {
-			if got, ok := Written(v); !ok || got != n {
+			if got, ok := ParseCallNumber(v); !ok || got != n {
 				t.Errorf("%s: written by call %d, want %d", v, got, n)
 			}
 		}
 	}
 	for _, v := range []string{"", ConfigValue, InitializeValue, `{"optime":5}`, `{"optime":67108865}`, `{"optime":}`} {
-		if n, ok := Written([]byte(v)); ok {
+		if n, ok := ParseCallNumber([]byte(v)); ok {
 			t.Errorf("%s: written by call %d, want none", v, n)
 		}
 	}
@@ -146,13 +146,13 @@ func FuzzNumber(f *testing.F) {
 		if n, ok := c.Number([]byte("/service/"), key); ok && n >= c.Keys() {
 			t.Errorf("%q is key %d of %d", key, n, c.Keys())
 		}
-		Written(value)
+		ParseCallNumber(value)
 	})
 }
 
 func TestCheck(t *testing.T) {
 	d := Application{}.Definition()
-	if p := d.Outside(d.Defaults()); p != nil {
+	if p := d.OutOfBounds(d.Defaults()); p != nil {
 		t.Errorf("the default of %s is not within its bounds", p.Key)
 	}
 	if key, why := (Application{}).Check(d.Defaults()); why != "" {

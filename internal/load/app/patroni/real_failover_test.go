@@ -85,11 +85,11 @@ func races(loop []observed) bool {
 func failoverOf(t *testing.T, all []observed, way data.Way) (f failover, ok bool) {
 	t.Helper()
 	slices.SortStableFunc(all, func(a, b observed) int { return a.at.Compare(b.at) })
-	told := slices.IndexFunc(all, func(h observed) bool { return h.call == "put history" })
-	if told < 0 {
+	reported := slices.IndexFunc(all, func(h observed) bool { return h.call == "put history" })
+	if reported < 0 {
 		return nil, false
 	}
-	winner := all[told].who
+	winner := all[reported].who
 	won := loopsOf(all, winner, way)
 	race, history := slices.IndexFunc(won, races), lastWith(won, "put history")
 	if race < 0 || race >= history || history+2 >= len(won) { // the last loop may not be complete
@@ -247,7 +247,7 @@ func (l *calls) loadCalls() []observed {
 // sendFailover sends the load of one cluster whose leader dies.
 func sendFailover(t *testing.T, st store.Store, endpoint string, c data.Config) error {
 	length := c.TTL + 2*c.LoopWait
-	for c.Dies(length) == 0 {
+	for c.LeaderDeath(length) == 0 {
 		length += time.Second
 	}
 	res, err := sent(t, st, endpoint, c, length+c.LoopWait)
@@ -258,7 +258,7 @@ func sendFailover(t *testing.T, st store.Store, endpoint string, c data.Config) 
 		if call.Failed() > 0 {
 			return fmt.Errorf("%d calls %q due, some failed: %v %v", call.Due, call.Name, call.Outcomes, res.Measured.ErrorTexts)
 		}
-		if call.Name == c.Way.Called(data.Race) && call.Outcomes[kv.OK] != 1 {
+		if call.Name == c.Way.CallName(data.Race) && call.Outcomes[kv.OK] != 1 {
 			return fmt.Errorf("outcomes of the race: %v", call.Outcomes)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 // Entry is a scheduled call.
 type Entry struct {
 	Call Call
-	// Who makes the call: 0 for the cluster's leader, or n for the n-th of its other members. After
-	// the first leader's death these are the members that are left.
-	Who uint8
+	// Caller makes the call: 0 for the cluster's leader, or n for the n-th of its other members.
+	// After the first leader's death these are the members that are left.
+	Caller uint8
 	// After is set if the call belongs to a failover and waits until the leader's key is gone.
 	// Unless Race is set, it also waits until a member has won the race.
 	After bool
@@ -53,7 +53,7 @@ type maker struct {
 // NewSchedule returns the schedule of a load. It depends only on the configuration and the length.
 func NewSchedule(c Config, length time.Duration) *Schedule {
 	m := maker{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x7067))}
-	dies := c.Dies(length)
+	dies := c.LeaderDeath(length)
 	for cluster := range c.Clusters {
 		phase := time.Duration(m.random.Int64N(int64(c.LoopWait)))
 		if cluster < c.Storm && dies > 0 {
@@ -71,9 +71,10 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 	return s
 }
 
-// Dies returns when the leaders die in a load of the given length, early enough for the last lease
-// to expire, and a loop to follow, before the end. 0: no leader dies, or the load is too short.
-func (c *Config) Dies(length time.Duration) time.Duration {
+// LeaderDeath returns when the leaders die in a load of the given length, early enough for the last
+// lease to expire, and a loop to follow, before the end. 0: no leader dies, or the load is too
+// short.
+func (c *Config) LeaderDeath(length time.Duration) time.Duration {
 	rest := length - c.TTL - c.LoopWait - promotedAfter
 	if c.Way == Nodes { // the last sign of life is a ping, and sessions end in steps
 		rest -= c.LoopWait + sessionStep
@@ -113,7 +114,7 @@ func (m *maker) isWritten(cluster uint32) bool { return int(cluster) < m.Written
 // member's one loop-wait after the loop in which it raced.
 func (m *maker) addSeparateLoops(e Entry, expires time.Duration, loop func(e Entry, at time.Duration, written bool)) {
 	for who := range m.Members - 1 {
-		e.Who = uint8(who)
+		e.Caller = uint8(who)
 		at, written := expires+m.LoopWait, m.isWritten(e.Cluster)
 		if who == 0 {
 			at = expires + promotedAfter

@@ -30,7 +30,7 @@ const reportStep = 50 * time.Millisecond
 
 func (m *maker) leaseLoop(e Entry, at time.Duration, members int, written bool) {
 	add := func(at time.Duration, call Call, who int) {
-		e.Call, e.Who = call, uint8(who)
+		e.Call, e.Caller = call, uint8(who)
 		m.add(at, e)
 	}
 	add(at, RenewLeader, 0)
@@ -56,25 +56,25 @@ func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 	left := m.Members - 1
 	for at := last + m.LoopWait; at < expires; at += m.LoopWait { // no change wakes the replicas
 		for who := range left {
-			m.add(at+restAfter+m.randomBelow(spread), Entry{Call: RenewReplica, Who: uint8(who + 1), Cluster: cluster})
+			m.add(at+restAfter+m.randomBelow(spread), Entry{Call: RenewReplica, Caller: uint8(who + 1), Cluster: cluster})
 		}
 	}
 	e := Entry{Cluster: cluster, After: true}
 	for who := range left {
-		e.Who, e.Race = uint8(who+1), true
+		e.Caller, e.Race = uint8(who+1), true
 		e.Call = RenewReplica
 		m.add(expires, e)
 		e.Call = Race
 		m.add(expires+raceAfter, e)
 	}
-	e.Race, e.Who = false, 0
+	e.Race, e.Caller = false, 0
 	m.addSpaced(expires+wonAfter, e, PutMember)
 	m.addSpaced(expires+newAfter, e, RenewLeader, PutMember)
 	promoted := expires + promotedAfter
 	reported := promoted - 4*reportStep
 	m.addSpaced(reported, e, RenewLeader, PutStatus, PutHistory, PutMember)
 	for who := 1; who < left; who++ {
-		e.Who = uint8(who)
+		e.Caller = uint8(who)
 		m.addSpaced(expires+readAfter, e, ReadCluster)
 		m.addSpaced(expires+newAfter+m.randomBelow(spread), e, RenewReplica, PutMember)
 		m.addSpaced(reported+wokenAfter+m.randomBelow(spread), e, RenewReplica, PutMember)

@@ -31,14 +31,14 @@ func (m *maker) addSteps(at time.Duration, e Entry, calls ...Call) {
 
 func (m *maker) lockLoop(e Entry, at time.Duration, members int, written bool) {
 	for who := range members {
-		e.Who = uint8(who)
+		e.Caller = uint8(who)
 		m.lockMember(e, at, written)
 	}
 }
 
 // lockMember adds a member's loop.
 func (m *maker) lockMember(e Entry, at time.Duration, written bool) {
-	if e.Who > 0 {
+	if e.Caller > 0 {
 		m.lockReplica(e, at, written)
 		return
 	}
@@ -63,23 +63,23 @@ func (m *maker) lockFailover(cluster uint32, last, expires time.Duration) {
 	e := Entry{Cluster: cluster}
 	for at := last + m.LoopWait; at+m.LoopWait/waitJitter < expires; at += m.LoopWait {
 		for who := range left {
-			e.Who = uint8(who + 1)
+			e.Caller = uint8(who + 1)
 			m.lockReplica(e, at, false)
 		}
 	}
 	e.After = true
 	for who := range left {
-		e.Who, e.Race = uint8(who+1), true
+		e.Caller, e.Race = uint8(who+1), true
 		m.addSteps(expires, e, ReadCluster)
 		m.addSteps(expires+asksAfter, e, RenewReplica, Race)
 	}
 	won := expires + asksAfter + 2*lockStep
 	e.Race = false
 	for who := range left {
-		e.Who = uint8(who)
+		e.Caller = uint8(who)
 		m.addSteps(won, e, ReadCluster)
 	}
-	e.Who = 0
+	e.Caller = 0
 	m.addSteps(won+lockStep, e, PutMember)
 	promoted := expires + promotedAfter
 	m.addSteps(promoted-5*lockStep, e, ReadCluster, RenewLeader, PutStatus, PutHistory, PutMember)

@@ -26,10 +26,10 @@ func (c *Config) readCalls() int { return 2 + keysRead + c.Members }
 func (m *maker) addJoins(cluster uint32, at time.Duration) {
 	e := Entry{Cluster: cluster, Race: true}
 	for who := range m.Members {
-		e.Who, e.Call = uint8(who), Join
+		e.Caller, e.Call = uint8(who), Join
 		m.add(at, e)
 	}
-	e.Who, e.Call = 0, Lead
+	e.Caller, e.Call = 0, Lead
 	m.add(at, e)
 }
 
@@ -63,14 +63,14 @@ func (m *maker) addReads(at time.Duration, e Entry, leader, history bool) time.D
 
 func (m *maker) nodeLoop(e Entry, at time.Duration, members int, written bool) {
 	for who := range members {
-		e.Who = uint8(who)
+		e.Caller = uint8(who)
 		m.nodeMember(e, at, written)
 	}
 }
 
 // nodeMember adds a member's loop, and its pings before the next.
 func (m *maker) nodeMember(e Entry, at time.Duration, written bool) {
-	leads := e.Who == 0
+	leads := e.Caller == 0
 	if !leads {
 		at += m.randomBelow(min(nodeSpread, m.LoopWait/8))
 	}
@@ -90,7 +90,7 @@ func (m *maker) nodeMember(e Entry, at time.Duration, written bool) {
 
 // addPings adds n pings of a member after its last call.
 func (m *maker) addPings(e Entry, at time.Duration, n int, every time.Duration) {
-	if e.Call = RenewReplica; e.Who == 0 {
+	if e.Call = RenewReplica; e.Caller == 0 {
 		e.Call = RenewLeader
 	}
 	for ; n > 0; n-- {
@@ -115,14 +115,14 @@ func (m *maker) nodeFailover(cluster uint32, last, expires time.Duration) {
 	e := Entry{Cluster: cluster}
 	for at := last + m.LoopWait; at+m.LoopWait/8 < expires; at += m.LoopWait {
 		for who := range left {
-			e.Who = uint8(who + 1)
+			e.Caller = uint8(who + 1)
 			m.nodeMember(e, at, false)
 		}
 	}
 	e.After = true
 	raced := expires
 	for who := range left {
-		e.Who, e.Race = uint8(who+1), true
+		e.Caller, e.Race = uint8(who+1), true
 		raced = m.addReads(expires, e, false, false) + nodeAsks
 		e.Call = Race
 		m.add(raced, e)
@@ -130,7 +130,7 @@ func (m *maker) nodeFailover(cluster uint32, last, expires time.Duration) {
 	e.Race = false
 	n, every := m.pings()
 	for who := range left {
-		e.Who = uint8(who)
+		e.Caller = uint8(who)
 		at := m.addReads(raced+nodeStep, e, true, false)
 		if who == 0 {
 			e.Call = PutMember
@@ -140,7 +140,7 @@ func (m *maker) nodeFailover(cluster uint32, last, expires time.Duration) {
 		}
 		m.addPings(e, at, n, every)
 	}
-	e.Who = 0
+	e.Caller = 0
 	promoted := expires + promotedAfter
 	at := m.addReads(promoted-time.Duration(m.readCalls()+3)*nodeStep, e, true, false)
 	for _, e.Call = range []Call{PutStatus, PutHistory, PutMember} {

@@ -37,15 +37,16 @@ const none = -1
 
 // New returns the script of a load.
 func New(setup app.Setup) *Script {
-	return Of(ConfigOf(setup.Settings, setup.Seed, Way(setup.Way)), setup)
+	return NewWithConfig(ConfigOf(setup.Settings, setup.Seed, Way(setup.Way)), setup)
 }
 
-// Of returns the script of a load with the given configuration, which replaces the settings.
-func Of(c Config, setup app.Setup) *Script {
+// NewWithConfig returns the script of a load with the given configuration, which replaces the
+// settings.
+func NewWithConfig(c Config, setup app.Setup) *Script {
 	s := &Script{Config: c, schedule: NewSchedule(c, setup.Length), length: setup.Length, prefix: []byte(setup.Prefix)}
 	s.way, s.states = wayOf(&s.Config), c.Way == Locks
 	s.way.restore(setup.Before)
-	s.raced, s.asked = make([]uint32, c.All()), make([]uint32, c.All())
+	s.raced, s.asked = make([]uint32, c.MemberCount()), make([]uint32, c.MemberCount())
 	s.leader, s.gone = make([]int16, c.Clusters), make([]bool, c.Clusters)
 	kinds := s.schedule.Kinds()
 	s.calls = app.NewTally(c.Way.appShapes(), kinds[:])
@@ -56,7 +57,7 @@ func Of(c Config, setup app.Setup) *Script {
 	}
 	s.board = watch.NewBoard(c.Keys(), 1, uint64(len(s.schedule.Entries)))
 	if s.states {
-		s.board.TellStates()
+		s.board.ExpectStates()
 	}
 	return s
 }
@@ -114,9 +115,9 @@ func (w *names) Written(ev *store.Event) (uint64, bool) {
 		return 0, false
 	}
 	if key != Leader {
-		return Written(ev.Value)
+		return ParseCallNumber(ev.Value)
 	}
-	of, member, ok := Member(ev.Value)
+	of, member, ok := ParseMemberName(ev.Value)
 	if !ok || of != cluster || member >= w.Members {
 		return 0, false
 	}

@@ -26,11 +26,11 @@ func (s *source) member(e Entry) int {
 	leader := int(s.leader[e.Cluster])
 	switch {
 	case e.Race || leader == none:
-		return int(e.Who)
-	case e.Who == 0:
+		return int(e.Caller)
+	case e.Caller == 0:
 		return leader
 	}
-	// The Who-th of the other members that are left. The first leader has died if another member
+	// The Caller-th of the other members that are left. The first leader has died if another member
 	// leads.
 	first := 0
 	if leader > 0 {
@@ -40,14 +40,14 @@ func (s *source) member(e Entry) int {
 		if m == leader {
 			continue
 		}
-		if who++; who == int(e.Who) {
+		if who++; who == int(e.Caller) {
 			return m
 		}
 	}
 	return leader
 }
 
-func (s *source) all(e Entry, member int) int { return int(e.Cluster)*s.Members + member }
+func (s *source) memberIndex(e Entry, member int) int { return int(e.Cluster)*s.Members + member }
 
 // Place implements engine.Reactive. Each member has its own connection. The order of a cluster's
 // connections differs between clusters; otherwise, in a store with as many members, all leaders
@@ -68,7 +68,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	e := s.schedule.Entries[n]
 	kind, level := s.Way.Kind(e.Call)
 	member := s.member(e)
-	all := s.all(e, member)
+	all := s.memberIndex(e, member)
 	s.asked[all] = uint32(n) + 1
 	*op = store.Op{Kind: kind, Consistency: level}
 	s.way.fill(s, e, s.write(e, member, n), all, op)
@@ -90,7 +90,7 @@ func (s *source) write(e Entry, member int, n uint64) (k Key) {
 	case PutHistory:
 		s.value, k = AppendHistory(s.value, cluster, member, n), History
 	case Race, Lead:
-		s.raced[s.all(e, member)] = uint32(n) + 1
+		s.raced[s.memberIndex(e, member)] = uint32(n) + 1
 		s.value, k = AppendName(s.value, cluster, member), Leader
 	}
 	return k
@@ -153,7 +153,7 @@ func (s *source) Ready(n uint64) bool {
 	if e.After && (!s.gone[e.Cluster] || !e.Race && s.leader[e.Cluster] == none) {
 		return false
 	}
-	return s.asked[s.all(e, s.member(e))] == 0
+	return s.asked[s.memberIndex(e, s.member(e))] == 0
 }
 
 // Failed implements engine.Reactive. The member that made the call may have become leader since.
@@ -189,7 +189,7 @@ var noKeys = []byte("the response contains no key of the cluster")
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	n, member := ref&(1<<memberShift-1), int(ref>>memberShift)
 	e := s.schedule.Entries[n]
-	all := s.all(e, member)
+	all := s.memberIndex(e, member)
 	s.endCall(n, all)
 	switch e.Call {
 	case RenewLeader, RenewReplica:

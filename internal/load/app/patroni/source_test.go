@@ -22,8 +22,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	for way, st := range []store.Store{Leases: etcdgateway.New(), Locks: consul.New(), Nodes: zookeeper.New()} {
 		t.Run(st.Name(), func(t *testing.T) {
 			c := Config{Way: Way(way), Clusters: 10, Members: 3, Written: 8, Storm: 4, LoopWait: 5 * time.Second, TTL: 20 * time.Second, RetryTime: 2 * time.Second}
-			s := Of(c, app.Setup{Length: time.Minute, Prefix: "/service/"})
-			for all := range c.All() {
+			s := NewWithConfig(c, app.Setup{Length: time.Minute, Prefix: "/service/"})
+			for all := range c.MemberCount() {
 				if wrong := s.way.handleRenewal(all, &store.Event{Count: 7, Value: []byte(aSession)}); wrong != nil {
 					t.Fatalf("%s", wrong)
 				}
@@ -46,7 +46,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 						ev = store.Event{Key: key}
 						names.Written(&ev)
 					}
-					if src.Place(uint64(n)) >= c.All() || !src.Ready(uint64(n)) {
+					if src.Place(uint64(n)) >= c.MemberCount() || !src.Ready(uint64(n)) {
 						wrong++
 					}
 					ref := src.Fill(measure.Measured, uint64(n), 0, &op)
@@ -76,7 +76,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 func TestSessionNamesRoundTrip(t *testing.T) {
 	c := Config{Way: Locks, Clusters: 1, Members: 2, LoopWait: 10 * time.Second, TTL: 30 * time.Second}
 	setup := app.Setup{Length: time.Second, Prefix: "/service/"}
-	s := Of(c, setup)
+	s := NewWithConfig(c, setup)
 	for _, name := range []string{"", "c099dfbf", aSession[:35] + "g", "c099dfbf-37d7-fbb8-ace6_0fc4dbceb01c"} {
 		if s.way.handleRenewal(0, &store.Event{Value: []byte(name)}) == nil {
 			t.Errorf("%q is accepted as a UUID", name)
@@ -86,7 +86,7 @@ func TestSessionNamesRoundTrip(t *testing.T) {
 		t.Errorf("%s is refused", aSession)
 	}
 	setup.Before = s.Kept()
-	w := Of(c, setup).way.(*locks)
+	w := NewWithConfig(c, setup).way.(*locks)
 	if w.has[0] || !w.has[1] || string(w.held[1][:]) != aSession {
 		t.Errorf("of %v the script restored %v, %s", setup.Before, w.has, w.held[1])
 	}

@@ -70,8 +70,9 @@ const (
 // beforePlace holds the texts before the log position; each value contains one of them, once.
 var beforePlace = [][]byte{[]byte(`"xlog_location":`), []byte(`"optime":`), []byte(`[[1,`)}
 
-// Written returns the number of the call that wrote a value, from the log position in the value.
-func Written(value []byte) (n uint64, ok bool) {
+// ParseCallNumber returns the number of the call that wrote a value, from the log position in the
+// value.
+func ParseCallNumber(value []byte) (n uint64, ok bool) {
 	for _, name := range beforePlace {
 		i := bytes.Index(value, name)
 		if i < 0 {

@@ -50,7 +50,7 @@ func (c *Config) Watchers() int {
 	if c.Way == Locks {
 		return c.Clusters * (c.Members - 1)
 	}
-	return c.All()
+	return c.MemberCount()
 }
 
 // In Nodes, a member pings when it has sent nothing for half of its read timeout (loop-wait less
@@ -86,7 +86,7 @@ type Config struct {
 // ConfigOf returns the configuration that settings describe.
 func ConfigOf(s application.Settings, seed uint64, way Way) Config {
 	c := Config{
-		Clusters: s.Whole(clustersKey), Members: s.Whole(perKey), Storm: s.Whole(stormKey), Seed: seed, Way: way,
+		Clusters: s.Int(clustersKey), Members: s.Int(perKey), Storm: s.Int(stormKey), Seed: seed, Way: way,
 		LoopWait: s.Span(loopKey), TTL: s.Span(ttlKey), RetryTime: s.Span(retryKey),
 	}
 	c.Written = int(float64(c.Clusters)*s[writtenKey] + 0.5)
@@ -96,8 +96,8 @@ func ConfigOf(s application.Settings, seed uint64, way Way) Config {
 	return c
 }
 
-// All returns the number of members of all clusters.
-func (c *Config) All() int { return c.Clusters * c.Members }
+// MemberCount returns the number of members of all clusters.
+func (c *Config) MemberCount() int { return c.Clusters * c.Members }
 
 // Keys of the parameters.
 const (

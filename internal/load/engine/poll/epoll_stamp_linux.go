@@ -16,7 +16,7 @@ type stamps struct {
 	message unix.Msghdr
 	vector  unix.Iovec
 	control [64]byte
-	wanted  bool  // the next reads of a TLS connection need stamps
+	needed  bool  // the next reads of a TLS connection need stamps
 	lag     int64 // of the last such read
 }
 
@@ -33,9 +33,9 @@ func (p *epoll) ReadStamped(i int, b []byte) (n int, lag int64, err error) {
 		n, err = p.Read(i, b)
 		return n, -1, err
 	case c.secured != nil:
-		p.stamps.wanted, p.stamps.lag = true, -1
+		p.stamps.needed, p.stamps.lag = true, -1
 		n, err = p.Read(i, b)
-		p.stamps.wanted = false
+		p.stamps.needed = false
 		return n, p.stamps.lag, err
 	}
 	return p.readStamped(c.fd, b)
@@ -43,7 +43,7 @@ func (p *epoll) ReadStamped(i int, b []byte) (n int, lag int64, err error) {
 
 // fetch reads from a socket for TLS.
 func (p *epoll) fetch(fd int, b []byte) (int, error) {
-	if !p.stamps.wanted {
+	if !p.stamps.needed {
 		return readFD(fd, b)
 	}
 	n, lag, err := p.readStamped(fd, b)

@@ -41,7 +41,7 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 		return ev, nil
 	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE):
 		if len(ev.Text) > 0 {
-			words := text.Line(string(ev.Text), text.OfServer)
+			words := text.Line(string(ev.Text), text.MaxServerText)
 			return ev, &NoAnswerError{why: fmt.Errorf("%s closed the connection: %s", endpoint, words), Text: words}
 		}
 		if s == nil {

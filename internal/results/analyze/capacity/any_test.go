@@ -87,7 +87,7 @@ func anyOptions(rng *rand.Rand) Options {
 	}
 	if rng.IntN(3) == 0 {
 		each := pick(rng, 0.1, 1, 100)
-		o.Parameter = &Parameter{Whole: rng.IntN(2) == 0, Offered: func(v float64) float64 { return each * v }, Window: pick(rng, 1, 5, 30), Fresh: rng.IntN(2) == 0}
+		o.Parameter = &Parameter{Integer: rng.IntN(2) == 0, Offered: func(v float64) float64 { return each * v }, Window: pick(rng, 1, 5, 30), Fresh: rng.IntN(2) == 0}
 	}
 	return o
 }
@@ -121,9 +121,9 @@ func TestAnyTrialsAreSearched(t *testing.T) {
 
 // A trial outside the interval's ends stays within the permitted rates, even if the capacity is
 // close to their limit: a parameter has no value below its minimum.
-func TestNothingIsTriedOutOfBounds(t *testing.T) {
+func TestTriesOnlyValuesWithinBounds(t *testing.T) {
 	for _, whole := range []bool{false, true} {
-		s := New(Options{Goals: []Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 10, Most: 11, Parameter: &Parameter{Whole: whole, Offered: func(v float64) float64 { return v }}})
+		s := New(Options{Goals: []Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 10, Most: 11, Parameter: &Parameter{Integer: whole, Offered: func(v float64) float64 { return v }}})
 		for _, estimate := range []float64{8.2, 9.9, 10, 10.4, 11, 12.3} {
 			for _, offset := range []float64{-3, -0.05, 0, 0.05, 3} {
 				if p := s.nextTo(estimate, offset, Refine, 6); p.Rate < 10 || p.Rate > 11 {

@@ -86,7 +86,7 @@ func (b *bisection) side() int {
 	}
 	share := math.Min(math.Max(bad/n, 1e-9), 1-1e-9)
 	t := wider * distuv.StudentsT{Sigma: 1, Nu: freedom(points)}.Quantile(1-(1-DefaultLevel)/b.steps/2)
-	if 2*n*apart(share, logit(g.Limit))/together(points, g, math.Inf(1)) < t*t {
+	if 2*n*divergence(share, logit(g.Limit))/together(points, g, math.Inf(1)) < t*t {
 		return 0
 	}
 	if share > g.Limit {

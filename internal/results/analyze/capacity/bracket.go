@@ -31,8 +31,8 @@ func (s *Search) describes(t *Trial) bool {
 	return s.counts(t) || t.Disturbed && t.Due > 0 && t.Length > 0 && t.Purpose != Settle
 }
 
-// at returns the trials of a rate.
-func (s *Search) at(rate float64) (all []*Trial) {
+// trialsAt returns the trials of a rate.
+func (s *Search) trialsAt(rate float64) (all []*Trial) {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; s.counts(t) && t.Rate == rate {
 			all = append(all, t)
@@ -44,7 +44,7 @@ func (s *Search) at(rate float64) (all []*Trial) {
 // failsAt reports whether the combined trials of a rate show that the objective does not hold
 // there. Short trials only guide the search and are ignored next to longer ones.
 func (s *Search) failsAt(rate float64) bool {
-	all := s.at(rate)
+	all := s.trialsAt(rate)
 	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {
 		all = long
 	}
@@ -88,7 +88,7 @@ func (s *Search) evidence(all []*Trial) (most float64) {
 			points = append(points, pointOf(t, s.Goals, g))
 		}
 		if share := math.Min(bad/math.Max(due, 1), 1-1e-9); share > goal.Limit {
-			most = math.Max(most, 2*due*apart(share, logit(goal.Limit))/together(points, goal, math.Inf(1)))
+			most = math.Max(most, 2*due*divergence(share, logit(goal.Limit))/together(points, goal, math.Inf(1)))
 		}
 	}
 	return most
@@ -97,7 +97,7 @@ func (s *Search) evidence(all []*Trial) (most float64) {
 // misses reports whether the trials of a rate, taken together, missed the objective, even by weak
 // evidence. As in failsAt, short trials do not count if the rate has longer ones.
 func (s *Search) misses(rate float64) bool {
-	all := s.at(rate)
+	all := s.trialsAt(rate)
 	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {
 		all = long
 	}
@@ -123,9 +123,9 @@ func (s *Search) misses(rate float64) bool {
 	return false
 }
 
-// held returns the highest rate below one whose trials, taken together, did not miss the
+// highestHeld returns the highest rate below one whose trials, taken together, did not miss the
 // objective; 0 for none.
-func (s *Search) held(below float64) (rate float64) {
+func (s *Search) highestHeld(below float64) (rate float64) {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; s.counts(t) && t.Rate < below && t.Rate > rate && !s.misses(t.Rate) {
 			rate = t.Rate

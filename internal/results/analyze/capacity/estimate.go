@@ -6,7 +6,7 @@ import "math"
 func (s *Search) Estimate() Interval {
 	pass, fail := s.bracket()
 	if pass == 0 || math.IsInf(fail, 1) {
-		held := s.held(fail)
+		held := s.highestHeld(fail)
 		return Interval{Lower: held, Estimate: held, Upper: fail}
 	}
 	low, high := s.around(pass, fail)

@@ -11,13 +11,13 @@ import (
 // The divergence is 0 for equal shares, and grows away from them.
 func TestApart(t *testing.T) {
 	for _, share := range []float64{1e-6, 0.001, 0.01, 0.3, 0.5, 0.99} {
-		if d := apart(share, logit(share)); math.Abs(d) > 1e-12 {
+		if d := divergence(share, logit(share)); math.Abs(d) > 1e-12 {
 			t.Errorf("%g is %g apart from itself", share, d)
 		}
 		for _, to := range []float64{-1, 1} {
 			last := 0.0
 			for k := 1; k < 20; k++ {
-				d := apart(share, logit(share)+to*float64(k)/4)
+				d := divergence(share, logit(share)+to*float64(k)/4)
 				if d <= last {
 					t.Errorf("%g: %g at %d quarters of %g, after %g", share, d, k, to, last)
 				}
@@ -103,7 +103,7 @@ func TestOverloadedByChance(t *testing.T) {
 
 // For trials of a known line, with operations that are randomly bad together, the interval contains
 // the point where the line crosses the limit as often as promised.
-func TestTheProfileHoldsTheCrossing(t *testing.T) {
+func TestProfileContainsTheCrossing(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	goal := Goal{Limit: 0.01, Span: 0.005}

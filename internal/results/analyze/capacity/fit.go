@@ -18,8 +18,8 @@ const (
 // crosses the limit: at x in the middle of the search, moving by drift per second.
 type line struct{ x, slope, drift, middle float64 }
 
-// at returns the log odds minus those of the limit, within the band.
-func (l *line) at(p *point) float64 {
+// logOdds returns the log odds minus those of the limit, within the band.
+func (l *line) logOdds(p *point) float64 {
 	return math.Min(math.Max(l.slope*(p.x-l.x-l.drift*(p.at-l.middle)), -bandBelow), bandAbove)
 }
 
@@ -71,7 +71,7 @@ func newFit(points []point, g Goal, low, high float64) *fit {
 		}
 	}
 	for i := range points {
-		f.weight[i] = points[i].n / phi / grown(odds(f.eta+best.at(&points[i])), g.Limit)
+		f.weight[i] = points[i].n / phi / grown(odds(f.eta+best.logOdds(&points[i])), g.Limit)
 	}
 	return f
 }
@@ -122,7 +122,7 @@ func (f *fit) far(i int, above float64, k int) (sum float64) {
 		sum += weight * (of.own[i] - share*eta + norm)
 	case eta < of.least[i]: // a line between the two ends describes the point
 		share = odds(of.least[i])
-		sum += weight * (own(share) - share*eta + norm)
+		sum += weight * (selfLogLikelihood(share) - share*eta + norm)
 	}
 	switch {
 	case p.overloaded && above < 0:
@@ -143,7 +143,7 @@ func (f *fit) excess(l *line, deviance, parameters float64) float64 {
 	const known = 4 // the weight of 1 itself, in degrees of freedom
 	n := -parameters
 	for i := range f.points {
-		if at := l.at(&f.points[i]); at > -bandBelow && at < bandAbove {
+		if at := l.logOdds(&f.points[i]); at > -bandBelow && at < bandAbove {
 			n++
 		}
 	}
@@ -198,7 +198,7 @@ func (f *fit) shift(causes float64) {
 				return share
 			}
 			one.shares[i] = shifted(p.share)
-			one.own[i], one.least[i] = own(one.shares[i]), logit(shifted(p.least))
+			one.own[i], one.least[i] = selfLogLikelihood(one.shares[i]), logit(shifted(p.least))
 		}
 	}
 }

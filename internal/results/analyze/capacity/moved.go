@@ -244,7 +244,7 @@ func (d *driftFit) during(c cell) Interval {
 //   - If the lower end is at the edge of the searched range, it moves down to a rate that
 //     held.
 func (s *Search) supported(i Interval) Interval {
-	held, missed := s.held(math.Inf(1)), math.Inf(1)
+	held, missed := s.highestHeld(math.Inf(1)), math.Inf(1)
 	_, last := s.span()
 	for k := range s.Trials {
 		t := &s.Trials[k]
@@ -254,14 +254,14 @@ func (s *Search) supported(i Interval) Interval {
 		if s.misses(t.Rate) {
 			missed = math.Min(missed, t.Rate)
 		}
-		if math.IsInf(s.evidence(s.at(t.Rate)), 1) {
+		if math.IsInf(s.evidence(s.trialsAt(t.Rate)), 1) {
 			drift := 2 * driftDeviation / driftPeriod * (last - t.Began)
 			i.Upper = math.Min(i.Upper, t.Rate*math.Exp(drift))
 		}
 	}
 	if pass, fail := s.bracket(); pass > 0 && !math.IsInf(fail, 1) {
 		if low, _ := s.around(pass, fail); i.Lower <= 1.02*math.Exp(low) {
-			i.Lower = math.Min(i.Lower, math.Max(s.held(fail), s.Least))
+			i.Lower = math.Min(i.Lower, math.Max(s.highestHeld(fail), s.Least))
 		}
 	}
 	i.Lower = math.Min(i.Lower, i.Upper)

@@ -64,7 +64,7 @@ func (s *Search) choose() (Plan, bool) {
 	if s.heavy && s.light > 0 && (s.Parameter == nil || !s.Parameter.Fresh) {
 		return s.plan(math.Max(s.light, math.Min(pass, fail)/4), Settle, settling), true
 	}
-	if again := s.at(fail); fail/math.Max(pass, 1) > nearEnough && len(again) == 1 && s.evidence(again) < certain {
+	if again := s.trialsAt(fail); fail/math.Max(pass, 1) > nearEnough && len(again) == 1 && s.evidence(again) < certain {
 		return s.plan(fail, Narrow, refining), true // one pause of the machine makes any rate fail
 	}
 	switch {
@@ -120,7 +120,7 @@ func (s *Search) between(pass, fail float64) float64 {
 			}
 		}
 	}
-	if at := s.at(fail); heavy == 0 || !at[len(at)-1].heavily(s.Goals) {
+	if at := s.trialsAt(fail); heavy == 0 || !at[len(at)-1].heavily(s.Goals) {
 		if r := fail * (1 - math.Min(0.02*math.Pow(2, float64(soft)), 0.5)); inside(r) {
 			return r
 		}

@@ -27,8 +27,8 @@ const (
 // Parameter is a parameter that the load grows with. In a search for its largest value, rates
 // are values of the parameter.
 type Parameter struct {
-	// Whole reports whether the values are whole numbers.
-	Whole bool
+	// Integer reports whether the values are whole numbers.
+	Integer bool
 	// Offered returns the operations per second that become due at a value; it rises with the
 	// value.
 	Offered func(value float64) float64

@@ -27,7 +27,7 @@ func (s *Search) called() string {
 
 // step returns the smallest distance between two values; 0 if there is none.
 func (s *Search) step() float64 {
-	if s.Parameter != nil && s.Parameter.Whole {
+	if s.Parameter != nil && s.Parameter.Integer {
 		return 1
 	}
 	return 0

@@ -24,7 +24,7 @@ func (s *sized) capacity() float64 { return (s.truth(0) - s.fixed) / s.each }
 func (s *sized) search(from, most float64) (*Search, Result) {
 	o := s.options()
 	o.From, o.Least, o.Most, o.Overhead = from, 1, most, 2
-	o.Parameter = &Parameter{Whole: true, Offered: s.offered, Window: 10, Fresh: true}
+	o.Parameter = &Parameter{Integer: true, Offered: s.offered, Window: 10, Fresh: true}
 	c := New(o)
 	for {
 		p, ok := c.Next(s.now)
@@ -48,7 +48,7 @@ func whole(i Interval) (low, high float64) { return math.Floor(i.Lower), math.Fl
 // The interval of nodes contains the number that a server can carry, as the interval of a rate
 // does. The tried values are whole numbers, each trial has the requested length, and none has a
 // warm-up or waits for the store to settle.
-func TestAParameterIsSearchedAsARateIs(t *testing.T) {
+func TestParameterIsSearchedLikeARate(t *testing.T) {
 	settle.Unraced(t)
 	for _, m := range models[:2] {
 		t.Run(m.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestAParameterIsSearchedAsARateIs(t *testing.T) {
 
 // With few nodes, each a large part of the load, the search ends between two adjacent numbers, and
 // does not repeat one forever.
-func TestFewOfAParameter(t *testing.T) {
+func TestFewValuesOfAParameter(t *testing.T) {
 	settle.Unraced(t)
 	for _, want := range []float64{1, 2, 3, 7, 12} {
 		s := &sized{server: hardLimit(7), fixed: 20}
@@ -119,7 +119,7 @@ func TestPreparingTakesItsTime(t *testing.T) {
 // Preparation time grows with the value; the start of a cluster does not.
 func TestAStartIsNotPreparedTwice(t *testing.T) {
 	o := someOptions()
-	o.Overhead, o.Parameter = 3, &Parameter{Whole: true, Window: 10, Fresh: true}
+	o.Overhead, o.Parameter = 3, &Parameter{Integer: true, Window: 10, Fresh: true}
 	s := New(o)
 	took := func(value float64) float64 { return 4 + 0.001*value }
 	add := func(value float64) {

@@ -49,7 +49,7 @@ func pointOf(t *Trial, goals []Goal, goal int) point {
 	}
 	p.share, p.surely = math.Min(math.Max(share, least), most), 1
 	if p.least = math.Min(math.Max(sure, least), p.share); sure > most {
-		p.surely = apart(math.Min(sure, 0.999), logit(g.Limit)) / apart(most, logit(g.Limit))
+		p.surely = divergence(math.Min(sure, 0.999), logit(g.Limit)) / divergence(most, logit(g.Limit))
 	}
 	if share > least && share < most {
 		p.variance, p.most = spread(t.Seconds, goal, share), due*share*(1-share)
@@ -92,11 +92,15 @@ func freedom(points []point) float64 {
 	return math.Min(math.Max(n/3, 8), 40)
 }
 
-// apart returns the Kullback-Leibler divergence of a share from a share given by its log odds.
-func apart(share, eta float64) float64 { return own(share) - share*eta + normal(eta) }
+// divergence returns the Kullback-Leibler divergence of a share from a share given by its log odds.
+func divergence(share, eta float64) float64 {
+	return selfLogLikelihood(share) - share*eta + normal(eta)
+}
 
-// own returns the log-likelihood of a share under itself.
-func own(share float64) float64 { return share*math.Log(share) + (1-share)*math.Log1p(-share) }
+// selfLogLikelihood returns the log-likelihood of a share under itself.
+func selfLogLikelihood(share float64) float64 {
+	return share*math.Log(share) + (1-share)*math.Log1p(-share)
+}
 
 // normal returns the logarithm of 1 plus the odds.
 func normal(eta float64) float64 { return math.Log1p(math.Exp(eta)) }

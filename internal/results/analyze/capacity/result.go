@@ -59,7 +59,7 @@ func (s *Search) sinceChange() Result {
 	case pass == 0 && math.IsInf(fail, 1):
 		r.Status, r.Why = NotKnown, noUsableTrial
 		return r
-	case math.IsInf(fail, 1) && (s.ended == AtLeast || s.ended == TimeOver) && s.voidAbove(pass) && !s.known(pass):
+	case math.IsInf(fail, 1) && (s.ended == AtLeast || s.ended == TimeOver) && s.voidAbove(pass) && !s.isInformative(pass):
 		r.Status, r.Why = NotKnown, "the objective holds only far below the store's known throughput, and above that "+noUsableTrial
 		return r
 	case s.ended == "" || !r.Closed() || pass == 0:

@@ -47,9 +47,9 @@ func New(o Options) *Search {
 
 func (s *Search) end(status Status, why string) { s.ended, s.why = status, why }
 
-// NoRoom ends a search because the store has no space for the next trial. The result is what
-// the earlier trials prove.
-func (s *Search) NoRoom(why string) { s.end(NoSpace, why) }
+// EndWithoutSpace ends a search because the store has no space for the next trial. The result is
+// what the earlier trials prove.
+func (s *Search) EndWithoutSpace(why string) { s.end(NoSpace, why) }
 
 // Period is a part of a search in which the capacity was about the same.
 type Period struct {

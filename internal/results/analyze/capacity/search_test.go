@@ -77,7 +77,7 @@ func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
 }
 
 // The interval contains the capacity, or all of its values if it moved.
-func TestTheIntervalHoldsTheCapacity(t *testing.T) {
+func TestIntervalContainsTheCapacity(t *testing.T) {
 	settle.Unraced(t)
 	for _, m := range models {
 		t.Run(m.name, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestAGeneratorThatIsLateForAWhile(t *testing.T) {
 
 // A floor far below the store's earlier throughput is not informative, and the result is "not
 // known".
-func TestAFloorThatSaysNothing(t *testing.T) {
+func TestUninformativeFloor(t *testing.T) {
 	o := someOptions()
 	o.From, o.Seen = 700, 2914
 	r := fixed(o, func(float64) float64 { return 0 }, 50)
@@ -272,7 +272,7 @@ func TestWindowsShowThePercentile(t *testing.T) {
 	}
 }
 
-func TestTheTimeIsOver(t *testing.T) {
+func TestSearchEndsWhenTheTimeIsOver(t *testing.T) {
 	o := someOptions()
 	o.Until = 20
 	r := fixed(o, func(rate float64) float64 { return min(0.01*math.Pow(rate/1000, 4), 1) }, 0)
@@ -281,7 +281,7 @@ func TestTheTimeIsOver(t *testing.T) {
 	}
 }
 
-func TestASearchUnderWaySaysWhatItKnows(t *testing.T) {
+func TestEstimateDuringASearch(t *testing.T) {
 	s := New(someOptions())
 	if r := s.Result(); r.Status != NotKnown {
 		t.Errorf("without a trial it is %+v", r)
@@ -298,7 +298,7 @@ func TestASearchUnderWaySaysWhatItKnows(t *testing.T) {
 
 // While no trial has given information, the rate after a void trial is lower, down to the lowest
 // rate, and then the first again; ten void trials in a row end the search.
-func TestAfterAVoidTrialLessIsTried(t *testing.T) {
+func TestTriesALowerRateAfterAVoidTrial(t *testing.T) {
 	s := New(Options{Goals: []Goal{{Name: "p99<20ms", Limit: 0.01, Span: 0.02}}, Until: 600, From: 2000, Least: 10, Most: 1e6})
 	for i, want := range []float64{2000, 500, 125, 31.25, 10, 2000, 500, 125, 31.25, 10} {
 		p, ok := s.Next(float64(5 * i))
@@ -317,7 +317,7 @@ func TestAfterAVoidTrialLessIsTried(t *testing.T) {
 
 // The next trial is within the unknown range: below an overloaded rate, even if few of its
 // responses were bad, and not far below rates that held.
-func TestARateIsTriedThatTellsSomething(t *testing.T) {
+func TestTriesInformativeRates(t *testing.T) {
 	s := New(someOptions())
 	for _, rate := range []float64{700, 1000, 1050, 1100, 1150} {
 		one := Trial{Plan: Plan{Rate: rate, Warmup: 1, Window: 20}, Length: 20}
@@ -369,7 +369,7 @@ func TestABacklogThatGrows(t *testing.T) {
 }
 
 // The probabilities of the numbers of causes add up to 1, as do those of a trial's outcomes.
-func TestChancesAddUp(t *testing.T) {
+func TestProbabilitiesAddUp(t *testing.T) {
 	for i, row := range chances() {
 		sum := 0.0
 		for _, chance := range row {
@@ -383,7 +383,7 @@ func TestChancesAddUp(t *testing.T) {
 
 // The information of a trial is 0 if its result is known in advance, never negative, and never
 // above the uncertainty.
-func TestATrialTellsAsMuchAsIsUnknown(t *testing.T) {
+func TestTrialIsAsInformativeAsNeeded(t *testing.T) {
 	s := hardLimit(7)
 	c, _ := s.search()
 	c.eachDrift(func(d *driftFit) {
@@ -402,13 +402,13 @@ func TestATrialTellsAsMuchAsIsUnknown(t *testing.T) {
 			t.Errorf("beliefs add up to %g", all)
 		}
 		for _, off := range []float64{-1, -0.01, 0, 0.01, 1} {
-			told, overload := p.information(d.best.x+off, refining)
-			if told < -1e-9 || told > unknown+1e-9 || overload < 0 || overload > 1+1e-9 {
-				t.Errorf("a trial %g from the best tells %g of %g, and is an overload with %g", off, told, unknown, overload)
+			information, overload := p.information(d.best.x+off, refining)
+			if information < -1e-9 || information > unknown+1e-9 || overload < 0 || overload > 1+1e-9 {
+				t.Errorf("a trial %g from the best tells %g of %g, and is an overload with %g", off, information, unknown, overload)
 			}
 		}
-		if told, _ := p.information(d.best.x-3, refining); told > 0.01 {
-			t.Errorf("a rate of a twentieth tells %g", told)
+		if information, _ := p.information(d.best.x-3, refining); information > 0.01 {
+			t.Errorf("a rate of a twentieth tells %g", information)
 		}
 	})
 }

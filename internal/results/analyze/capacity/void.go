@@ -101,9 +101,9 @@ func (s *Search) higher(pass float64) (Plan, bool) {
 // to refine.
 const nearEnough = 1.12
 
-// known reports whether a floor without an upper end is informative: it is not far below the
-// throughput of any trial, void ones included.
-func (s *Search) known(floor float64) bool {
+// isInformative reports whether a floor without an upper end is informative: it is not far below
+// the throughput of any trial, void ones included.
+func (s *Search) isInformative(floor float64) bool {
 	if s.Parameter != nil {
 		floor = s.Parameter.Offered(floor)
 	}

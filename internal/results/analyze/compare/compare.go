@@ -46,8 +46,8 @@ type Comparing struct {
 	Figures []Compared // only Figure and Title are set
 }
 
-// ByDefault returns the default figures of a comparison.
-func ByDefault() Comparing {
+// DefaultComparing returns the default figures of a comparison.
+func DefaultComparing() Comparing {
 	return Comparing{Figures: []Compared{
 		{Title: "QPS", Figure: record.Registered("ops")},
 		{Title: "p90", Figure: record.Registered("p90")},
@@ -131,24 +131,24 @@ func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 	return c, nil
 }
 
-// WithinEach compares a run, or each of its parts if it was joined, with its own baselines.
-func WithinEach(run *record.Run) (all []*Comparison) {
-	for _, p := range run.Each() {
-		if c := Within(p); c != nil {
+// CompareEachPart compares a run, or each of its parts if it was joined, with its own baselines.
+func CompareEachPart(run *record.Run) (all []*Comparison) {
+	for _, p := range run.PartsOrSelf() {
+		if c := CompareBaselines(p); c != nil {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// Within compares the trials of a run with the baselines that its scenario names in the same
-// run; nil if it names none.
-func Within(run *record.Run) *Comparison {
-	return WithinBy(run, byRule(run.Until))
+// CompareBaselines compares the trials of a run with the baselines that its scenario names in the
+// same run; nil if it names none.
+func CompareBaselines(run *record.Run) *Comparison {
+	return CompareBaselinesBy(run, byRule(run.Until))
 }
 
-// WithinBy is Within with the given options.
-func WithinBy(run *record.Run, by Comparing) *Comparison {
+// CompareBaselinesBy is CompareBaselines with the given options.
+func CompareBaselinesBy(run *record.Run, by Comparing) *Comparison {
 	c := &Comparison{Run: run, Base: run, By: by}
 	all, any := analyze.TrialsByName(run), false
 	for _, name := range all.Order {
@@ -249,7 +249,7 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	times := "; the remaining repeats are of different times"
 	if c.Run == c.Base && interleaved(news, bases) {
 		times = ""
-		c.wholeRounds(&p)
+		c.keepCommonRounds(&p)
 	}
 	if math.Abs(here-there) > unevenlyLeftOut {
 		c.Differences = append(c.Differences, fmt.Sprintf("Warning: %s of the repeats of %s do not count here, and %s in the baseline. The change itself may cause the disturbance%s.",
@@ -289,9 +289,9 @@ func (f *Compared) compare(now, base []*record.Trial, rounds bool) {
 	f.Change = analyze.ChangeOf(analyze.RepeatedOf(&f.Figure, now), analyze.RepeatedOf(&f.Figure, base), rounds)
 }
 
-// wholeRounds leaves out the repeats of one side whose round the other side lacks, and records
+// keepCommonRounds leaves out the repeats of one side whose round the other side lacks, and records
 // that: interleaved repeats are compared at the same times.
-func (c *Comparison) wholeRounds(p *Pair) {
+func (c *Comparison) keepCommonRounds(p *Pair) {
 	news, bases := sameRounds(p.New, p.Base)
 	for _, side := range []struct {
 		of        string
@@ -328,7 +328,7 @@ func missing(counting, all []*record.Trial) float64 {
 // SameLoad returns an error that names the first difference between the loads of two trials. If
 // a rate is a share of another trial's throughput, only the shares must be equal.
 func SameLoad(now, base *record.Conditions) error {
-	if what, a, b := scenario.Differ(&now.Load, &base.Load); what != "" {
+	if what, a, b := scenario.FirstDifference(&now.Load, &base.Load); what != "" {
 		return fmt.Errorf("the baseline has another load: %s in %s: %s here, %s there; compare runs of the same scenario", what, now.Name, orNone(a), orNone(b))
 	}
 	return nil

@@ -39,8 +39,8 @@ func (c *Comparison) Sides() []Side {
 	whole("revision", func(r *record.Run) string { return r.Tool.Revision })
 	whole("Go", func(r *record.Run) string { return r.Tool.Go })
 	whole("began", func(r *record.Run) string { return r.Started.UTC().Format(time.RFC3339) })
-	if analyze.Resumed(c.Run)+analyze.Resumed(c.Base) != "" {
-		whole("resumed", analyze.Resumed)
+	if analyze.ResumptionText(c.Run)+analyze.ResumptionText(c.Base) != "" {
+		whole("resumed", analyze.ResumptionText)
 	}
 	whole("seed", func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) })
 	each("repeats", func(t *record.Trial) string {
@@ -52,14 +52,14 @@ func (c *Comparison) Sides() []Side {
 	return all
 }
 
-// Open reports whether some of the pairs are of open loops.
-func (c *Comparison) Open() bool {
+// HasOpenLoops reports whether some of the pairs are of open loops.
+func (c *Comparison) HasOpenLoops() bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.New[0].Open() })
 }
 
-// Waiting reports whether the clients of some closed loops waited for connections, so that the
-// comparison uses response times for them.
-func (c *Comparison) Waiting() bool {
+// ClientsWaited reports whether the clients of some closed loops waited for connections, so that
+// the comparison uses response times for them.
+func (c *Comparison) ClientsWaited() bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool {
 		return slices.ContainsFunc(slices.Concat(p.New, p.Base), func(t *record.Trial) bool { return !t.Open() && t.HeadlineTime() == record.Response })
 	})
@@ -78,8 +78,8 @@ func (c *Comparison) TooFewRepeats() bool {
 	return len(c.Pairs) == 0 || c.anyChange(func(c analyze.Change) bool { return !c.Interval && c.Lacking == "" })
 }
 
-// ChangesOf names the figures from which the changes are computed.
-func (c *Comparison) ChangesOf() string {
+// ComparedFigures names the figures from which the changes are computed.
+func (c *Comparison) ComparedFigures() string {
 	const means = "weighted geometric means"
 	with := c.anyChange(func(c analyze.Change) bool { return c.Interval })
 	switch without := c.anyChange(func(c analyze.Change) bool { return !c.Interval && c.Known }); {
@@ -91,13 +91,13 @@ func (c *Comparison) ChangesOf() string {
 	return means
 }
 
-// OfRounds reports whether intervals of some pairs are of rounds.
-func (c *Comparison) OfRounds() bool {
-	return slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.OfRounds() })
+// UsesRounds reports whether intervals of some pairs are of rounds.
+func (c *Comparison) UsesRounds() bool {
+	return slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.UsesRounds() })
 }
 
-// OfRounds reports whether the intervals are of rounds: stats.RatioOfRounds.
-func (p *Pair) OfRounds() bool {
+// UsesRounds reports whether the intervals are of rounds: stats.RatioOfRounds.
+func (p *Pair) UsesRounds() bool {
 	return slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.Ratio.Paired() })
 }
 
@@ -144,7 +144,7 @@ func (p *Pair) labels(notes *analyze.FootnoteList) []analyze.Cell {
 // rows returns the rows of a pair's figures.
 func (p *Pair) rows(labels []analyze.Cell, notes *analyze.FootnoteList) (rows [][]analyze.Cell) {
 	for _, f := range p.Figures {
-		judged, base := analyze.JudgedFor(f.Figure.Name, p.AllNew).String(), analyze.JudgedFor(f.Figure.Name, p.AllBase).String()
+		judged, base := analyze.JudgeFigure(f.Figure.Name, p.AllNew).String(), analyze.JudgeFigure(f.Figure.Name, p.AllBase).String()
 		if base != judged {
 			judged += "; baseline " + base
 		}

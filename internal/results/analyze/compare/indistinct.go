@@ -35,13 +35,13 @@ func (p *Pair) indistinct(f *Compared) string {
 	if t == nil || t.Prefix != "" || !f.Now.Known || !f.Base.Known {
 		return ""
 	}
-	at50, at99 := []*record.OfRounds{g.ServiceP50NS, g.OneProcessorP50NS, g.TwoProcessorsP50NS}, []*record.OfRounds{g.ServiceP99NS, g.OneProcessorP99NS, g.TwoProcessorsP99NS}
+	at50, at99 := []*record.RoundsSummary{g.ServiceP50NS, g.OneProcessorP50NS, g.TwoProcessorsP50NS}, []*record.RoundsSummary{g.ServiceP99NS, g.OneProcessorP99NS, g.TwoProcessorsP99NS}
 	if p.New[0].Open() {
-		at50, at99 = []*record.OfRounds{g.ResponseP50NS}, []*record.OfRounds{g.ResponseP99NS}
+		at50, at99 = []*record.RoundsSummary{g.ResponseP50NS}, []*record.RoundsSummary{g.ResponseP99NS}
 	}
-	lowest, highest, known := record.Reach(at99...)
+	lowest, highest, known := record.RangeOfRounds(at99...)
 	if f.Figure.Name == "p50" || !known {
-		lowest, highest, _ = record.Reach(at50...)
+		lowest, highest, _ = record.RangeOfRounds(at50...)
 	}
 	width := highest - lowest
 	apart := math.Abs(f.Now.Number - f.Base.Number)

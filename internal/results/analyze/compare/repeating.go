@@ -49,32 +49,32 @@ type Precision struct {
 // its precision target, if it has one.
 func byRule(u *record.Until) Comparing {
 	if u == nil {
-		return ByDefault()
+		return DefaultComparing()
 	}
 	by, err := ComparingBy(u.Metrics)
 	if err != nil || len(by.Figures) == 0 { // the record comes from another version or program
-		by = ByDefault()
+		by = DefaultComparing()
 	}
 	return by
 }
 
-// RepeatingOf returns the progress of a run; nil if precision does not end it. Interrupted
+// RepeatingFromRun returns the progress of a run; nil if precision does not end it. Interrupted
 // trials are excluded.
-func RepeatingOf(run *record.Run) *Repeating {
+func RepeatingFromRun(run *record.Run) *Repeating {
 	if run.Until == nil {
 		return nil
 	}
-	return Repeat(run.Until, analyze.InOrder(run))
+	return NewRepeating(run.Until, analyze.InOrder(run))
 }
 
-// Repeat returns the progress of a run that continues, from the trials that have ended.
-func Repeat(until *record.Until, trials []*record.Trial) *Repeating {
+// NewRepeating returns the progress of a run that continues, from the trials that have ended.
+func NewRepeating(until *record.Until, trials []*record.Trial) *Repeating {
 	r := &Repeating{Until: until, By: byRule(until)}
 	c := &Comparison{By: r.By}
 	all := analyze.GroupByName(trials)
 	counting := map[string][]*record.Trial{}
 	for i, name := range all.Order {
-		if ran := len(slices.DeleteFunc(slices.Clone(all.Of[name]), func(t *record.Trial) bool { return !analyze.Measured(t) })); i == 0 || ran < r.Repeats {
+		if ran := len(slices.DeleteFunc(slices.Clone(all.Of[name]), func(t *record.Trial) bool { return !analyze.HasFigures(t) })); i == 0 || ran < r.Repeats {
 			r.Repeats = ran
 		}
 		counting[name] = c.counting(name, all.Of[name])
@@ -103,7 +103,7 @@ func (r *Repeating) figure(name string, f *Compared, trials []*record.Trial) Pre
 		return p
 	}
 	i, ok := stats.UntilPrecise(numbers)
-	p.know(i, ok, r.Until.Precision)
+	p.setInterval(i, ok, r.Until.Precision)
 	return p
 }
 
@@ -114,13 +114,13 @@ func (r *Repeating) ratio(name string, f *Compared, news, bases []*record.Trial)
 	b, okB := analyze.RepeatedOf(&f.Figure, bases).Numbers()
 	if okA && okB {
 		i, ok := stats.UntilPreciseRatio(a, b)
-		p.know(i, ok, r.Until.Precision)
+		p.setInterval(i, ok, r.Until.Precision)
 	}
 	return p
 }
 
-// know sets the interval, if there is one.
-func (p *Precision) know(i stats.Interval, ok bool, target float64) {
+// setInterval sets the interval, if there is one.
+func (p *Precision) setInterval(i stats.Interval, ok bool, target float64) {
 	if p.HasInterval = ok; !ok {
 		return
 	}
@@ -132,7 +132,7 @@ func (p *Precision) know(i stats.Interval, ok bool, target float64) {
 // Ending returns the reason for which a run can end, because it is or cannot become precise
 // enough; empty if it must continue.
 func (r *Repeating) Ending() record.Ending {
-	open := r.Open()
+	open := r.Imprecise()
 	switch {
 	case len(r.Known) > 0 && len(open) == 0:
 		return record.EndedPrecise
@@ -145,11 +145,11 @@ func (r *Repeating) Ending() record.Ending {
 }
 
 // Precise returns the number of precise figures.
-func (r *Repeating) Precise() int { return len(r.Known) - len(r.Open()) }
+func (r *Repeating) Precise() int { return len(r.Known) - len(r.Imprecise()) }
 
-// Open returns the figures that are not precise: those without an interval first, then the
+// Imprecise returns the figures that are not precise: those without an interval first, then the
 // widest first.
-func (r *Repeating) Open() []Precision {
+func (r *Repeating) Imprecise() []Precision {
 	return slices.SortedStableFunc(slices.Values(slices.DeleteFunc(slices.Clone(r.Known), func(p Precision) bool { return p.Precise })), wider)
 }
 

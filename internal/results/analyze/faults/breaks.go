@@ -14,18 +14,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Breaks holds the effects of one kind of fault on the cluster of a trial and its repeats, over all
-// faults with completed operations before them.
-type Breaks struct {
+// KindEffects holds the effects of one kind of fault on the cluster of a trial and its repeats,
+// over all faults with completed operations before them.
+type KindEffects struct {
 	What  string // such as "kill leader for 3s"
 	Row   *analyze.Row
 	Times int
 	// Lasted is the number of outages that were not over at the next fault or the end of the
 	// window: their lengths are lower bounds.
 	Lasted int
-	// Amiss is the number of faults that were not injected as configured (record.Fault.Failure), or
-	// belong to an invalid trial. They count like the others.
-	Amiss int
+	// FailedOrInvalid is the number of faults that were not injected as configured
+	// (record.Fault.Failure), or belong to an invalid trial. They count like the others.
+	FailedOrInvalid int
 	// Dependent reports whether several faults hit one cluster, and so share its state.
 	Dependent bool
 	last      *record.Trial // the trial of the last fault that was added
@@ -33,12 +33,12 @@ type Breaks struct {
 	Definite, Indefinite uint64
 	// EventCounts sums over all faults; nil without watch events and expired leases.
 	EventCounts *EventCounts
-	Spans       []BrokenFor // in the order of BreakSpans
+	Spans       []Period // in the order of PeriodKinds
 }
 
-// BrokenFor is one period of a kind of fault, with its lengths over all faults.
-type BrokenFor struct {
-	BreakSpan
+// Period is one period of a kind of fault, with its lengths over all faults.
+type Period struct {
+	PeriodKind
 	// All holds the known lengths in ascending order, in seconds; 0 for no outage.
 	All []float64
 	// Median is the median of All, with its interval if HasInterval (stats.Median).
@@ -46,8 +46,8 @@ type BrokenFor struct {
 	HasInterval bool
 }
 
-// BreakSpan describes a period that is known for faults.
-type BreakSpan struct {
+// PeriodKind describes a period that is known for faults.
+type PeriodKind struct {
 	Name  string // in files
 	Title string // in tables
 	wide  bool   // left out of terminal tables
@@ -57,13 +57,13 @@ type BreakSpan struct {
 	of      func(t *record.Trial, f *record.Fault) *float64
 }
 
-// BreakSpans returns the periods that describe a fault, in seconds: the longest time without any
+// PeriodKinds returns the periods that describe a fault, in seconds: the longest time without any
 // success, that of the broken member and that of the others; the rest start with the fault.
-func BreakSpans() []BreakSpan { return append(outageSpans(), spansSinceFault()...) }
+func PeriodKinds() []PeriodKind { return append(outageSpans(), spansSinceFault()...) }
 
 // outageSpans returns the longest times without a success, of all operations and of parts.
-func outageSpans() []BreakSpan {
-	return []BreakSpan{
+func outageSpans() []PeriodKind {
+	return []PeriodKind{
 		{"outage", "outage", false, true, func(_ *record.Trial, f *record.Fault) *float64 {
 			if f.Outage == nil {
 				return new(0.0)
@@ -111,7 +111,7 @@ func outageSpans() []BreakSpan {
 }
 
 // spansSinceFault returns the times since the start of the fault.
-func spansSinceFault() []BreakSpan {
+func spansSinceFault() []PeriodKind {
 	since := func(at func(*record.Fault) *float64) func(*record.Trial, *record.Fault) *float64 {
 		return func(_ *record.Trial, f *record.Fault) *float64 {
 			if x := at(f); x != nil {
@@ -120,7 +120,7 @@ func spansSinceFault() []BreakSpan {
 			return nil
 		}
 	}
-	return []BreakSpan{
+	return []PeriodKind{
 		{"first_failure", "first failure", true, false, since(func(f *record.Fault) *float64 { return f.FirstFailure })},
 		{"first_success", "first success", true, false, since(func(f *record.Fault) *float64 {
 			if f.Outage == nil || f.OutageLasted {
@@ -234,7 +234,7 @@ func servingAgain(t *record.Trial, f *record.Fault) *float64 {
 
 // P90 returns the length that 90 % of the faults did not exceed; false if there are too few faults
 // (measure.Supports).
-func (b *BrokenFor) P90() (float64, bool) {
+func (b *Period) P90() (float64, bool) {
 	n := len(b.All)
 	if !measure.Supports(90, uint64(n)) {
 		return 0, false
@@ -243,17 +243,17 @@ func (b *BrokenFor) P90() (float64, bool) {
 }
 
 // Max returns the longest time; false for none.
-func (b *BrokenFor) Max() (float64, bool) {
+func (b *Period) Max() (float64, bool) {
 	if len(b.All) == 0 {
 		return 0, false
 	}
 	return b.All[len(b.All)-1], true
 }
 
-// Broken returns the effects of the faults in rows: for each kind of fault all stores next to each
-// other, kinds and stores in the order of the scenario. The trials' events have been read
+// FindEffects returns the effects of the faults in rows: for each kind of fault all stores next to
+// each other, kinds and stores in the order of the scenario. The trials' events have been read
 // (record.Run.ReadEvents).
-func Broken(rows []*analyze.Row) (all []*Breaks) {
+func FindEffects(rows []*analyze.Row) (all []*KindEffects) {
 	for _, r := range rows {
 		for _, t := range r.Done {
 			for i := range t.Faults {
@@ -261,7 +261,7 @@ func Broken(rows []*analyze.Row) (all []*Breaks) {
 				if !f.Done() || f.LongestBefore == nil {
 					continue
 				}
-				k := slices.IndexFunc(all, func(b *Breaks) bool { return b.What == f.What && b.Row == r })
+				k := slices.IndexFunc(all, func(b *KindEffects) bool { return b.What == f.What && b.Row == r })
 				if k < 0 {
 					k = len(all)
 					for j, b := range all { // after the last of its kind
@@ -285,19 +285,19 @@ func Broken(rows []*analyze.Row) (all []*Breaks) {
 	return all
 }
 
-func newBreaks(what string, r *analyze.Row) *Breaks {
-	b := &Breaks{What: what, Row: r, Dependent: r.Dependent}
-	for _, s := range BreakSpans() {
-		b.Spans = append(b.Spans, BrokenFor{BreakSpan: s})
+func newBreaks(what string, r *analyze.Row) *KindEffects {
+	b := &KindEffects{What: what, Row: r, Dependent: r.Dependent}
+	for _, s := range PeriodKinds() {
+		b.Spans = append(b.Spans, Period{PeriodKind: s})
 	}
 	return b
 }
 
-func (b *Breaks) add(t *record.Trial, f *record.Fault) {
+func (b *KindEffects) add(t *record.Trial, f *record.Fault) {
 	b.Times++
 	b.Dependent, b.last = b.Dependent || b.last == t, t
 	if f.Failure != "" || t.Verdict.State == verdict.Invalid {
-		b.Amiss++
+		b.FailedOrInvalid++
 	}
 	b.Definite, b.Indefinite = b.Definite+f.Definite, b.Indefinite+f.Indefinite
 	if f.OutageLasted {
@@ -312,4 +312,4 @@ func (b *Breaks) add(t *record.Trial, f *record.Fault) {
 }
 
 // Outage returns the longest time without any success.
-func (b *Breaks) Outage() *BrokenFor { return &b.Spans[0] }
+func (b *KindEffects) Outage() *Period { return &b.Spans[0] }

@@ -43,10 +43,10 @@ func broken(number int, name string, outages ...float64) *analyze.Row {
 }
 
 // All stores of one kind of fault are next to each other, each with its distribution.
-func TestBroken(t *testing.T) {
+func TestFindEffects(t *testing.T) {
 	ten := []float64{1.9, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1}
 	rows := []*analyze.Row{broken(1, "a", ten...), broken(2, "b", 3, 2)}
-	all := Broken(rows)
+	all := FindEffects(rows)
 	got := ""
 	for _, b := range all {
 		got += fmt.Sprintf("%s of %s %d times; ", b.What, b.Row.First().Name, b.Times)
@@ -54,7 +54,7 @@ func TestBroken(t *testing.T) {
 	if want := "pause leader for 5s of a 10 times; pause leader for 5s of b 2 times; kill follower for 1s of a 10 times; kill follower for 1s of b 2 times; "; got != want {
 		t.Fatalf("it is %q", got)
 	}
-	spans := map[string]*BrokenFor{}
+	spans := map[string]*Period{}
 	for i := range all[0].Spans {
 		spans[all[0].Spans[i].Name] = &all[0].Spans[i]
 	}
@@ -89,13 +89,13 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-func TestBrokenTables(t *testing.T) {
-	if tables := BrokenTables([]*analyze.Row{analyze.RowOf(&record.Trial{State: record.Complete})}); tables != nil {
+func TestOutageTables(t *testing.T) {
+	if tables := OutageTables([]*analyze.Row{analyze.RowOf(&record.Trial{State: record.Complete})}); tables != nil {
 		t.Errorf("without faults there is %+v", tables)
 	}
 	r := broken(1, "a", 1, 2, 3, 4, 5, 6)
 	r.Done[0].Faults[0].OutageLasted, r.Done[0].Faults[0].ThroughputBack = true, nil
-	table := BrokenTables([]*analyze.Row{r})[0]
+	table := OutageTables([]*analyze.Row{r})[0]
 	if table.Kind != analyze.OfFaults || len(table.Rows) != 2 || len(table.Footnotes) != 3 {
 		t.Fatalf("the table is %+v", table)
 	}
@@ -127,12 +127,12 @@ func TestBrokenTables(t *testing.T) {
 
 // Watch events and leases have columns if there are any, with empty cells for kinds of faults
 // without any.
-func TestBrokenTablesTellOfEvents(t *testing.T) {
+func TestOutageTablesHaveEvents(t *testing.T) {
 	r := broken(1, "a", 1, 2)
 	r.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(0.8), Latest: new(0.9), Late: 7, Lost: new(uint64(2)), Again: 3}
 	r.Done[1].Faults[0].Watch = &record.WatchRecovery{Latest: new(0.1), Late: 1}
 	r.Done[1].Faults[0].Leases = &record.EndedLeases{Ended: 5, Early: 4}
-	table := BrokenTables([]*analyze.Row{r})[0]
+	table := OutageTables([]*analyze.Row{r})[0]
 	for i, row := range table.Rows {
 		cells := map[string]analyze.Cell{}
 		for k, c := range table.Columns {
@@ -148,18 +148,18 @@ func TestBrokenTablesTellOfEvents(t *testing.T) {
 	}
 	lasted := broken(1, "a", 1)
 	lasted.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(2.0), Lasted: true, Late: 3, Lost: new(uint64(4))}
-	if !slices.ContainsFunc(BrokenTables([]*analyze.Row{lasted})[0].Columns, func(c analyze.Column) bool { return c.Title == "lost events" }) {
+	if !slices.ContainsFunc(OutageTables([]*analyze.Row{lasted})[0].Columns, func(c analyze.Column) bool { return c.Title == "lost events" }) {
 		t.Error("where no event came again it does not say how many are lost")
 	}
 	unseen := broken(1, "a", 1) // its watchers' events do not show which were lost
 	unseen.Done[0].Faults[0].Watch = &record.WatchRecovery{Latest: new(0.2), Late: 3}
-	table = BrokenTables([]*analyze.Row{unseen})[0]
+	table = OutageTables([]*analyze.Row{unseen})[0]
 	for k, c := range table.Columns {
 		if known := table.Rows[0][k].Value.Known; c.Title == "late events" && !known || c.Title == "lost events" && known {
 			t.Errorf("%s: known is %v where events do not show which were lost", c.Title, known)
 		}
 	}
-	for _, c := range BrokenTables([]*analyze.Row{broken(1, "a", 1)})[0].Columns {
+	for _, c := range OutageTables([]*analyze.Row{broken(1, "a", 1)})[0].Columns {
 		if c.Title == "late events" || c.Title == "leases ended" {
 			t.Errorf("without events there is a column %q", c.Title)
 		}

@@ -12,7 +12,7 @@ type EventCounts struct {
 }
 
 // addEvents adds the watch events of a fault, and the leases that expired.
-func (b *Breaks) addEvents(f *record.Fault) {
+func (b *KindEffects) addEvents(f *record.Fault) {
 	if f.Watch == nil && f.Leases == nil {
 		return
 	}
@@ -42,7 +42,7 @@ type eventColumn struct {
 
 // eventColumns returns the columns with content: events if any watcher received one, and leases
 // if one expired.
-func eventColumns(all []*Breaks) (out []eventColumn) {
+func eventColumns(all []*KindEffects) (out []eventColumn) {
 	events, leases := false, false
 	for _, b := range all {
 		events = events || b.EventCounts != nil && b.EventCounts.Events

@@ -23,9 +23,9 @@ type Effect struct {
 	Before, After measure.Figure
 }
 
-// OneEffect returns the effect of the only fault of a trial. The fault's failure is an error
+// SingleEffect returns the effect of the only fault of a trial. The fault's failure is an error
 // if it was not injected.
-func OneEffect(t *record.Trial) (*Effect, error) {
+func SingleEffect(t *record.Trial) (*Effect, error) {
 	if len(t.Faults) == 0 {
 		return nil, errors.New("the record has no fault: the load ended before it; read the verdict of the run")
 	}
@@ -39,7 +39,7 @@ func OneEffect(t *record.Trial) (*Effect, error) {
 	}
 	var before, after measure.Sum
 	keep := func(g record.Tag) bool { return g.Phase == measure.Measured && g.Time == record.Response }
-	err := record.EachInterval(t.Dir, t.Folder, keep, func(i *record.Interval) error {
+	err := record.ReadIntervals(t.Dir, t.Folder, keep, func(i *record.Interval) error {
 		from := i.Start.Sub(*t.Opened)
 		switch to := from + i.Length; {
 		case to.Seconds() <= *f.Began:

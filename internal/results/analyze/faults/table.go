@@ -19,18 +19,18 @@ const (
 	lastedNote = "Some outages lasted until the next fault or the end of the window, so they count as shorter than they were."
 )
 
-// BrokenTables returns the table of outages, if faults were injected: the longest time without a
+// OutageTables returns the table of outages, if faults were injected: the longest time without a
 // success, and the times until the fault was detected, a leader was elected and the cluster had
 // recovered.
-func BrokenTables(rows []*analyze.Row) []analyze.Table {
-	all := Broken(rows)
+func OutageTables(rows []*analyze.Row) []analyze.Table {
+	all := FindEffects(rows)
 	if len(all) == 0 {
 		return nil
 	}
 	c := brokenColumns{
 		all:       all,
 		events:    eventColumns(all),
-		intervals: slices.ContainsFunc(all, func(b *Breaks) bool { return b.Outage().HasInterval }),
+		intervals: slices.ContainsFunc(all, func(b *KindEffects) bool { return b.Outage().HasInterval }),
 	}
 	t := analyze.Table{Kind: analyze.OfFaults, Columns: c.columns()}
 	for _, b := range all {
@@ -42,7 +42,7 @@ func BrokenTables(rows []*analyze.Row) []analyze.Table {
 
 // brokenColumns holds the columns of the table of outages and the footnotes of its cells.
 type brokenColumns struct {
-	all       []*Breaks
+	all       []*KindEffects
 	events    []eventColumn
 	intervals bool // some outage has an interval
 	notes     analyze.FootnoteList
@@ -50,22 +50,22 @@ type brokenColumns struct {
 
 // drop returns the Column.Drop of a period: a narrow table shows at least the outage and when all
 // members were whole again.
-func (s *BreakSpan) drop() int {
+func (s *PeriodKind) drop() int {
 	if s.Name == "outage" || s.Name == "whole" {
 		return 0
 	}
 	return 1
 }
 
-// known reports whether any fault has the i-th length of time.
-func (c *brokenColumns) known(i int) bool {
-	return slices.ContainsFunc(c.all, func(b *Breaks) bool { return len(b.Spans[i].All) > 0 })
+// isKnown reports whether any fault has the i-th length of time.
+func (c *brokenColumns) isKnown(i int) bool {
+	return slices.ContainsFunc(c.all, func(b *KindEffects) bool { return len(b.Spans[i].All) > 0 })
 }
 
 func (c *brokenColumns) columns() []analyze.Column {
 	columns := []analyze.Column{{Title: "fault", Left: true}, {Title: "trial", Left: true, Wide: oneTrialEach(c.all)}, {Title: "store", Left: true, Condition: true}, {Title: "times"}}
 	for i, s := range c.all[0].Spans {
-		if !c.known(i) {
+		if !c.isKnown(i) {
 			continue
 		}
 		columns = append(columns, analyze.Column{Title: s.Title + " p50", Wide: s.wide, Drop: s.drop()})
@@ -77,32 +77,32 @@ func (c *brokenColumns) columns() []analyze.Column {
 		}
 	}
 	columns = append(columns, analyze.Column{Title: "failed"}, analyze.Column{Title: "outcome unknown"})
-	for _, told := range c.events {
-		columns = append(columns, analyze.Column{Title: told.title})
+	for _, column := range c.events {
+		columns = append(columns, analyze.Column{Title: column.title})
 	}
 	return columns
 }
 
-func (c *brokenColumns) row(b *Breaks) []analyze.Cell {
+func (c *brokenColumns) row(b *KindEffects) []analyze.Cell {
 	first := b.Row.First()
 	times := analyze.Cell{Text: strconv.Itoa(b.Times)}
 	if b.Lasted > 0 {
 		times.Notes = append(times.Notes, c.notes.Mark(lastedNote))
 	}
-	if b.Amiss > 0 {
+	if b.FailedOrInvalid > 0 {
 		times.Notes = append(times.Notes, c.notes.Mark(amissNote))
 	}
 	row := []analyze.Cell{{Text: b.What}, {Text: first.Name}, {Text: analyze.Store(first)}, times}
 	for i := range b.Spans {
-		if c.known(i) {
+		if c.isKnown(i) {
 			row = append(row, c.spanCells(b, i)...)
 		}
 	}
 	row = append(row, analyze.CountCell(b.Definite+b.Indefinite), analyze.CountCell(b.Indefinite))
-	for _, told := range c.events {
+	for _, column := range c.events {
 		cell := analyze.FigureCell(record.Value{})
 		if b.EventCounts != nil {
-			if count, known := told.of(b.EventCounts); known {
+			if count, known := column.of(b.EventCounts); known {
 				cell = analyze.CountCell(count)
 			}
 		}
@@ -113,7 +113,7 @@ func (c *brokenColumns) row(b *Breaks) []analyze.Cell {
 
 // spanCells returns the cells of the i-th period: for the first also its interval, p90 and
 // maximum.
-func (c *brokenColumns) spanCells(b *Breaks, i int) []analyze.Cell {
+func (c *brokenColumns) spanCells(b *KindEffects, i int) []analyze.Cell {
 	s := &b.Spans[i]
 	median := brokenCell(s.Median.Value, len(s.All) > 0)
 	if i > 0 && s.Median.Value == 0 && len(s.All) > 0 && !s.longest {
@@ -135,7 +135,7 @@ func (c *brokenColumns) spanCells(b *Breaks, i int) []analyze.Cell {
 }
 
 // oneTrialEach reports whether the fault and the store distinguish each trial.
-func oneTrialEach(all []*Breaks) bool {
+func oneTrialEach(all []*KindEffects) bool {
 	seen := map[[2]string]bool{}
 	for _, b := range all {
 		key := [2]string{b.What, analyze.Store(b.Row.First())}
@@ -165,7 +165,7 @@ func secondsValue(x float64) record.Value {
 }
 
 // intervalCell formats the interval of the median outage, with its basis.
-func (b *Breaks) intervalCell(notes *analyze.FootnoteList) analyze.Cell {
+func (b *KindEffects) intervalCell(notes *analyze.FootnoteList) analyze.Cell {
 	s, c := b.Outage(), analyze.Cell{Kind: analyze.HowSure}
 	switch {
 	case s.HasInterval && s.Median.High == 0:

@@ -242,14 +242,14 @@ func (f *CapacityFinding) HasEvidence() bool {
 	return slices.ContainsFunc(f.Curve, func(p CapacityPoint) bool { return p.Void == "" })
 }
 
-// None reports whether the objective held nowhere.
-func (f *CapacityFinding) None() bool { return f.Status == string(capacity.HoldsNowhere) }
+// HoldsNowhere reports whether the objective held nowhere.
+func (f *CapacityFinding) HoldsNowhere() bool { return f.Status == string(capacity.HoldsNowhere) }
 
 // Known reports whether anything is known about the capacity, such as that the objective holds
 // nowhere. An interval of whole numbers from 0 is known: 1 was tried and held, but is not certain.
 func (f *CapacityFinding) Known() bool {
 	switch {
-	case f.None():
+	case f.HoldsNowhere():
 		return true
 	case f.Status == string(capacity.NotKnown) || !f.HasEvidence():
 		return false
@@ -263,7 +263,7 @@ func (f *CapacityFinding) Known() bool {
 
 // Width returns the width of the interval as a share of its middle; false if it is open.
 func (f *CapacityFinding) Width() (float64, bool) {
-	if f.UpperPerSecond == nil || f.None() || !f.Known() {
+	if f.UpperPerSecond == nil || f.HoldsNowhere() || !f.Known() {
 		return 0, false
 	}
 	i := capacity.Interval{Lower: f.LowerPerSecond, Upper: *f.UpperPerSecond}

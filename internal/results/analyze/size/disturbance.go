@@ -47,11 +47,11 @@ func concerns(r *verdict.Reason, t *record.Trial, parts []analyze.Threshold) boo
 		if !ofTimes || !slices.Contains(measure.Percentiles, p) || r.About(part.Metric) {
 			return true
 		}
-		if is := t.ResponseTime.At(p); !is.Failed {
+		if is := t.ResponseTime.Percentile(p); !is.Failed {
 			return !is.Known
 		}
 		for _, lower := range slices.Backward(measure.Percentiles) {
-			if lower < p && t.ResponseTime.At(lower).Known {
+			if lower < p && t.ResponseTime.Percentile(lower).Known {
 				return ofGenerator[r.Rule] && r.About(fmt.Sprintf("p%g", lower))
 			}
 		}
@@ -167,7 +167,7 @@ func OutOfSpace(t *record.Trial) string {
 	}
 	words := fmt.Sprintf("%s of %s ended in %s", text.Count(n), text.Plural(t.Due, "operation"), kind)
 	if why := t.ErrorTexts[kind]; why != "" {
-		words += ": " + text.Line(why, text.OfOutput)
+		words += ": " + text.Line(why, text.MaxOutput)
 	}
 	return words
 }

@@ -324,7 +324,7 @@ func (l *Ladder) fit() {
 	}
 	suspect := 0
 	for _, i := range l.counted() {
-		if analyze.Worst(l.Steps[i].Row.Done) == verdict.Suspect {
+		if analyze.WorstVerdict(l.Steps[i].Row.Done) == verdict.Suspect {
 			suspect++
 		}
 	}
@@ -350,7 +350,7 @@ func (l *Ladder) Curve() (all []stats.Step) {
 	}
 	for i := range curvePoints {
 		n := least * math.Pow(l.Most/least, float64(i)/(curvePoints-1))
-		all = append(all, stats.Step{Concurrency: n, Throughput: l.Scaling.At(n)})
+		all = append(all, stats.Step{Concurrency: n, Throughput: l.Scaling.Throughput(n)})
 	}
 	return all
 }

@@ -110,7 +110,7 @@ func badOf(t *analyze.Threshold, s *analyze.Second) float64 {
 	if _, ok := percentile100(t); !ok {
 		return float64(s.Errors)
 	}
-	return float64(s.Times.From(boundOf(t))) + float64(s.Errors)
+	return float64(s.Times.CountFrom(boundOf(t))) + float64(s.Errors)
 }
 
 // boundOf returns the shortest time of a bad operation, in nanoseconds.

@@ -28,7 +28,7 @@ func TestObjectivesAreThresholds(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoObjectiveIsRefused(t *testing.T) {
+func TestInvalidObjectivesAreRefused(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                  "the objective is empty; write percentiles",
 		"p99":               "has no < or >",

@@ -211,7 +211,7 @@ func (s *Sized) addMeasured(points []usedPoint) {
 			return
 		}
 		known := func(rate float64) float64 {
-			use, ok := line.at(rate)
+			use, ok := line.use(rate)
 			if !ok {
 				return math.NaN()
 			}
@@ -283,7 +283,7 @@ func (s *Sized) sizedLoad() store.SizedLoad {
 		}
 	}
 	l.Writes *= l.Requests / math.Max(weight, 1e-9)
-	run := s.Run.Of(first)
+	run := s.Run.PartOf(first)
 	for i := range run.Clusters {
 		c := &run.Clusters[i]
 		if c.ID != first.Cluster || !c.Started {

@@ -12,7 +12,7 @@ import (
 
 // Use at rates outside the trials' range is an estimate, at the load's rate and at the capacity,
 // and the result states that. A single trial gives no use at other rates.
-func TestGuessedUsesAreSaid(t *testing.T) {
+func TestExtrapolatedUsesAreMarked(t *testing.T) {
 	trial := &record.Trial{Counts: record.Counts{PerSecond: 1000}, Opened: new(time.Unix(1000, 0)), Seconds: 5}
 	for _, c := range []struct {
 		load, lower float64

@@ -24,9 +24,9 @@ func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 	return d.why.WithoutRemedy()
 }
 
-// Tried returns the result of a trial of a search from its run directory. at is the time of the
-// search, in seconds, at which its window opened.
-func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
+// TrialResult returns the result of a trial of a search from its run directory. at is the time of
+// the search, in seconds, at which its window opened.
+func (o *Objective) TrialResult(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
 	// Refused operations are done; operations that were not sent or not answered wait.
 	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]
 	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused), Served: float64(t.Completed)}

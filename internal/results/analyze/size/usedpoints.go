@@ -52,7 +52,7 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 		rows := byMember[name]
 		machine := cmp.Or(rows[0].Machine, record.MachineName)
 		used := func(counter func(*record.MachineRow) float64) float64 {
-			grown, _ := analyze.GrownIn(rows, in, counter)
+			grown, _ := analyze.CounterIncrease(rows, in, counter)
 			return grown / seconds
 		}
 		cpu[machine] += used((*record.MachineRow).CPU)
@@ -67,7 +67,7 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Received }))
 		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Sent }))
 	}
-	p.machines(run.Of(t), t, cpu, rss)
+	p.machines(run.PartOf(t), t, cpu, rss)
 	for _, m := range analyze.MembersMetrics(t) {
 		if m.Seconds > 0 && m.Metrics[store.FsyncSeconds].Count > 0 {
 			p.syncing = larger(p.syncing, math.Min(m.Metrics[store.FsyncSeconds].Sum/m.Seconds, 1))

@@ -57,8 +57,8 @@ func lineOf(points []usedPoint, of func(*usedPoint) float64) *useLine {
 	return l
 }
 
-// at returns the use at a rate; false if the trials do not show it.
-func (l *useLine) at(rate float64) (use float64, known bool) {
+// use returns the use at a rate; false if the trials do not show it.
+func (l *useLine) use(rate float64) (use float64, known bool) {
 	last := len(l.rates) - 1
 	switch {
 	case rate > l.rates[last] && rate <= sameUse*l.rates[last]:

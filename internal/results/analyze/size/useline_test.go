@@ -9,7 +9,7 @@ import (
 // A use that is linear in the rate is found at every rate between the trials, and beyond them as
 // far as they support a line, as is the rate at which it reaches a limit. Elsewhere the use is
 // unknown.
-func TestAStraightUseIsFoundAgain(t *testing.T) {
+func TestLinearUseIsRecovered(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -26,7 +26,7 @@ func TestAStraightUseIsFoundAgain(t *testing.T) {
 		l := lineOf(points, func(p *usedPoint) float64 { return p.cpu })
 		at := between(0, 3*rate)
 		want, within := base+slope*at, at >= first && at <= rate
-		switch got, known := l.at(at); {
+		switch got, known := l.use(at); {
 		case within && !known, supported && at <= mostBeyond*rate && !known:
 			t.Fatalf("seed %d: at %g of %g to %g it is not known", seed, at, first, rate)
 		case !supported && known && (at > sameUse*rate || at*sameUse < first), known && at > mostBeyond*rate:
@@ -63,14 +63,14 @@ func TestFewAndFallingUses(t *testing.T) {
 		l := lineOf(points, func(p *usedPoint) float64 { return p.cpu })
 		last := points[len(points)-1].rate
 		for _, rate := range []float64{points[0].rate / 2, 1.5 * last, 5 * last} {
-			if use, known := l.at(rate); known {
+			if use, known := l.use(rate); known {
 				t.Errorf("%s: at %g it is %g", name, rate, use)
 			}
 		}
 		if full := l.reaches(20); full != 0 {
 			t.Errorf("%s: it is full at %g", name, full)
 		}
-		if use, known := l.at(points[0].rate); !known || use != points[0].cpu {
+		if use, known := l.use(points[0].rate); !known || use != points[0].cpu {
 			t.Errorf("%s: where it was measured it is %g, %v", name, use, known)
 		}
 	}

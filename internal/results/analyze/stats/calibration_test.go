@@ -82,7 +82,7 @@ func holds(i Interval, truth float64) int {
 
 // Intervals over 5, 6 and 10 repeats contain the true value in 93 to 97 % of runs, also if their
 // own width ended the repeating.
-func TestIntervalsHoldTheTruth(t *testing.T) {
+func TestIntervalsCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	var doc table
@@ -104,7 +104,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 		for _, n := range sizes {
 			hits := 0
 			for range runs {
-				i, _ := OverRepeats(Undisturbed(p.repeats(r, n, spread)), Level)
+				i, _ := OverRepeats(UndisturbedRepeats(p.repeats(r, n, spread)), Level)
 				hits += holds(i, 1)
 			}
 			row = append(row, check(fmt.Sprint(n, " repeats"), hits))
@@ -113,10 +113,10 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 			hits, repeats := 0, 0
 			for range runs {
 				values := p.repeats(r, FewestUntilPrecise, spread)
-				for !precise(target, Undisturbed(values)) {
+				for !precise(target, UndisturbedRepeats(values)) {
 					values = append(values, p.repeats(r, 1, spread)...)
 				}
-				i, _ := UntilPrecise(Undisturbed(values))
+				i, _ := UntilPrecise(UndisturbedRepeats(values))
 				hits += holds(i, 1)
 				repeats += len(values)
 			}
@@ -134,7 +134,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 			for !chowRobbins(values, 5, 0.01) {
 				values = append(values, p.repeats(r, 1, spread)...)
 			}
-			i, _ := OverRepeats(Undisturbed(values), Level)
+			i, _ := OverRepeats(UndisturbedRepeats(values), Level)
 			stopped += holds(i, 1)
 		}
 		doc.add(append(row, rate(stopped, runs), rate(resampled, runs), rate(overSeconds, runs))...)
@@ -160,7 +160,9 @@ func preciseRatio(target float64, a, b Repeats) bool {
 }
 
 // quietRatio is RatioOf for undisturbed repeats.
-func quietRatio(a, b []float64) (Ratio, bool) { return RatioOf(Undisturbed(a), Undisturbed(b)) }
+func quietRatio(a, b []float64) (Ratio, bool) {
+	return RatioOf(UndisturbedRepeats(a), UndisturbedRepeats(b))
+}
 
 // pair returns two groups of repeats, the first with a figure factor times as large; more is
 // better.
@@ -194,7 +196,7 @@ func TestWordsAreRight(t *testing.T) {
 				again++
 			}
 			a, b = p.repeats(r, FewestUntilPrecise, spread), p.repeats(r, FewestUntilPrecise, spread)
-			for !precise(0.01, Undisturbed(a), Undisturbed(b)) {
+			for !precise(0.01, UndisturbedRepeats(a), UndisturbedRepeats(b)) {
 				a, b = append(a, p.repeats(r, 1, spread)...), append(b, p.repeats(r, 1, spread)...)
 			}
 			ratio, _ = quietRatio(a, b)
@@ -245,7 +247,7 @@ func TestWordsAreRight(t *testing.T) {
 
 // Two sides are repeated in turn until each, and their ratio, is within 1 %: the ratio's interval
 // contains the true value, and no difference is reported that does not exist.
-func TestRatiosHoldTheTruthWhenStopped(t *testing.T) {
+func TestRatioIntervalsCoverTheTruthWhenStopped(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	const target = 0.01
@@ -258,12 +260,12 @@ func TestRatiosHoldTheTruthWhenStopped(t *testing.T) {
 		var hits, differs, repeats int
 		for range runs {
 			a, b := p.repeats(r, FewestUntilPrecise, spread), p.repeats(r, FewestUntilPrecise, spread)
-			for !precise(target, Undisturbed(a), Undisturbed(b)) || !preciseRatio(target, Undisturbed(a), Undisturbed(b)) {
+			for !precise(target, UndisturbedRepeats(a), UndisturbedRepeats(b)) || !preciseRatio(target, UndisturbedRepeats(a), UndisturbedRepeats(b)) {
 				a, b = append(a, p.repeats(r, 1, spread)...), append(b, p.repeats(r, 1, spread)...)
 			}
-			i, _ := UntilPreciseRatio(Undisturbed(a), Undisturbed(b))
+			i, _ := UntilPreciseRatio(UndisturbedRepeats(a), UndisturbedRepeats(b))
 			hits += holds(i, 1)
-			if ratio, _ := RatioOfRounds(Undisturbed(a), Undisturbed(b)); ratio.P() < 1-Level {
+			if ratio, _ := RatioOfRounds(UndisturbedRepeats(a), UndisturbedRepeats(b)); ratio.P() < 1-Level {
 				differs++
 			}
 			repeats += len(a)
@@ -277,7 +279,7 @@ func TestRatiosHoldTheTruthWhenStopped(t *testing.T) {
 
 // If the machine drifts from round to round, the interval of rounds contains the true value and is
 // narrower; without drift, it contains it as well.
-func TestRatiosOfRoundsHoldTheTruth(t *testing.T) {
+func TestRatioIntervalsOfRoundsCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	const rounds, factor = 20, 0.95
@@ -300,7 +302,7 @@ func TestRatiosOfRoundsHoldTheTruth(t *testing.T) {
 					a[i], b[i] = a[i]*math.Exp(drift*d), b[i]*math.Exp(drift*d)
 				}
 				for way, ratioOf := range []func(a, b Repeats) (Ratio, bool){RatioOfRounds, RatioOf} {
-					ratio, _ := ratioOf(Undisturbed(a), Undisturbed(b))
+					ratio, _ := ratioOf(UndisturbedRepeats(a), UndisturbedRepeats(b))
 					i := ratio.Interval(Level)
 					hits[way] += holds(i, factor)
 					widths[way] = append(widths[way], i.HalfWidth())
@@ -335,7 +337,7 @@ func TestManyComparisons(t *testing.T) {
 	runs /= 4
 	p := populations()[0]
 	r := rand.New(rand.NewPCG(30, 1))
-	var corrected, plain, beside, found int
+	var corrected, plain, other, found int
 	for range runs {
 		all := make([]Compared, comparisons)
 		for i := range all {
@@ -362,15 +364,15 @@ func TestManyComparisons(t *testing.T) {
 				any = 1
 			}
 		}
-		beside += any
+		other += any
 	}
 	var doc table
 	doc.add("20 comparisons", "any wrongly called `better`/`worse`", "without the correction")
 	doc.add("nothing differs", rate(corrected, runs), rate(plain, runs))
-	doc.add("one 10 % better, found in "+rate(found, runs), rate(beside, runs), "")
+	doc.add("one 10 % better, found in "+rate(found, runs), rate(other, runs), "")
 	doc.inDocs(t)
 	held(t, "a false word", corrected, runs, 0, mostFalse)
-	held(t, "a false word beside a true one", beside, runs, 0, mostFalse)
+	held(t, "a false word beside a true one", other, runs, 0, mostFalse)
 	held(t, "10 %", found, runs, leastFound, 1)
 }
 

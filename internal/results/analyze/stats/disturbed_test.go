@@ -74,7 +74,7 @@ func disturbances() []disturbance {
 
 // disturbed returns two groups of repeats of a time that is factor times as long in the first.
 func (d disturbance) disturbed(p population, r *rand.Rand, n int, factor float64) (a, b Repeats) {
-	a, b = Undisturbed(times(p.repeats(r, n, spread), factor)), Undisturbed(p.repeats(r, n, spread))
+	a, b = UndisturbedRepeats(times(p.repeats(r, n, spread), factor)), UndisturbedRepeats(p.repeats(r, n, spread))
 	for i := range n {
 		claimed, happened := d.draw(r)
 		a.Effects, b.Effects = append(a.Effects, claimed[0]), append(b.Effects, claimed[1])
@@ -100,7 +100,7 @@ func differs(w Word) int {
 
 // Ratios of disturbed repeats contain the undisturbed true value, words about them are false no
 // more often than allowed, and a difference is found.
-func TestDisturbedRatiosHoldTheTruth(t *testing.T) {
+func TestIntervalsOfDisturbedRatiosCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	var doc, rivals table
@@ -165,7 +165,7 @@ func TestDisturbedRatiosHoldTheTruth(t *testing.T) {
 // not chosen: of the same values as if undisturbed, and without rounds in which a side is suspect. A
 // word is empty if it is not available.
 func wordsOf(a, b Repeats) (words [3]Word) {
-	words[0], words[1] = wordOf(a, b), wordOf(Undisturbed(a.Values), Undisturbed(b.Values))
+	words[0], words[1] = wordOf(a, b), wordOf(UndisturbedRepeats(a.Values), UndisturbedRepeats(b.Values))
 	var quietA, quietB []float64
 	for i := range a.Values {
 		if max(a.Effects[i], b.Effects[i]) <= 0.05 {
@@ -173,14 +173,14 @@ func wordsOf(a, b Repeats) (words [3]Word) {
 		}
 	}
 	if len(quietA) >= 5 {
-		words[2] = wordOf(Undisturbed(quietA), Undisturbed(quietB))
+		words[2] = wordOf(UndisturbedRepeats(quietA), UndisturbedRepeats(quietB))
 	}
 	return words
 }
 
 // The interval of the mean of disturbed repeats contains the undisturbed mean, also if its width
 // ended the repeating, and repeating ends.
-func TestDisturbedMeansHoldTheTruth(t *testing.T) {
+func TestIntervalsOfDisturbedMeansCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	const target, most = 0.03, 60
@@ -262,7 +262,7 @@ func TestEffectsTurnWithTheFigure(t *testing.T) {
 // share does not; and equal claims do not change the weights.
 func TestClaimsAreOneSided(t *testing.T) {
 	values := []float64{0.99, 1.01, 1, 1.02, 0.98}
-	plain, _ := OverRepeats(Undisturbed(values), Level)
+	plain, _ := OverRepeats(UndisturbedRepeats(values), Level)
 	for _, effect := range []float64{0.1, -0.1} {
 		claimed := Repeats{Values: values, Effects: slices.Repeat([]float64{effect}, len(values))}
 		i, _ := OverRepeats(claimed, Level)
@@ -277,10 +277,10 @@ func TestClaimsAreOneSided(t *testing.T) {
 			t.Errorf("after many more repeats %g of %+v remains, not %g", i.Remains, i, remains)
 		}
 		both, _ := RatioOf(claimed, claimed)
-		none, _ := RatioOf(Undisturbed(values), Undisturbed(values))
+		none, _ := RatioOf(UndisturbedRepeats(values), UndisturbedRepeats(values))
 		j := none.Interval(Level)
 		sameInterval(t, fmt.Sprint("both sides may be off by ", effect), both.Interval(Level), j.Value, j.Low, j.High)
-		one, _ := RatioOf(claimed, Undisturbed(values))
+		one, _ := RatioOf(claimed, UndisturbedRepeats(values))
 		low, high = min(1/(1+effect), 1)*j.Low, max(1/(1+effect), 1)*j.High
 		sameInterval(t, fmt.Sprint("one side may be off by ", effect), one.Interval(Level), j.Value, low, high)
 		if j := judge(Compared{Ratio: one}); j.Word != Unclear || j.More != MostMore {

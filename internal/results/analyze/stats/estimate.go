@@ -62,7 +62,7 @@ func estimateOf(samples ...sample) estimate {
 		var weight, squares, second, third float64
 		rest := make([]float64, len(s.values))
 		for i, w := range s.weights {
-			r := s.values[i] - means[k][0] - e.within()*(s.claims[i]-means[k][1])
+			r := s.values[i] - means[k][0] - e.boundedSlope()*(s.claims[i]-means[k][1])
 			rest[i] = r
 			weight += w
 			squares += w * w
@@ -124,7 +124,7 @@ func (e *estimate) regress(samples []sample, means [][2]float64) {
 	for k, s := range samples {
 		for i, w := range s.weights {
 			x := s.claims[i] - means[k][1]
-			r := s.values[i] - means[k][0] - e.within()*x
+			r := s.values[i] - means[k][0] - e.boundedSlope()*x
 			equal += w * r * r
 			white += w * w * x * x * r * r
 		}
@@ -132,8 +132,8 @@ func (e *estimate) regress(samples []sample, means [][2]float64) {
 	e.slopeError = max(math.Sqrt(max(equal/left/xx, white/(xx*xx)*repeats/left)), leastSlopeError)
 }
 
-// within returns the possible slope, from 0 to 1, that is nearest to the regression's.
-func (e *estimate) within() float64 { return min(max(e.slope, 0), 1) }
+// boundedSlope returns the possible slope, from 0 to 1, that is nearest to the regression's.
+func (e *estimate) boundedSlope() float64 { return min(max(e.slope, 0), 1) }
 
 // error returns the standard error of the mean, or of the difference, and its degrees
 // of freedom: after Welch and Satterthwaite for two samples.
@@ -156,7 +156,7 @@ func (e *estimate) penalty(part float64) float64 {
 		x := (part - e.slope) / e.slopeError
 		return x * x
 	}
-	return square(part) - square(e.within())
+	return square(part) - square(e.boundedSlope())
 }
 
 // bounds returns the bounds of the undisturbed estimate: the minimum and maximum of at - part·bias,
@@ -165,12 +165,12 @@ func (e *estimate) penalty(part float64) float64 {
 // quantile, for a skewed sample.
 func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, high float64) {
 	se, _ := e.error()
-	room := math.Sqrt(t*t + math.Pow((e.within()-e.slope)/e.slopeError, 2))
+	room := math.Sqrt(t*t + math.Pow((e.boundedSlope()-e.slope)/e.slopeError, 2))
 	end := func(sign float64) float64 {
 		at := 0.0
 		switch x := e.bias * e.slopeError; {
 		case e.bias == 0:
-			at = e.within()
+			at = e.boundedSlope()
 		case math.IsInf(x, 0) && sign*e.bias < 0:
 			at = 1
 		case !math.IsInf(x, 0):
@@ -197,18 +197,18 @@ func (e *estimate) interval(level float64, quantile func(t float64) float64) Int
 	t := student(level, freedom)
 	i.Low, i.High = e.bounds(t, quantile)
 	if e.bias != 0 {
-		far := e.with(manyMore)
+		far := e.extrapolate(manyMore)
 		low, high := far.bounds(t, quantile)
 		i.Remains = max(high-i.Value, i.Value-low)
 	}
 	return i
 }
 
-// beyond returns the distance of 0 from the undisturbed estimate in standard errors: more than t
-// exactly if the bounds for t exclude 0.
-func (e *estimate) beyond() float64 {
+// distanceFromZero returns the distance of 0 from the undisturbed estimate in standard errors: more
+// than t exactly if the bounds for t exclude 0.
+func (e *estimate) distanceFromZero() float64 {
 	se, _ := e.error()
-	at := e.within()
+	at := e.boundedSlope()
 	if e.bias != 0 {
 		at = e.at / e.bias
 		if x := se / (e.bias * e.slopeError); x != 0 { // minimizes the sum of the two squared distances
@@ -225,8 +225,8 @@ func (e *estimate) beyond() float64 {
 	return math.Sqrt(max(distance*distance+e.penalty(at), 0))
 }
 
-// with returns the estimate extrapolated to more repeats of each sample.
-func (e estimate) with(more int) estimate {
+// extrapolate returns the estimate extrapolated to more repeats of each sample.
+func (e estimate) extrapolate(more int) estimate {
 	parts := make([]part, len(e.parts))
 	fewer, grown := 0.0, 0.0
 	for i, p := range e.parts {

@@ -49,7 +49,7 @@ const skewedFrom = 10
 //
 // It is unknown for fewer than two repeats, or if one is not finite.
 func OverRepeats(repeats Repeats, level float64) (Interval, bool) {
-	if !repeats.known(2) {
+	if !repeats.allKnown(2) {
 		return Interval{}, false
 	}
 	claims := repeats.claims()

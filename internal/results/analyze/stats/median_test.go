@@ -8,7 +8,7 @@ import (
 
 // An interval of a median contains the true value at least as often as promised, for any
 // distribution, including one with two modes, as outages have.
-func TestMedianHoldsTheTruth(t *testing.T) {
+func TestMedianIntervalCoversTheTruth(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, c := range map[string]struct {
 		draw  func() float64

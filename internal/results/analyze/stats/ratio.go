@@ -22,7 +22,7 @@ type Ratio struct {
 
 // logarithms returns the logarithms of a group's values, which must be above 0.
 func logarithms(r Repeats) (sample, bool) {
-	if !r.known(2) {
+	if !r.allKnown(2) {
 		return sample{}, false
 	}
 	s := sample{values: make([]float64, len(r.Values)), claims: r.claims()}
@@ -96,5 +96,5 @@ func (r Ratio) P() float64 {
 	if se == 0 {
 		freedom = 1
 	}
-	return twoSided(r.log.beyond(), 1, freedom)
+	return twoSided(r.log.distanceFromZero(), 1, freedom)
 }

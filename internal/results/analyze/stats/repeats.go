@@ -16,8 +16,8 @@ type Repeats struct {
 	Effects []float64
 }
 
-// Undisturbed returns repeats that nothing disturbed.
-func Undisturbed(values []float64) Repeats { return Repeats{Values: values} }
+// UndisturbedRepeats returns repeats that nothing disturbed.
+func UndisturbedRepeats(values []float64) Repeats { return Repeats{Values: values} }
 
 // mostClaimed limits a claim: a factor of 20.
 const mostClaimed = 3
@@ -31,9 +31,9 @@ func (r Repeats) claims() []float64 {
 	return claims
 }
 
-// known reports whether there are at least fewest values, all of them finite, and an effect for
+// allKnown reports whether there are at least fewest values, all of them finite, and an effect for
 // each if there are effects.
-func (r Repeats) known(fewest int) bool {
+func (r Repeats) allKnown(fewest int) bool {
 	return len(r.Values) >= fewest && finite(r.Values) && (r.Effects == nil || len(r.Effects) == len(r.Values) && finite(r.Effects))
 }
 

@@ -27,7 +27,7 @@ func naivelyDiffer(a, b []float64) bool {
 // chowRobbins reports whether the 95 % interval is narrow enough to stop, with at least fewest
 // repeats.
 func chowRobbins(repeats []float64, fewest int, target float64) bool {
-	i, _ := OverRepeats(Undisturbed(repeats), Level)
+	i, _ := OverRepeats(UndisturbedRepeats(repeats), Level)
 	return len(repeats) >= fewest && i.HalfWidth() <= target
 }
 

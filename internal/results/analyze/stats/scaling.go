@@ -36,8 +36,8 @@ type Scaling struct {
 // degrees of freedom.
 const LeastSteps = 5
 
-// At returns the curve's throughput at a concurrency.
-func (s *Scaling) At(n float64) float64 {
+// Throughput returns the curve's throughput at a concurrency.
+func (s *Scaling) Throughput(n float64) float64 {
 	return s.Lambda.Value * n / slowing(n, s.Sigma.Value, s.Kappa.Value)
 }
 
@@ -47,7 +47,7 @@ func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
 		return 0, 0, false
 	}
 	n := math.Sqrt((1 - s.Sigma.Value) / s.Kappa.Value)
-	return n, s.At(n), !math.IsInf(n, 0)
+	return n, s.Throughput(n), !math.IsInf(n, 0)
 }
 
 // slowing returns the ratio of linear throughput to the curve's at a concurrency n.

@@ -34,7 +34,7 @@ func TestScalingFindsTheLaw(t *testing.T) {
 			t.Errorf("%+v is found as %+v", law, s)
 		}
 		if n, x, ok := s.Peak(); ok && law.kappa > 0 {
-			if want := math.Sqrt((1 - law.sigma) / law.kappa); math.Abs(n/want-1) > 0.01 || x < s.At(n*0.9) || x < s.At(n*1.1) {
+			if want := math.Sqrt((1 - law.sigma) / law.kappa); math.Abs(n/want-1) > 0.01 || x < s.Throughput(n*0.9) || x < s.Throughput(n*1.1) {
 				t.Errorf("%+v: the peak is at %v with %v, not at %v", law, n, x, want)
 			}
 		}
@@ -79,7 +79,7 @@ func TestScalingCoversTheLaw(t *testing.T) {
 
 // A different unit of time changes only λ; the order of the steps and a repeated step have no
 // effect.
-func TestScalingGoesWithItsSteps(t *testing.T) {
+func TestScalingScalesWithItsSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 20 {
 		steps := stepsOf(r, 300, 0.03, 4e-6, 0.03, dbtesterClients...)

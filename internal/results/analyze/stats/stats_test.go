@@ -54,9 +54,9 @@ func TestStudentsQuantile(t *testing.T) {
 }
 
 // An interval is equivariant under a change of unit, zero, sign and order of its values.
-func TestIntervalGoesWithItsValues(t *testing.T) {
+func TestIntervalScalesWithItsValues(t *testing.T) {
 	samples(func(r *rand.Rand, values []float64) {
-		i, ok := OverRepeats(Undisturbed(values), Level)
+		i, ok := OverRepeats(UndisturbedRepeats(values), Level)
 		if !ok || i.Low > i.Value || i.Value > i.High || !near(i.Value, stat.Mean(values, nil)) {
 			t.Fatalf("%v: %+v", values, i)
 		}
@@ -65,9 +65,9 @@ func TestIntervalGoesWithItsValues(t *testing.T) {
 			moved[k] = 7 - 3*moved[k]
 		}
 		r.Shuffle(len(moved), func(a, b int) { moved[a], moved[b] = moved[b], moved[a] })
-		m, _ := OverRepeats(Undisturbed(moved), Level)
+		m, _ := OverRepeats(UndisturbedRepeats(moved), Level)
 		sameInterval(t, "7 - 3x", m, 7-3*i.Value, 7-3*i.High, 7-3*i.Low)
-		wider, _ := OverRepeats(Undisturbed(values), 0.99)
+		wider, _ := OverRepeats(UndisturbedRepeats(values), 0.99)
 		if wider.Low >= i.Low || wider.High <= i.High {
 			t.Errorf("at 99 %% %+v is not wider than %+v", wider, i)
 		}
@@ -76,7 +76,7 @@ func TestIntervalGoesWithItsValues(t *testing.T) {
 
 func TestIntervalOfKnownValues(t *testing.T) {
 	// Mean 3, standard deviation √2.5, t 2.776445.
-	i, _ := OverRepeats(Undisturbed([]float64{1, 2, 3, 4, 5}), Level)
+	i, _ := OverRepeats(UndisturbedRepeats([]float64{1, 2, 3, 4, 5}), Level)
 	if math.Abs(i.Low-1.036757) > 1e-6 || math.Abs(i.High-4.963243) > 1e-6 {
 		t.Errorf("1 to 5: %+v", i)
 	}
@@ -88,20 +88,20 @@ func TestIntervalOfKnownValues(t *testing.T) {
 		even[k] = float64(k)
 	}
 	// Without skewness, Student's interval also applies to ten or more values.
-	i, _ = OverRepeats(Undisturbed(even), Level)
+	i, _ = OverRepeats(UndisturbedRepeats(even), Level)
 	half := student(Level, 10) * math.Sqrt(11) / math.Sqrt(11)
 	sameInterval(t, "0 to 10", i, 5, 5-half, 5+half)
 	even[10] = 40
-	i, _ = OverRepeats(Undisturbed(even), Level)
+	i, _ = OverRepeats(UndisturbedRepeats(even), Level)
 	if i.High-i.Value <= i.Value-i.Low {
 		t.Errorf("with a value far above the others %+v does not reach farther up", i)
 	}
-	i, ok := OverRepeats(Undisturbed([]float64{4, 4, 4}), Level)
+	i, ok := OverRepeats(UndisturbedRepeats([]float64{4, 4, 4}), Level)
 	if !ok || i.Low != 4 || i.High != 4 || i.HalfWidth() != 0 {
 		t.Errorf("of equal repeats: %+v", i)
 	}
 	for _, bad := range [][]float64{nil, {1}, {1, math.NaN()}, {1, math.Inf(1), 2}} {
-		if i, ok := OverRepeats(Undisturbed(bad), Level); ok {
+		if i, ok := OverRepeats(UndisturbedRepeats(bad), Level); ok {
 			t.Errorf("%v has the interval %+v", bad, i)
 		}
 	}
@@ -145,7 +145,7 @@ func TestRatioIsSymmetric(t *testing.T) {
 }
 
 func quietRounds(a, b []float64) (Ratio, bool) {
-	return RatioOfRounds(Undisturbed(a), Undisturbed(b))
+	return RatioOfRounds(UndisturbedRepeats(a), UndisturbedRepeats(b))
 }
 
 func exp(values ...float64) []float64 {
@@ -315,7 +315,7 @@ func TestJackknifeOfMeansIsBatchMeans(t *testing.T) {
 		for i := range means {
 			means[i] = stat.Mean(seconds[i*80/blocks:(i+1)*80/blocks], nil)
 		}
-		i, _ := OverRepeats(Undisturbed(means), Level)
+		i, _ := OverRepeats(UndisturbedRepeats(means), Level)
 		sameInterval(t, "batch means", w.Interval, i.Value, i.Low, i.High)
 	}
 	if w, ok := MeanWithinRun(make([]float64, 60), Level); !ok || w.Low != 0 || w.High != 0 || w.Short {
@@ -392,8 +392,8 @@ func TestSteadyFromAStep(t *testing.T) {
 }
 
 func TestPreciseAsksForRepeats(t *testing.T) {
-	equal, wide := Undisturbed(slices.Repeat([]float64{5}, FewestUntilPrecise)), Undisturbed(append(slices.Repeat([]float64{5}, 9), 6))
-	if precise(0.02, Undisturbed(equal.Values[1:])) || !precise(0.02, equal) || precise(0.02, equal, Repeats{}) {
+	equal, wide := UndisturbedRepeats(slices.Repeat([]float64{5}, FewestUntilPrecise)), UndisturbedRepeats(append(slices.Repeat([]float64{5}, 9), 6))
+	if precise(0.02, UndisturbedRepeats(equal.Values[1:])) || !precise(0.02, equal) || precise(0.02, equal, Repeats{}) {
 		t.Error("equal repeats: the fewest are not what decides")
 	}
 	if precise(0.02, wide) || precise(0.02, equal, wide) || !precise(0.2, equal, wide) {
@@ -408,8 +408,8 @@ func TestPreciseAsksForRepeats(t *testing.T) {
 
 // The ratio counts like a figure, and its width does not depend on the order of the sides.
 func TestPreciseRatioAsksForRepeats(t *testing.T) {
-	equal, wide := Undisturbed(slices.Repeat([]float64{5}, FewestUntilPrecise)), Undisturbed(append(slices.Repeat([]float64{5}, 9), 6))
-	if preciseRatio(0.02, Undisturbed(equal.Values[1:]), equal) || !preciseRatio(0.02, equal, equal) || preciseRatio(0.02, equal, wide) || !preciseRatio(0.2, wide, equal) || preciseRatio(0.02, equal, Repeats{}) {
+	equal, wide := UndisturbedRepeats(slices.Repeat([]float64{5}, FewestUntilPrecise)), UndisturbedRepeats(append(slices.Repeat([]float64{5}, 9), 6))
+	if preciseRatio(0.02, UndisturbedRepeats(equal.Values[1:]), equal) || !preciseRatio(0.02, equal, equal) || preciseRatio(0.02, equal, wide) || !preciseRatio(0.2, wide, equal) || preciseRatio(0.02, equal, Repeats{}) {
 		t.Error("equal, few and wide repeats are not told apart")
 	}
 	r, _ := RatioOf(equal, wide)

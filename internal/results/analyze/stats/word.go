@@ -68,7 +68,7 @@ func Judge(all []Compared, margin float64) []Judgement {
 		ratio, level := all[i].Ratio, levels[i]
 		j := Judgement{P: p[i], Adjusted: adjusted[i], Interval: ratio.Interval(Level), Corrected: ratio.Interval(level)}
 		if j.Word = word(j.Corrected, margin, all[i].MoreIsBetter); j.Word == Unclear {
-			j.More = ratio.more(level, margin)
+			j.More = ratio.moreRepeats(level, margin)
 			j.AtLeast = j.More == MostMore
 		}
 		judged[i] = j
@@ -113,15 +113,15 @@ func word(i Interval, margin float64, moreIsBetter bool) Word {
 // enoughChance is the required probability that More repeats decide a comparison.
 const enoughChance = 0.8
 
-// more returns the number of further repeats of each side that would decide the comparison at a
-// level, if ratio and variances stay the same.
-func (r Ratio) more(level, margin float64) int {
-	return 1 + sort.Search(MostMore-1, func(n int) bool { return r.with(n+1).chance(level, margin) >= enoughChance })
+// moreRepeats returns the number of further repeats of each side that would decide the comparison
+// at a level, if ratio and variances stay the same.
+func (r Ratio) moreRepeats(level, margin float64) int {
+	return 1 + sort.Search(MostMore-1, func(n int) bool { return r.extrapolate(n+1).chance(level, margin) >= enoughChance })
 }
 
-// with returns the ratio extrapolated to more repeats of each side.
-func (r Ratio) with(more int) Ratio {
-	r.log = r.log.with(more)
+// extrapolate returns the ratio extrapolated to more repeats of each side.
+func (r Ratio) extrapolate(more int) Ratio {
+	r.log = r.log.extrapolate(more)
 	return r
 }
 

@@ -54,7 +54,7 @@ func (c *canvas) interval(s *scale, x coord, f *size.CapacityFinding) {
 	var line, open outline
 	line.move(x, low)
 	if f.UpperPerSecond != nil {
-		says = text.Between(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond))
+		says = text.JoinRange(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond))
 		line.lineToY(c.y(s, *f.UpperPerSecond))
 		c.path(class+" mark", &line, says)
 		return
@@ -72,7 +72,7 @@ func (c *canvas) interval(s *scale, x coord, f *size.CapacityFinding) {
 func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	least, most, right := math.Inf(1), 0.0, 0.0
 	times := func(p *size.CapacityPoint) (median, tail measure.Figure) {
-		return p.Trial.ResponseTime.At(50), p.Trial.ResponseTime.At(99)
+		return p.Trial.ResponseTime.Percentile(50), p.Trial.ResponseTime.Percentile(99)
 	}
 	known := func(f measure.Figure) bool { return f.Known && !f.Failed && f.NS > 0 }
 	for i := range f.Curve {

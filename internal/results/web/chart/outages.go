@@ -12,7 +12,7 @@ import (
 // Outages draws the outages that one kind of fault caused: a column of dots for each trial, with a
 // line at its median. Faults without an outage are at the bottom. The tooltip of a dot is the
 // duration.
-func Outages(name string, kind []*faults.Breaks) Chart {
+func Outages(name string, kind []*faults.KindEffects) Chart {
 	least, most := math.Inf(1), 0.0
 	for _, b := range kind {
 		for _, x := range b.Outage().All {

@@ -9,12 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Colours maps the names of members to the numbers of their series, which are the same in all
+// Colors maps the names of members to the numbers of their series, which are the same in all
 // charts of a trial.
-type Colours map[string]int
+type Colors map[string]int
 
 // class returns the class of a panel's i-th line.
-func (c Colours) class(name string, i int) string {
+func (c Colors) class(name string, i int) string {
 	if n, ok := c[name]; ok {
 		return Series(n)
 	}
@@ -22,7 +22,7 @@ func (c Colours) class(name string, i int) string {
 }
 
 // OverTime draws a panel.
-func OverTime(o *analyze.OverTime, p *analyze.Panel, colours Colours) Chart {
+func OverTime(o *analyze.OverTime, p *analyze.Panel, colors Colors) Chart {
 	c := canvas{title: p.Title, height: plotHeight}
 	s := scaleOf(p)
 	var legend []Entry
@@ -30,7 +30,7 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colours Colours) Chart {
 	c.overTime(o, true, func(g *analyze.Grid) {
 		for i := range p.Lines {
 			l := &p.Lines[i]
-			class := colours.class(l.Name, i)
+			class := colors.class(l.Name, i)
 			if p.Bands {
 				c.path(class+" l between", c.band(g, &s, l), "")
 			} else {
@@ -46,7 +46,7 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colours Colours) Chart {
 // events.
 func (c *canvas) overTime(o *analyze.OverTime, marks bool, draw func(*analyze.Grid)) {
 	g := &o.Grid
-	from, to := float64(g.From), float64(g.To())
+	from, to := float64(g.From), float64(g.End())
 	c.plot(from, to, func() {
 		if from < 0 {
 			c.add(shape{kind: drawShade, class: "warmup", x: num(from), to: num(-from)})
@@ -149,7 +149,7 @@ const laneHeight = 30
 
 // Events draws a trial's events, a lane for each kind. what returns the tooltip of an event. It
 // returns false if there are no events.
-func Events(o *analyze.OverTime, colours Colours, name func(store.SignalKind) string, what func(*analyze.Mark) string) (Chart, bool) {
+func Events(o *analyze.OverTime, colors Colors, name func(store.SignalKind) string, what func(*analyze.Mark) string) (Chart, bool) {
 	var kinds []store.SignalKind
 	var members []string
 	for i := range o.Marks {
@@ -168,7 +168,7 @@ func Events(o *analyze.OverTime, colours Colours, name func(store.SignalKind) st
 		for i := range o.Marks {
 			m := &o.Marks[i]
 			class := "none"
-			if n, ok := colours[m.Member]; ok {
+			if n, ok := colors[m.Member]; ok {
 				class = Series(n)
 			}
 			var mark outline
@@ -186,7 +186,7 @@ func Events(o *analyze.OverTime, colours Colours, name func(store.SignalKind) st
 	slices.Sort(members)
 	var legend []Entry
 	for _, m := range members {
-		if n, ok := colours[m]; ok {
+		if n, ok := colors[m]; ok {
 			legend = append(legend, Entry{m, Series(n)})
 		}
 	}

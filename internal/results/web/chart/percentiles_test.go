@@ -8,7 +8,7 @@ import (
 // The labels of percentiles are exact and fit a phone for any number of nines that the sample
 // supports.
 func TestPercentileLabelsFit(t *testing.T) {
-	const width, beside, letter = 298, 20, 6.7   // pixels: of the plot, to its right, and of a digit
+	const width, spacing, letter = 298, 20, 6.7  // pixels: of the plot, to its right, and of a digit
 	for right := 1.0; right < 12; right += 0.1 { // 10¹² operations take a month
 		end := math.Inf(-1)
 		labels := 0
@@ -23,7 +23,7 @@ func TestPercentileLabelsFit(t *testing.T) {
 			if tick.at/right > 0.97 {
 				from = at - long
 			}
-			if from <= end || from+long > width+beside {
+			if from <= end || from+long > width+spacing {
 				t.Errorf("of %.1f nines, %q lies from %.0f to %.0f after one to %.0f", right, tick.label, from, from+long, end)
 			}
 			end = from + long

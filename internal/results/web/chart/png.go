@@ -24,21 +24,21 @@ type Pixels struct {
 func (c *Chart) PNG(w io.Writer, of string, p Pixels) error {
 	width, height, top := c.fileSize()
 	scaled := func(n int) int { return int(math.Ceil(p.Scale * float64(n))) }
-	d := &drawing{to: gg.NewContext(scaled(width), scaled(height)), scale: p.Scale, colours: light, faces: map[letters]font.Face{}}
+	d := &drawing{to: gg.NewContext(scaled(width), scaled(height)), scale: p.Scale, colors: light, faces: map[letters]font.Face{}}
 	if p.Dark {
-		d.colours = dark
+		d.colors = dark
 	}
 	page := view{sx: p.Scale, sy: p.Scale}
 	d.to.DrawRectangle(0, 0, p.Scale*float64(width), p.Scale*float64(height))
-	d.paint(style{fill: d.colours.paper})
-	d.text(page, letters{size: 14, bold: true}, d.colours.ink, start, fileLeft, titleAt, of+": "+c.Title)
+	d.paint(style{fill: d.colors.paper})
+	d.text(page, letters{size: 14, bold: true}, d.colors.ink, start, fileLeft, titleAt, of+": "+c.Title)
 	samples, _ := c.legend()
 	for _, s := range samples {
 		var o outline
 		o.move(num(s.x), num(float64(s.y)))
 		o.lineAlong(num(sampleWidth))
 		d.path(page, s.Class+" l", &o)
-		d.text(page, legendLetters, d.colours.ink, start, num(s.x+sampleApart).at, float64(s.y+4), s.Name)
+		d.text(page, legendLetters, d.colors.ink, start, num(s.x+sampleApart).at, float64(s.y+4), s.Name)
 	}
 	chart := view{sx: p.Scale, sy: p.Scale, tx: p.Scale * fileLeft, ty: p.Scale * float64(top)}
 	d.picture(&c.canvas, chart)
@@ -55,11 +55,11 @@ func (v *view) at(x, y float64) (px, py float64) { return v.sx*x + v.tx, v.sy*y 
 
 // drawing is a PNG in progress.
 type drawing struct {
-	to      *gg.Context
-	scale   float64
-	colours *colours
-	faces   map[letters]font.Face
-	failed  error
+	to     *gg.Context
+	scale  float64
+	colors *colors
+	faces  map[letters]font.Face
+	failed error
 }
 
 // letters holds a font's size in SVG pixels and its weight.
@@ -94,22 +94,22 @@ func (d *drawing) picture(c *canvas, chart view) {
 		case drawShade:
 			left, top := inner.at(s.x.at, 0)
 			d.to.DrawRectangle(left, top, inner.sx*s.to.at, inner.sy*float64(c.height))
-			d.paint(style{fill: d.colours.shade})
+			d.paint(style{fill: d.colors.shade})
 		case drawRule:
-			d.line(chart, d.colours.rule, 0, y, fileWidth, y)
+			d.line(chart, d.colors.rule, 0, y, fileWidth, y)
 		case drawLabel:
-			d.text(chart, labelLetters, d.colours.pale, end, labelRight, y+.32*labelLetters.size, s.words)
+			d.text(chart, labelLetters, d.colors.pale, end, labelRight, y+.32*labelLetters.size, s.words)
 		case drawLane:
-			d.text(chart, labelLetters, d.colours.pale, start, 2, y, s.words)
+			d.text(chart, labelLetters, d.colors.pale, start, 2, y, s.words)
 		case drawWords:
-			d.text(chart, legendLetters, d.colours.ink, start, x, y, s.words)
+			d.text(chart, legendLetters, d.colors.ink, start, x, y, s.words)
 		case drawTick:
-			d.line(chart, d.colours.pale, x, float64(c.height), x, float64(c.height+tickLength))
+			d.line(chart, d.colors.pale, x, float64(c.height), x, float64(c.height+tickLength))
 			anchor := middle
 			if s.class != "" {
 				anchor = end
 			}
-			d.text(chart, labelLetters, d.colours.pale, anchor, x, float64(c.height+tickLabel), s.words)
+			d.text(chart, labelLetters, d.colors.pale, anchor, x, float64(c.height+tickLabel), s.words)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (d *drawing) path(v view, class string, o *outline) {
 			d.to.LineTo(x, y)
 		}
 	}
-	d.paint(d.colours.style(class))
+	d.paint(d.colors.style(class))
 }
 
 // paint fills and strokes the path, whose points are in pixels, so a line's width does not depend

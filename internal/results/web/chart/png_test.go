@@ -32,8 +32,8 @@ func pixelsOf(t *testing.T, dark bool, draw func(*canvas)) (p image.Image, left,
 	return p, 2 * fileLeft, 2 * fileTop
 }
 
-// colourAt checks a colour at a place of the chart, to one of 255 levels.
-func colourAt(t *testing.T, what string, p image.Image, x, y int, want color.NRGBA) {
+// checkColorAt checks a colour at a place of the chart, to one of 255 levels.
+func checkColorAt(t *testing.T, what string, p image.Image, x, y int, want color.NRGBA) {
 	t.Helper()
 	got := color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA)
 	for _, d := range []int{int(got.R) - int(want.R), int(got.G) - int(want.G), int(got.B) - int(want.B), int(got.A) - int(want.A)} {
@@ -60,17 +60,17 @@ func TestLinesAndDots(t *testing.T) {
 		})
 	})
 	paper := light.paper
-	colourAt(t, "a line", p, left+fileWidth, top+2*20, light.series[0])
-	colourAt(t, "next to a line", p, left+fileWidth+4, top+2*20, paper)
-	colourAt(t, "a line across", p, left+100, top+2*40, light.series[1])
-	colourAt(t, "left of the plot", p, left-4, top+2*40, paper)
-	colourAt(t, "a dot", p, left+2*fileWidth*3/4, top+2*100+5, light.series[2])
-	colourAt(t, "next to a dot", p, left+2*fileWidth*3/4+8, top+2*100, paper)
+	checkColorAt(t, "a line", p, left+fileWidth, top+2*20, light.series[0])
+	checkColorAt(t, "next to a line", p, left+fileWidth+4, top+2*20, paper)
+	checkColorAt(t, "a line across", p, left+100, top+2*40, light.series[1])
+	checkColorAt(t, "left of the plot", p, left-4, top+2*40, paper)
+	checkColorAt(t, "a dot", p, left+2*fileWidth*3/4, top+2*100+5, light.series[2])
+	checkColorAt(t, "next to a dot", p, left+2*fileWidth*3/4+8, top+2*100, paper)
 }
 
 // A closed outline is filled, and each theme has its own colours.
 func TestOutlinesAreFilled(t *testing.T) {
-	for _, c := range []*colours{light, dark} {
+	for _, c := range []*colors{light, dark} {
 		p, left, top := pixelsOf(t, c == dark, func(c *canvas) {
 			c.plot(0, fileWidth, func() {
 				var cell outline
@@ -82,8 +82,8 @@ func TestOutlinesAreFilled(t *testing.T) {
 				c.path("h8", &cell, "")
 			})
 		})
-		colourAt(t, "a cell", p, left+2*20, top+2*20, c.heat)
-		colourAt(t, "the paper", p, left+2*40, top+2*20, c.paper)
+		checkColorAt(t, "a cell", p, left+2*20, top+2*20, c.heat)
+		checkColorAt(t, "the paper", p, left+2*40, top+2*20, c.paper)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestThemesAgreeWithTheStyleSheet(t *testing.T) {
 		t.Fatal(err)
 	}
 	bright, dim, _ := strings.Cut(string(b), "@media")
-	for sheet, c := range map[string]*colours{bright: light, dim: dark} {
+	for sheet, c := range map[string]*colors{bright: light, dim: dark} {
 		named := map[string]color.NRGBA{"paper": c.paper, "ink": c.ink, "pale": c.pale, "rule": c.rule, "shade": c.shade, "grave": c.grave, "heat": c.heat}
 		for i, series := range c.series {
 			named[Series(i)] = series

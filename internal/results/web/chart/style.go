@@ -7,8 +7,8 @@ import (
 
 // This file repeats the rules of chart.css for PNG. A test checks that both have the same colours.
 
-// colours holds the colours of a theme.
-type colours struct {
+// colors holds the colours of a theme.
+type colors struct {
 	paper, ink, pale, rule, shade, grave, heat color.NRGBA
 	series                                     [8]color.NRGBA
 }
@@ -20,11 +20,11 @@ func rgb(hex uint32) color.NRGBA {
 
 // The themes.
 var (
-	light = &colours{
+	light = &colors{
 		paper: rgb(0xffffff), ink: rgb(0x1b1f24), pale: rgb(0x5b6470), rule: rgb(0xdfe3e8), shade: color.NRGBA{0, 0, 0, 0x12}, grave: rgb(0xb3261e), heat: rgb(0x00467f),
 		series: [8]color.NRGBA{rgb(0x0072b2), rgb(0xd55e00), rgb(0x009e73), rgb(0xcc79a7), rgb(0x8a6d00), rgb(0x2b2b2b), rgb(0x4ea3dc), rgb(0x7b5aa6)},
 	}
-	dark = &colours{
+	dark = &colors{
 		paper: rgb(0x14171a), ink: rgb(0xe7eaee), pale: rgb(0xa3adb8), rule: rgb(0x333a42), shade: color.NRGBA{0xff, 0xff, 0xff, 0x14}, grave: rgb(0xff8a80), heat: rgb(0x9bd4ff),
 		series: [8]color.NRGBA{rgb(0x56b4e9), rgb(0xf58b45), rgb(0x2fc79b), rgb(0xe79cc5), rgb(0xe6c229), rgb(0xf2f2f2), rgb(0x8ab4f8), rgb(0xb79ae0)},
 	}
@@ -42,7 +42,7 @@ type style struct {
 }
 
 // style returns the style for the classes of a path.
-func (c *colours) style(classes string) (s style) {
+func (c *colors) style(classes string) (s style) {
 	own, series, opacity := color.NRGBA{A: 0xff}, -1, 1.0
 	all := strings.Fields(classes)
 	for _, class := range all {

@@ -27,7 +27,7 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 	for i := range all {
 		o := &all[i]
 		from, to = min(from, o.From), max(to, o.To)
-		if who := o.Who(); !slices.Contains(members, who) {
+		if who := o.MemberName(); !slices.Contains(members, who) {
 			members = append(members, who)
 		}
 	}
@@ -46,7 +46,7 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 	c.plot(0, plotWidth, func() {
 		for i := range all {
 			o := &all[i]
-			class, says := Series(slices.Index(members, o.Who())), o.What
+			class, says := Series(slices.Index(members, o.MemberName())), o.What
 			if i < len(v.History) {
 				says = v.History[i]
 			}

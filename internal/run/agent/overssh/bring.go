@@ -72,7 +72,7 @@ func (m *Machine) bring(ctx context.Context) error {
 	if err := fits(system); err != nil {
 		return err
 	}
-	if err := m.goOn(); err != nil {
+	if err := m.continueScript(); err != nil {
 		return err
 	}
 	if m.folder, err = m.answer(ctx, saysFolder); err != nil {
@@ -95,16 +95,16 @@ func (m *Machine) bring(ctx context.Context) error {
 	if got, _, _ = strings.Cut(strings.TrimPrefix(got, `\`), " "); got != want { // sha256sum adds a backslash if it escapes the file name
 		return fmt.Errorf("the copy of quorumbench there is damaged: its SHA-256 is %s, not %s", text.Line(got, sha256.Size*2), want)
 	}
-	if err := m.goOn(); err != nil {
+	if err := m.continueScript(); err != nil {
 		return err
 	}
 	_, err = m.answer(ctx, "unix:"+m.socket())
 	return err
 }
 
-// goOn lets the script continue. If the script's shell has exited, the reason is reported by the
-// next step.
-func (m *Machine) goOn() error {
+// continueScript lets the script continue. If the script's shell has exited, the reason is reported
+// by the next step.
+func (m *Machine) continueScript() error {
 	if _, err := io.WriteString(m.in, "go\n"); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("the connection was lost: %w", err)
 	}
@@ -120,7 +120,7 @@ var uname = map[string]string{
 func fits(system string) error {
 	words := strings.Fields(system)
 	if len(words) != 3 || net.ParseIP(words[2]) == nil {
-		return fmt.Errorf("its shell did not print its system and address, but %q", text.Line(system, text.OfServer))
+		return fmt.Errorf("its shell did not print its system and address, but %q", text.Line(system, text.MaxServerText))
 	}
 	arch := words[1]
 	if name, ok := uname[arch]; ok {

@@ -68,7 +68,7 @@ func decode(words []byte) (c *ssh_config.Config, err error) {
 	}()
 	c, err = ssh_config.DecodeBytes(words)
 	if err != nil {
-		return nil, errors.New(text.Line(strings.TrimPrefix(err.Error(), "ssh_config: "), text.OfServer))
+		return nil, errors.New(text.Line(strings.TrimPrefix(err.Error(), "ssh_config: "), text.MaxServerText))
 	}
 	return c, nil
 }
@@ -82,8 +82,8 @@ func (e entry) get(key string) string {
 	return value
 }
 
-// whole replaces the tokens in a value (ssh_config(5)).
-func (e entry) whole(key, value string, tokens map[byte]string) (string, error) {
+// expandTokens replaces the tokens in a value (ssh_config(5)).
+func (e entry) expandTokens(key, value string, tokens map[byte]string) (string, error) {
 	var out strings.Builder
 	for i := 0; i < len(value); i++ {
 		if value[i] != '%' {
@@ -119,7 +119,7 @@ func (t *Target) configure() (keys identities, err error) {
 			return keys, fmt.Errorf("%s has a %s for %s, and only direct ssh connections are supported; make it reachable, or start an agent there (via: agent)", e.file, key, host)
 		}
 	}
-	name, err := e.whole("HostName", cmp.Or(e.get("HostName"), "%h"), map[byte]string{'h': host})
+	name, err := e.expandTokens("HostName", cmp.Or(e.get("HostName"), "%h"), map[byte]string{'h': host})
 	if err != nil {
 		return keys, err
 	}
@@ -145,7 +145,7 @@ func (e entry) identities(name, user string) (keys identities, err error) {
 		if strings.EqualFold(file, "none") {
 			continue
 		}
-		file, err = e.whole("IdentityFile", file, map[byte]string{'d': home, 'h': name, 'r': user, 'n': e.of})
+		file, err = e.expandTokens("IdentityFile", file, map[byte]string{'d': home, 'h': name, 'r': user, 'n': e.of})
 		if err != nil {
 			return keys, err
 		}

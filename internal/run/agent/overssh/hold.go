@@ -7,10 +7,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Hold claims the folder that the script created for the agent whose program is at self. It also
-// removes the folders of agents that were killed together with their shell, whose claims no longer
-// have an owner, and reports each removal. It does nothing if the program is not in such a folder.
-func Hold(self string, say func(format string, args ...any)) {
+// ClaimOwnFolder claims the folder that the script created for the agent whose program is at self.
+// It also removes the folders of agents that were killed together with their shell, whose claims no
+// longer have an owner, and reports each removal. It does nothing if the program is not in such a
+// folder.
+func ClaimOwnFolder(self string, say func(format string, args ...any)) {
 	folder := filepath.Dir(self)
 	if !strings.HasPrefix(filepath.Base(folder), host.AdoptedPrefix) {
 		return

@@ -50,9 +50,9 @@ func (a Access) config(t *Target) (*ssh.ClientConfig, *keys, error) {
 	}
 	held := k.ofAgent(t.Within)
 	if a.Identity != "" {
-		err = k.only(a.Identity, held)
+		err = k.offerOnly(a.Identity, held)
 	} else {
-		err = k.all(held, named)
+		err = k.offerAll(held, named)
 	}
 	if err != nil {
 		k.close()
@@ -88,8 +88,8 @@ func (k *keys) ofAgent(within time.Duration) []ssh.Signer {
 	return held
 }
 
-// only offers only the key in the given file, which may also be in the ssh agent.
-func (k *keys) only(file string, held []ssh.Signer) error {
+// offerOnly offers only the key in the given file, which may also be in the ssh agent.
+func (k *keys) offerOnly(file string, held []ssh.Signer) error {
 	signer, err := signerOf(file, held)
 	switch {
 	case errors.Is(err, errEncrypted):
@@ -104,8 +104,8 @@ func (k *keys) only(file string, held []ssh.Signer) error {
 // usual contains the default names of ssh's key files.
 var usual = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
-// all offers the keys in the ssh agent and the keys in readable files.
-func (k *keys) all(held []ssh.Signer, named identities) error {
+// offerAll offers the keys in the ssh agent and the keys in readable files.
+func (k *keys) offerAll(held []ssh.Signer, named identities) error {
 	if len(held) > 0 && !named.only {
 		k.signers, k.from = held, []string{"the ssh agent's " + text.Plural(uint64(len(held)), "key")}
 	}
@@ -177,7 +177,7 @@ func (k *keys) refused(t *Target, user string, err error) error {
 		return fmt.Errorf("it accepts none of the keys (%[2]s) for %[1]s; add one to ~/.ssh/authorized_keys there, or choose another user or key%[3]s",
 			user, strings.Join(k.from, ", "), k.notes())
 	}
-	return fmt.Errorf("the handshake with %s failed: %s", t.Address, text.Line(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), text.OfServer))
+	return fmt.Errorf("the handshake with %s failed: %s", t.Address, text.Line(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), text.MaxServerText))
 }
 
 func (k *keys) notes() string {

@@ -17,9 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Machine is a machine on which we started an agent. It implements agent.Way. Members' data and
-// logs remain in the target's Dir. If Dir is empty, they are stored in the private folder, which is
-// removed.
+// Machine is a machine on which we started an agent. It implements agent.Transport. Members' data
+// and logs remain in the target's Dir. If Dir is empty, they are stored in the private folder,
+// which is removed.
 type Machine struct {
 	target  Target
 	client  *ssh.Client
@@ -85,7 +85,7 @@ func (m *Machine) early(late <-chan time.Time) error {
 	return fmt.Errorf("no agent could be started: its shell ended (%w)", cmp.Or(m.exit, errors.New("without an error")))
 }
 
-// Dial implements agent.Way.
+// Dial implements agent.Transport.
 func (m *Machine) Dial(ctx context.Context) (net.Conn, error) {
 	c, err := m.client.DialContext(ctx, "unix", m.socket())
 	var refused *ssh.OpenChannelError
@@ -100,8 +100,8 @@ func (m *Machine) Dial(ctx context.Context) (net.Conn, error) {
 
 func (m *Machine) socket() string { return m.folder + "/agent.sock" }
 
-// Close implements agent.Way. It waits until the agent has exited and the copied files are removed.
-// It may be called more than once.
+// Close implements agent.Transport. It waits until the agent has exited and the copied files are
+// removed. It may be called more than once.
 func (m *Machine) Close() (err error) {
 	m.closing.Do(func() {
 		if m.in != nil {
@@ -153,5 +153,5 @@ func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.end)), "\n")
-	return text.Line(lines[len(lines)-1], text.OfServer)
+	return text.Line(lines[len(lines)-1], text.MaxServerText)
 }

@@ -52,7 +52,7 @@ type request struct {
 func Serve(at, folder string, in io.Reader, out io.Writer) error {
 	d, err := mount(at, folder)
 	answers := json.NewEncoder(out)
-	if saying := answers.Encode(helper.AnswerOf(err)); err != nil || saying != nil {
+	if saying := answers.Encode(helper.NewAnswer(err)); err != nil || saying != nil {
 		if err == nil {
 			err = d.unmount()
 		}
@@ -80,13 +80,13 @@ func (d *disk) do(r *request) helper.Answer {
 		d.faults.Store(r.Set)
 	}
 	if r.WriteBack {
-		return helper.AnswerOf(d.writeBack())
+		return helper.NewAnswer(d.writeBack())
 	}
 	if !r.PowerLoss {
 		return helper.Answer{}
 	}
 	lost, err := d.powerLoss()
-	a := helper.AnswerOf(err)
+	a := helper.NewAnswer(err)
 	a.Lost = lost
 	return a
 }

@@ -150,9 +150,9 @@ func (d *disk) drop(key fs.StableAttr, c *contents) {
 	}
 }
 
-// gone returns a function that must be called, with mu held, when a file's last name is permanently
-// removed.
-func (d *disk) gone(key fs.StableAttr) func() {
+// onRemoved returns a function that must be called, with mu held, when a file's last name is
+// permanently removed.
+func (d *disk) onRemoved(key fs.StableAttr) func() {
 	return func() {
 		if c := d.contents[key]; c != nil {
 			c.removed = true

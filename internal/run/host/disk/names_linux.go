@@ -49,8 +49,8 @@ func (n *names) lose() error {
 	return errors.Join(errs...)
 }
 
-// made records that a file or an empty folder was created at path.
-func (n *names) made(path string) { n.add(func() error { return os.Remove(path) }, nil) }
+// recordMade records that a file or an empty folder was created at path.
+func (n *names) recordMade(path string) { n.add(func() error { return os.Remove(path) }, nil) }
 
 // keep returns an unused path in the trash.
 func (n *names) keep() string {

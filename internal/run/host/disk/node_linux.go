@@ -78,7 +78,7 @@ func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, s
 
 // Create implements fs.NodeCreater.
 func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (in *fs.Inode, fh fs.FileHandle, fuseFlags uint32, e syscall.Errno) {
-	e = n.make(name, func() (e syscall.Errno) {
+	e = n.createEntry(name, func() (e syscall.Errno) {
 		in, fh, fuseFlags, e = n.LoopbackNode.Create(ctx, name, backing(flags)|unix.O_EXCL, mode, out)
 		return e
 	})
@@ -112,15 +112,15 @@ func (n *node) handle(key fs.StableAttr, fh fs.FileHandle, writes bool, flags ui
 	return h, 0
 }
 
-// make calls create, which creates an entry, and records the entry's name.
-func (n *node) make(name string, create func() syscall.Errno) syscall.Errno {
+// createEntry calls create, which creates an entry, and records the entry's name.
+func (n *node) createEntry(name string, create func() syscall.Errno) syscall.Errno {
 	if e := n.disk.refuse(true); e != 0 {
 		return e
 	}
 	return n.disk.named(func() syscall.Errno {
 		e := create()
 		if e == 0 {
-			n.disk.names.made(filepath.Join(n.path(), name))
+			n.disk.names.recordMade(filepath.Join(n.path(), name))
 		}
 		return e
 	})
@@ -128,25 +128,25 @@ func (n *node) make(name string, create func() syscall.Errno) syscall.Errno {
 
 // Mknod implements fs.NodeMknoder.
 func (n *node) Mknod(ctx context.Context, name string, mode, dev uint32, out *fuse.EntryOut) (in *fs.Inode, e syscall.Errno) {
-	e = n.make(name, func() (e syscall.Errno) { in, e = n.LoopbackNode.Mknod(ctx, name, mode, dev, out); return e })
+	e = n.createEntry(name, func() (e syscall.Errno) { in, e = n.LoopbackNode.Mknod(ctx, name, mode, dev, out); return e })
 	return in, e
 }
 
 // Mkdir implements fs.NodeMkdirer.
 func (n *node) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (in *fs.Inode, e syscall.Errno) {
-	e = n.make(name, func() (e syscall.Errno) { in, e = n.LoopbackNode.Mkdir(ctx, name, mode, out); return e })
+	e = n.createEntry(name, func() (e syscall.Errno) { in, e = n.LoopbackNode.Mkdir(ctx, name, mode, out); return e })
 	return in, e
 }
 
 // Symlink implements fs.NodeSymlinker.
 func (n *node) Symlink(ctx context.Context, target, name string, out *fuse.EntryOut) (in *fs.Inode, e syscall.Errno) {
-	e = n.make(name, func() (e syscall.Errno) { in, e = n.LoopbackNode.Symlink(ctx, target, name, out); return e })
+	e = n.createEntry(name, func() (e syscall.Errno) { in, e = n.LoopbackNode.Symlink(ctx, target, name, out); return e })
 	return in, e
 }
 
 // Link implements fs.NodeLinker.
 func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (in *fs.Inode, e syscall.Errno) {
-	e = n.make(name, func() (e syscall.Errno) { in, e = n.LoopbackNode.Link(ctx, target, name, out); return e })
+	e = n.createEntry(name, func() (e syscall.Errno) { in, e = n.LoopbackNode.Link(ctx, target, name, out); return e })
 	return in, e
 }
 
@@ -157,19 +157,20 @@ func (n *node) Unlink(_ context.Context, name string) syscall.Errno {
 		if err := os.Rename(path, kept); err != nil {
 			return fs.ToErrno(err)
 		}
-		n.disk.names.removed(path, kept, n.gone(name))
+		n.disk.names.removed(path, kept, n.onRemoved(name))
 		return 0
 	})
 }
 
-// gone returns a function that must be called when the child with the given name is permanently
-// removed. The function refers to the current child, even if another file takes over the name.
-func (n *node) gone(name string) func() {
+// onRemoved returns a function that must be called when the child with the given name is
+// permanently removed. The function refers to the current child, even if another file takes over
+// the name.
+func (n *node) onRemoved(name string) func() {
 	child := n.GetChild(name)
 	if child == nil {
 		return func() {}
 	}
-	return n.disk.gone(child.StableAttr())
+	return n.disk.onRemoved(child.StableAttr())
 }
 
 // Rmdir implements fs.NodeRmdirer.
@@ -237,7 +238,7 @@ func (n *node) Rename(_ context.Context, name string, newParent fs.InodeEmbedder
 				_ = os.Remove(kept)
 				return fs.ToErrno(err)
 			}
-			names.removed(into, kept, to.gone(newName))
+			names.removed(into, kept, to.onRemoved(newName))
 			names.add(back, nil)
 			return 0
 		}

@@ -10,8 +10,8 @@ import (
 // FILES.
 const Command = "disk"
 
-// FilesOf returns the folder in which the files of the disk at the given folder are stored.
-func FilesOf(at string) string { return at + ".disk" }
+// FilesDir returns the folder in which the files of the disk at the given folder are stored.
+func FilesDir(at string) string { return at + ".disk" }
 
 // Disk is a folder that simulates a bad disk on request. A separate process serves the disk and
 // unmounts the folder when it exits. A Disk is not safe for concurrent use.
@@ -21,9 +21,9 @@ type Disk struct {
 }
 
 // Start turns the folder at, which must exist and be empty, into a disk that is served by the
-// quorumbench binary at self. It creates the folder FilesOf(at) for the disk's files.
+// quorumbench binary at self. It creates the folder FilesDir(at) for the disk's files.
 func Start(ctx context.Context, self, at string) (*Disk, error) {
-	server, err := helper.Start(ctx, self, "the disk at "+at, nil, Command, at, FilesOf(at))
+	server, err := helper.Start(ctx, self, "the disk at "+at, nil, Command, at, FilesDir(at))
 	if err != nil {
 		forget(at)
 		return nil, err
@@ -54,7 +54,7 @@ func (d *Disk) PowerLoss(ctx context.Context) (lost int, err error) {
 	return a.Lost, err
 }
 
-// Close unmounts the disk and waits until it is unmounted. The disk's files remain in FilesOf(at).
+// Close unmounts the disk and waits until it is unmounted. The disk's files remain in FilesDir(at).
 // Close may be called more than once.
 func (d *Disk) Close() {
 	d.server.Close()

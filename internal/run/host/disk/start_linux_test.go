@@ -86,7 +86,7 @@ func TestDiskOfAnotherProcess(t *testing.T) {
 	if isMounted(t, at) {
 		t.Error("it is still mounted")
 	}
-	if b, err := os.ReadFile(filepath.Join(FilesOf(at), "files", "f")); string(b) != "synced" || err != nil {
+	if b, err := os.ReadFile(filepath.Join(FilesDir(at), "files", "f")); string(b) != "synced" || err != nil {
 		t.Errorf("in the backing folder: %q, %v", b, err)
 	}
 	if err := d.Set(t.Context(), Faults{}); err == nil {

@@ -36,8 +36,8 @@ type Answer struct {
 	Lost int `json:"lost,omitempty"`
 }
 
-// AnswerOf returns an Answer with the error's text.
-func AnswerOf(err error) (a Answer) {
+// NewAnswer returns an Answer with the error's text.
+func NewAnswer(err error) (a Answer) {
 	if err != nil {
 		a.Error = err.Error()
 	}

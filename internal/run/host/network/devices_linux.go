@@ -25,18 +25,18 @@ func (s *Space) Address() string { return s.address.String() }
 // close closes the handle of the namespace. The namespace exists until its last process has exited.
 func (s *Space) close() { _ = s.handle.Close() }
 
-// In calls what inside the namespace: sockets and processes that what creates belong to the
+// Run calls what inside the namespace: sockets and processes that what creates belong to the
 // namespace.
-func (s *Space) In(what func() error) (err error) {
-	OnThread(func() {
+func (s *Space) Run(what func() error) (err error) {
+	RunOnThread(func() {
 		err = runInNamespace(func() error { return unix.Setns(int(s.handle.Fd()), unix.CLONE_NEWNET) }, what)
 	})
 	return err
 }
 
-// OnThread calls what on a locked thread. It never uses the process's main thread, because /proc
+// RunOnThread calls what on a locked thread. It never uses the process's main thread, because /proc
 // shows that thread's namespaces as those of the process.
-func OnThread(what func()) {
+func RunOnThread(what func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if unix.Gettid() != os.Getpid() {
@@ -46,7 +46,7 @@ func OnThread(what func()) {
 	done := make(chan struct{})
 	go func() { // runs on another thread, because this goroutine has locked the main thread
 		defer close(done)
-		OnThread(what)
+		RunOnThread(what)
 	}()
 	<-done
 }
@@ -93,7 +93,7 @@ const attempts = 50
 // newDevices creates the devices of a network with the given number of members.
 func newDevices(members int) (*made, error) {
 	m := &made{}
-	if err := m.make(members); err != nil {
+	if err := m.create(members); err != nil {
 		m.closeFiles()
 		(&Network{spaces: m.spaces}).closeSpaces()
 		return nil, refused(err)
@@ -101,8 +101,8 @@ func newDevices(members int) (*made, error) {
 	return m, nil
 }
 
-// make creates the devices. If it fails, m contains the devices that it has created so far.
-func (m *made) make(members int) error {
+// create creates the devices. If it fails, m contains the devices that it has created so far.
+func (m *made) create(members int) error {
 	subnet, err := m.join(rand.IntN)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (m *made) make(members int) error {
 	for i := range members {
 		s := &Space{address: place(subnet, i+1)}
 		var device *os.File
-		OnThread(func() {
+		RunOnThread(func() {
 			err = runInNamespace(func() error { return unix.Unshare(unix.CLONE_NEWNET) }, func() (err error) {
 				if s.handle, err = os.Open(ownNetwork); err != nil {
 					return err

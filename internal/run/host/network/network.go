@@ -95,9 +95,9 @@ func Start(ctx context.Context, self string, members []string) (*Network, error)
 	return n, nil
 }
 
-// Possible returns nil if this machine supports members' networks. Otherwise it returns the reason
-// in one sentence.
-func Possible() error {
+// CheckSupport returns nil if this machine supports members' networks. Otherwise it returns the
+// reason in one sentence.
+func CheckSupport() error {
 	made, err := newDevices(1)
 	if err != nil {
 		return err

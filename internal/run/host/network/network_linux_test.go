@@ -59,7 +59,7 @@ func must(t *testing.T, err error) {
 // port served.
 func joined(t *testing.T) *Network {
 	t.Helper()
-	if err := Possible(); err != nil {
+	if err := CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	n, err := Start(t.Context(), os.Args[0], []string{"m1", "m2", "m3"})
@@ -78,7 +78,7 @@ func echo(t *testing.T, s *Space) {
 	var tcp net.Listener
 	var udp net.PacketConn
 	at := net.JoinHostPort(s.Address(), strconv.Itoa(served))
-	must(t, s.In(func() (err error) {
+	must(t, s.Run(func() (err error) {
 		tcp, err = net.Listen("tcp", at)
 		if err == nil {
 			udp, err = net.ListenPacket("udp", at)
@@ -133,7 +133,7 @@ func (n *Network) dial(t *testing.T, protocol string, from, to int) net.Conn {
 	if from < 0 {
 		err = connect()
 	} else {
-		err = n.Space(from).In(connect)
+		err = n.Space(from).Run(connect)
 	}
 	must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
@@ -255,7 +255,7 @@ func TestSlowLossyAndUnorderedLinks(t *testing.T) {
 
 // Whichever process is killed, no device remains, and the other process exits or reports why.
 func TestKilledProcessesLeaveNothing(t *testing.T) {
-	if err := Possible(); err != nil {
+	if err := CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	t.Run("the forwarder", func(t *testing.T) {

@@ -18,11 +18,11 @@ func (*Space) Address() string { return "" }
 
 func (*Space) close() {}
 
-// In returns an error, because members' networks require Linux.
-func (*Space) In(func() error) error { return errNoNetworks }
+// Run returns an error, because members' networks require Linux.
+func (*Space) Run(func() error) error { return errNoNetworks }
 
-// OnThread calls what on a locked thread.
-func OnThread(what func()) {
+// RunOnThread calls what on a locked thread.
+func RunOnThread(what func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	what()

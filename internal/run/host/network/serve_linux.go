@@ -79,7 +79,7 @@ func (s *forwarder) turn() (more bool, err error) {
 	}
 	for i := range s.polled[1:] {
 		if s.polled[1+i].Revents != 0 {
-			s.take(i)
+			s.forwardFrom(i)
 		}
 	}
 	s.fabric.release(s.now())
@@ -89,8 +89,8 @@ func (s *forwarder) turn() (more bool, err error) {
 	return s.ask()
 }
 
-// take forwards up to batch packets from one end.
-func (s *forwarder) take(from int) {
+// forwardFrom forwards up to batch packets from one end.
+func (s *forwarder) forwardFrom(from int) {
 	device := &s.polled[1+from]
 	for range batch {
 		n, err := unix.Read(int(device.Fd), s.packet[:])
@@ -133,7 +133,7 @@ func (s *forwarder) ask() (more bool, err error) {
 		if err == nil {
 			err = s.fabric.set(r.Faults)
 		}
-		if err := s.answers.Encode(helper.AnswerOf(err)); err != nil {
+		if err := s.answers.Encode(helper.NewAnswer(err)); err != nil {
 			return false, err
 		}
 	}

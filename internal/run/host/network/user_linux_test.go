@@ -22,7 +22,7 @@ func TestNetworksOfAUserNamespace(t *testing.T) {
 		}
 		return
 	}
-	if err := Possible(); err != nil {
+	if err := CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	again := exec.Command(os.Args[0], "-test.run=^TestNetworksOfAUserNamespace$", "-test.v")

@@ -66,7 +66,7 @@ func appendField(b []byte, f *field, p *call.Part) []byte {
 // appendKey appends a request's key. An interval from the empty key starts at the
 // first possible key.
 func appendKey(b []byte, n protowire.Number, p *call.Part) []byte {
-	if len(p.Key) == 0 && p.Scope != call.One {
+	if len(p.Key) == 0 && p.Scope != call.SingleKey {
 		return AppendText(b, n, []byte{0})
 	}
 	return AppendText(b, n, p.Key)
@@ -74,7 +74,7 @@ func appendKey(b []byte, n protowire.Number, p *call.Part) []byte {
 
 // appendEnd appends the end of the interval of a request.
 func appendEnd(b []byte, n protowire.Number, p *call.Part) []byte {
-	if p.Scope == call.One {
+	if p.Scope == call.SingleKey {
 		return b
 	}
 	at := len(b)

@@ -58,7 +58,7 @@ func FuzzServerInput(f *testing.F) {
 		}
 		m := &member{identity: newIdentity(1), keeper: newMemory(nil, 0, nil), members: []string{"http://127.0.0.1:1"}, errors: scriptErrors()}
 		s := newSession(m, script)
-		if !script.AtOnce() {
+		if !script.Immediate() {
 			run := null.NewRun(script)
 			s.arrive = func(now int64) (null.Action, int64) {
 				a, due, _ := run.Arrive(now, 1)

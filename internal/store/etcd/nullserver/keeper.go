@@ -84,9 +84,9 @@ func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
 // shardsOf returns the shards of a key, or of an interval if end is not empty.
 func (m *memory) shardsOf(key, end []byte) null.Shards {
 	if len(end) > 0 {
-		return m.All()
+		return m.AllShards()
 	}
-	return m.Of(key)
+	return m.ShardSet(key)
 }
 
 func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
@@ -215,7 +215,7 @@ func sorted(r *pb.RangeRequest, found []*entry) []*entry {
 func (m *memory) lockToWrite(set null.Shards) null.Shards {
 	for wide := m.hub.ordersAll(); ; wide = true {
 		if wide {
-			set = m.All()
+			set = m.AllShards()
 		}
 		if m.Lock(set); wide || !m.hub.ordersAll() {
 			return set
@@ -225,12 +225,12 @@ func (m *memory) lockToWrite(set null.Shards) null.Shards {
 }
 
 func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.Kind) ([]byte, error) {
-	set := m.lockToWrite(m.Of(p.Key))
+	set := m.lockToWrite(m.ShardSet(p.Key))
 	defer m.Unlock(set)
 	if err := m.mayPut(p); err != nil {
 		return b, err
 	}
-	revision := m.Next()
+	revision := m.NextRevision()
 	b = id.appendHeader(b, null.ResponseRevision(revision, wrong))
 	if wrong == null.LieLost {
 		return b, nil
@@ -241,7 +241,7 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.
 	}
 	m.write(e, p, revision)
 	if wrong == null.LieTwice {
-		m.write(e, p, m.Next())
+		m.write(e, p, m.NextRevision())
 	}
 	return b, nil
 }
@@ -267,8 +267,8 @@ func (m *memory) write(e *entry, p *pb.PutRequest, revision int64) {
 	if p.IgnoreValue {
 		value = e.Value
 	}
-	if !p.IgnoreLease && p.Lease != e.With.lease {
-		if e.With.lease = p.Lease; p.Lease != 0 {
+	if !p.IgnoreLease && p.Lease != e.Data.lease {
+		if e.Data.lease = p.Lease; p.Lease != 0 {
 			m.hub.lease.bind(p.Lease, e.Key)
 		}
 	}
@@ -301,13 +301,13 @@ func (m *memory) delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, erro
 
 // endLease revokes a lease and deletes its keys.
 func (m *memory) endLease(id int64) error {
-	set := m.All()
+	set := m.AllShards()
 	m.Lock(set)
 	defer m.Unlock(set)
 	keys, err := m.hub.lease.revoke(id) // no put can bind another key meanwhile
 	w := writes{memory: m}
 	for _, key := range keys {
-		if e := m.Get([]byte(key)); e != nil && e.With.lease == id {
+		if e := m.Get([]byte(key)); e != nil && e.Data.lease == id {
 			w.delete(&pb.DeleteRangeRequest{Key: []byte(key)})
 		}
 	}
@@ -317,12 +317,12 @@ func (m *memory) endLease(id int64) error {
 // keep remembers an entry's present state before it is written. Deletions, and
 // the state of a deleted key, are not remembered.
 func (p *past) keep(e *entry) {
-	now, old := p.now(), e.With.old
+	now, old := p.now(), e.Data.old
 	if old == nil || now-old.until > p.lag {
 		was := *e
-		was.Value, was.With.old = slices.Clone(e.Value), nil
+		was.Value, was.Data.old = slices.Clone(e.Value), nil
 		old = &before{entry: &was}
-		e.With.old = old
+		e.Data.old = old
 	}
 	old.until = now
 }
@@ -330,7 +330,7 @@ func (p *past) keep(e *entry) {
 // view returns an entry as a lagging member has it, or nil if the member does not
 // have it.
 func (p *past) view(e *entry) *entry {
-	old := e.With.old
+	old := e.Data.old
 	switch {
 	case old == nil || p.now()-old.until > p.lag:
 		return e

@@ -95,7 +95,7 @@ func (c *conn) take(in []byte) (used int, goesOn bool) {
 	defer c.Unlock()
 	s := c.session
 	s.now = now
-	for !c.Over() {
+	for !c.Ended() {
 		n, err := s.step(in[used:])
 		if err != nil {
 			c.fail(err, in[used:])
@@ -109,11 +109,11 @@ func (c *conn) take(in []byte) (used int, goesOn bool) {
 			c.Flush(true)
 		}
 	}
-	c.server.Later(s.later...)
+	c.server.Schedule(s.later...)
 	clear(s.later)
 	s.later = s.later[:0]
 	c.Settle()
-	return used, !c.Over()
+	return used, !c.Ended()
 }
 
 // fail ends the connection after a protocol error of the client.
@@ -133,7 +133,7 @@ func (s *Server) due(batch []*pending) {
 	for _, p := range batch {
 		c := p.conn
 		c.Lock()
-		if !c.Over() && !c.session.closing {
+		if !c.Ended() && !c.session.closing {
 			c.session.due(p)
 		}
 		c.Unlock()

@@ -21,7 +21,7 @@ func (m *memory) shards(t *pb.TxnRequest) (set null.Shards) {
 			case get != nil:
 				set |= m.shardsOf(get.Key, get.RangeEnd)
 			case put != nil:
-				set |= m.Of(put.Key)
+				set |= m.ShardSet(put.Key)
 			case remove != nil:
 				set |= m.shardsOf(remove.Key, remove.RangeEnd)
 			}
@@ -68,7 +68,7 @@ type writes struct {
 // next returns the revision of the changes.
 func (w *writes) next() int64 {
 	if w.revision == 0 {
-		w.revision = w.Next()
+		w.revision = w.NextRevision()
 	}
 	return w.revision
 }
@@ -93,7 +93,7 @@ func (w *writes) carryOut(op *pb.RequestOp, wrong null.Kind) *pb.ResponseOp {
 			w.next()
 			return putOp(&pb.PutResponse{Header: w.header()})
 		case null.LieTwice:
-			defer func() { w.write(w.Entry(op.RequestPut.Key), op.RequestPut, w.Next()) }()
+			defer func() { w.write(w.Entry(op.RequestPut.Key), op.RequestPut, w.NextRevision()) }()
 		}
 		return putOp(w.put(op.RequestPut))
 	case *pb.RequestOp_RequestDeleteRange:
@@ -193,7 +193,7 @@ func holds(c *pb.Compare, e *entry) bool {
 	case pb.Compare_VALUE:
 		order = bytes.Compare(e.Value, c.GetValue())
 	case pb.Compare_LEASE:
-		order = cmp.Compare(e.With.lease, c.GetLease())
+		order = cmp.Compare(e.Data.lease, c.GetLease())
 	}
 	switch c.Result {
 	case pb.Compare_EQUAL:

@@ -138,7 +138,7 @@ func (s *session) sendWatch(st *stream, r *pb.WatchResponse) {
 // all events. The message follows their events.
 func (s *session) sendProgress(st *stream) {
 	m := s.member.keeper.(*memory)
-	set := m.All()
+	set := m.AllShards()
 	m.Lock(set)
 	defer m.Unlock(set)
 	b := encode(&pb.WatchResponse{Header: s.member.identity.header(m.Revision()), WatchId: -1})
@@ -296,7 +296,7 @@ func (h *hub) notify(key string, prev *mvccpb.KeyValue) {
 			h.send(w, prev, now)
 		}
 	}
-	h.server.Later(h.batch...)
+	h.server.Schedule(h.batch...)
 	clear(h.batch)
 	h.batch = h.batch[:0]
 }
@@ -355,7 +355,7 @@ func (h *hub) invented() []byte {
 func (h *hub) progress(c *conn, stream uint32, message []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.server.Later(null.Item[*pending]{Due: h.server.Clock.Now(), What: &pending{conn: c, stream: stream, long: true, body: message}})
+	h.server.Schedule(null.Item[*pending]{Due: h.server.Clock.Now(), What: &pending{conn: c, stream: stream, long: true, body: message}})
 }
 
 func (h *hub) post(w *watcher, message []byte, due int64) {

@@ -126,21 +126,21 @@ func TestWatchRespectsFlowControl(t *testing.T) {
 		ask := grpcMessage(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{Key: []byte("k")}}})
 		c.out = append(h2.AppendFrameHeader(c.out, len(ask), h2.FrameData, 0, id), ask...)
 	}
-	came := c.sync()[id].body
+	arrived := c.sync()[id].body
 	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 15})
-	came = append(came, c.sync()[id].body...)
-	if len(came) != 15 {
-		t.Fatalf("got %d bytes with a window of 15", len(came))
+	arrived = append(arrived, c.sync()[id].body...)
+	if len(arrived) != 15 {
+		t.Fatalf("got %d bytes with a window of 15", len(arrived))
 	}
 	c.out = h2.AppendWindowUpdate(c.out, id, 1000)
-	came = append(came, c.sync()[id].body...)
+	arrived = append(arrived, c.sync()[id].body...)
 	for n := range int64(2) {
-		size := prefixLen + int(binary.BigEndian.Uint32(came[1:]))
+		size := prefixLen + int(binary.BigEndian.Uint32(arrived[1:]))
 		answer := &pb.WatchResponse{}
-		if err := proto.Unmarshal(came[prefixLen:size], answer); err != nil || !answer.Created || answer.WatchId != n {
+		if err := proto.Unmarshal(arrived[prefixLen:size], answer); err != nil || !answer.Created || answer.WatchId != n {
 			t.Errorf("%v, %v", answer, err)
 		}
-		came = came[size:]
+		arrived = arrived[size:]
 	}
 	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 0})
 	c.out = h2.AppendRSTStream(c.out, id, h2.ErrCodeCancel)

@@ -20,7 +20,7 @@ func (s *Server) open(nc net.Conn, member int) *conn {
 // Serve implements null.Conn.
 func (c *conn) Serve() {
 	c.Feed(c.take)
-	tree, all := c.session.tree, c.session.tree.All()
+	tree, all := c.session.tree, c.session.tree.AllShards()
 	tree.Lock(all)
 	defer tree.Unlock(all)
 	if c.watching {
@@ -48,9 +48,9 @@ func (c *conn) take(in []byte) (used int, goesOn bool) {
 	defer func() { deliver(touched) }()
 	c.Lock()
 	defer c.Unlock()
-	tree, all := c.session.tree, c.session.tree.All()
+	tree, all := c.session.tree, c.session.tree.AllShards()
 	tree.Lock(all)
-	for !c.Over() && !c.closing {
+	for !c.Ended() && !c.closing {
 		n := c.step(in[used:], now)
 		if n == 0 {
 			break
@@ -65,7 +65,7 @@ func (c *conn) take(in []byte) (used int, goesOn bool) {
 	touched, tree.watches.touched = tree.watches.touched, nil
 	tree.Unlock(all)
 	c.Settle()
-	return used, !c.Over()
+	return used, !c.Ended()
 }
 
 // release moves the replies that are due to the output and schedules the next one.
@@ -88,7 +88,7 @@ func (c *conn) release(now int64) {
 	}
 	if len(c.marks) > 0 && !c.closing && !c.scheduled {
 		c.scheduled = true
-		c.server.Later(null.Item[*conn]{Due: c.marks[0].due, What: c})
+		c.server.Schedule(null.Item[*conn]{Due: c.marks[0].due, What: c})
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 // which the lies spare because clients create them again when missing.
 func (s *session) create(path string, data []byte, mode jute.Mode) (string, *entry, jute.Code) {
 	t, noted := s.tree, len(s.tree.watches.changed)
-	if there := t.Get([]byte(path)); s.lie == null.LieCAS && there != nil && there.With.owner != 0 {
+	if there := t.Get([]byte(path)); s.lie == null.LieCAS && there != nil && there.Data.owner != 0 {
 		t.drop(there) // as if it did not exist
 	}
-	path, e, code := t.create(t.Next(), path, data, mode, s.id)
+	path, e, code := t.create(t.NextRevision(), path, data, mode, s.id)
 	if s.lie == null.LieOutlive {
 		delete(t.sessions[s.id], path) // so that the node outlives its session
 	}
@@ -38,14 +38,14 @@ func (s *session) endOne() {
 	if first == "" {
 		return
 	}
-	zxid := s.tree.Next()
+	zxid := s.tree.NextRevision()
 	s.tree.publish(s.tree.remove(first, jute.AnyVersion) == jute.OK, zxid)
 }
 
 // set changes a node's data, or only claims to if the script lies. It returns the entry for the
 // reply.
 func (s *session) set(path, data []byte, version int32) (*entry, jute.Code) {
-	zxid, asked := s.tree.Next(), version
+	zxid, asked := s.tree.NextRevision(), version
 	if s.lie == null.LieCAS {
 		version = jute.AnyVersion
 	}
@@ -53,14 +53,14 @@ func (s *session) set(path, data []byte, version int32) (*entry, jute.Code) {
 	if s.lie < null.LieLost || s.tree.canned != nil || code != jute.OK {
 		return s.tree.set(zxid, path, data, version)
 	}
-	tells := entry{Value: bytes.Clone(data), Created: e.Created, Changed: zxid, Version: e.Version + 1, With: e.With}
+	tells := entry{Value: bytes.Clone(data), Created: e.Created, Changed: zxid, Version: e.Version + 1, Data: e.Data}
 	if s.lie != null.LieLost {
 		e.Set(data, zxid)
 		s.tree.note(jute.NodeDataChanged, string(path))
 	}
 	switch {
 	case s.lie == null.LieTwice:
-		e.Set(data, s.tree.Next())
+		e.Set(data, s.tree.NextRevision())
 		s.answeredZxid = zxid
 	case s.lie == null.LieCAS && asked != jute.AnyVersion:
 		tells.Version = int64(asked) + 2 // one more than the correct new version

@@ -14,7 +14,7 @@ func (s *session) multi(request, b []byte) (_ []byte, ok bool) {
 	if !ok {
 		return b, false
 	}
-	start, zxid, u := len(b), s.tree.Next(), undo{tree: s.tree}
+	start, zxid, u := len(b), s.tree.NextRevision(), undo{tree: s.tree}
 	for i := range ops {
 		var code jute.Code
 		if b, code = s.multiOp(zxid, &ops[i], b, &u); code != jute.OK {
@@ -94,9 +94,9 @@ func (u *undo) restore() {
 			continue
 		}
 		was, e := c.before, t.Entry([]byte(c.path))
-		e.Value, e.Created, e.Changed, e.Version, e.With = was.Value, was.Created, was.Changed, was.Version, was.With
-		if e.With.owner != 0 {
-			t.own(e, e.With.owner)
+		e.Value, e.Created, e.Changed, e.Version, e.Data = was.Value, was.Created, was.Changed, was.Version, was.Data
+		if e.Data.owner != 0 {
+			t.own(e, e.Data.owner)
 		}
 	}
 }

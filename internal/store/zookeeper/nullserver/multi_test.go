@@ -16,11 +16,11 @@ func TestFailedMultiLeavesNothing(t *testing.T) {
 	tree := s.tree
 	session := session{server: s, tree: tree, id: tree.begin()}
 	for path, mode := range map[string]jute.Mode{"/m": jute.Persistent, "/e": jute.Ephemeral} {
-		if _, _, code := tree.create(tree.Next(), path, []byte("first"), mode, session.id); code != jute.OK {
+		if _, _, code := tree.create(tree.NextRevision(), path, []byte("first"), mode, session.id); code != jute.OK {
 			t.Fatal(path, code)
 		}
 	}
-	made := tree.get([]byte("/")).With.made
+	made := tree.get([]byte("/")).Data.made
 	op := func(op jute.Op, path, data string) jute.MultiOp {
 		return jute.MultiOp{Op: op, Path: jute.Path{Rest: []byte(path)}, Data: []byte(data), Version: jute.AnyVersion, ACL: jute.OpenACL()}
 	}
@@ -37,15 +37,15 @@ func TestFailedMultiLeavesNothing(t *testing.T) {
 	var names []string
 	tree.children([]byte("/"), func(name string) { names = append(names, name) })
 	root, m, e := tree.get([]byte("/")), tree.get([]byte("/m")), tree.get([]byte("/e"))
-	if !slices.Equal(names, []string{"e", "m"}) || root.With.children != 2 || root.With.made != made {
-		t.Errorf("below the root are %q, %+v", names, root.With)
+	if !slices.Equal(names, []string{"e", "m"}) || root.Data.children != 2 || root.Data.made != made {
+		t.Errorf("below the root are %q, %+v", names, root.Data)
 	}
-	if string(m.Value) != "first" || versionOf(m) != 0 || e.With.owner != session.id {
+	if string(m.Value) != "first" || versionOf(m) != 0 || e.Data.owner != session.id {
 		t.Errorf("%+v %+v", m, e)
 	}
 	tree.end(session.id)
-	if tree.get([]byte("/e")) != nil || tree.get([]byte("/m")) == nil || root.With.children != 1 {
-		t.Errorf("the session's end leaves %+v", root.With)
+	if tree.get([]byte("/e")) != nil || tree.get([]byte("/m")) == nil || root.Data.children != 1 {
+		t.Errorf("the session's end leaves %+v", root.Data)
 	}
 }
 

@@ -30,8 +30,8 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 		}
 		client.Wrote(len(client.Out()))
 	}
-	// came returns the tags of the replies released at a time.
-	came := func(at int64) (tags []uint32) {
+	// arrived returns the tags of the replies released at a time.
+	arrived := func(at int64) (tags []uint32) {
 		t.Helper()
 		c.scheduled = false
 		c.release(at)
@@ -46,7 +46,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 		return tags
 	}
 	ask()
-	if tags := came(began); len(tags) > 0 || !client.Ready() {
+	if tags := arrived(began); len(tags) > 0 || !client.Ready() {
 		t.Fatalf("the session is not there: %v", tags)
 	}
 	for tag := uint32(1); tag <= 4; tag++ {
@@ -57,7 +57,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 		time int64
 		want []uint32
 	}{{began, []uint32{1}}, {began + delay - 1, nil}, {began + delay, []uint32{2, 3, 4}}, {began + 2*delay, nil}} {
-		if got := came(at.time); !slices.Equal(got, at.want) {
+		if got := arrived(at.time); !slices.Equal(got, at.want) {
 			t.Errorf("after %d ns %v are answered, want %v", at.time-began, got, at.want)
 		}
 	}

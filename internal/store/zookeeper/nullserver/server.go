@@ -52,7 +52,7 @@ func (s *Server) due(batch []*conn) {
 	for _, c := range batch {
 		c.Lock()
 		c.scheduled = false
-		tree, all := c.session.tree, c.session.tree.All()
+		tree, all := c.session.tree, c.session.tree.AllShards()
 		tree.Lock(all)
 		c.release(s.Clock.Now())
 		tree.Unlock(all)

@@ -91,7 +91,7 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 	case jute.OpDelete:
 		var m jute.MultiOp
 		if jute.ReadChange(op, r, &m); r.OK() {
-			s.tree.Next()
+			s.tree.NextRevision()
 			if s.lie == null.LieLost {
 				_, code = s.tree.nodeWithVersion(m.Path.Rest, m.Version)
 			} else {
@@ -160,7 +160,7 @@ func (s *session) list(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 	if watch {
 		s.tree.watch(s.tree.watches.children, string(path), s.conn)
 	}
-	b = binary.BigEndian.AppendUint32(b, uint32(n.With.children))
+	b = binary.BigEndian.AppendUint32(b, uint32(n.Data.children))
 	s.tree.children(path, func(name string) { b = jute.AppendBuffer(b, name) })
 	if op == jute.OpGetChildren2 {
 		b = appendStat(b, n)
@@ -174,11 +174,11 @@ func appendStat(b []byte, e *entry) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(e.Changed))
 	b = append(b, make([]byte, 16)...) // ctime, mtime
 	b = binary.BigEndian.AppendUint32(b, uint32(versionOf(e)))
-	b = binary.BigEndian.AppendUint32(b, uint32(e.With.cversion))
+	b = binary.BigEndian.AppendUint32(b, uint32(e.Data.cversion))
 	b = binary.BigEndian.AppendUint32(b, 0) // aversion
-	b = binary.BigEndian.AppendUint64(b, uint64(e.With.owner))
+	b = binary.BigEndian.AppendUint64(b, uint64(e.Data.owner))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(e.Value)))
-	b = binary.BigEndian.AppendUint32(b, uint32(e.With.children))
+	b = binary.BigEndian.AppendUint32(b, uint32(e.Data.children))
 	return binary.BigEndian.AppendUint64(b, uint64(e.Changed)) // pzxid
 }
 

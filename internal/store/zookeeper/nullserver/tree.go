@@ -84,12 +84,12 @@ func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, sess
 	switch {
 	case p == nil:
 		return "", nil, jute.NoNode
-	case p.With.owner != 0:
+	case p.Data.owner != 0:
 		return "", nil, jute.NoChildrenForEphemerals
 	}
 	switch mode {
 	case jute.PersistentSequential, jute.EphemeralSequential, jute.PersistentSequentialTTL:
-		path += fmt.Sprintf("%010d", p.With.made)
+		path += fmt.Sprintf("%010d", p.Data.made)
 	}
 	switch {
 	case strings.HasSuffix(path, "/"):
@@ -102,16 +102,16 @@ func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, sess
 	if mode == jute.Ephemeral || mode == jute.EphemeralSequential {
 		t.own(e, session)
 	}
-	p.With.children++
-	p.With.made++
-	p.With.cversion++
+	p.Data.children++
+	p.Data.made++
+	p.Data.cversion++
 	t.note(jute.NodeCreated, path)
 	return path, e, jute.OK
 }
 
 // own makes a node ephemeral: it is removed with the session.
 func (t *tree) own(e *entry, session int64) {
-	e.With.owner = session
+	e.Data.owner = session
 	if paths := t.sessions[session]; paths != nil {
 		paths[e.Key] = struct{}{}
 	}
@@ -126,7 +126,7 @@ func (t *tree) remove(path string, version int32) jute.Code {
 	switch {
 	case code != jute.OK || t.canned != nil:
 		return code
-	case e.With.children > 0:
+	case e.Data.children > 0:
 		return jute.NotEmpty
 	}
 	t.drop(e)
@@ -137,15 +137,15 @@ func (t *tree) remove(path string, version int32) jute.Code {
 // drop removes a node and updates its parent.
 func (t *tree) drop(e *entry) {
 	p := t.Get([]byte(parentOf(e.Key)))
-	p.With.children--
-	p.With.cversion++
+	p.Data.children--
+	p.Data.cversion++
 	t.forget(e)
 }
 
 // forget removes a node, also from its session.
 func (t *tree) forget(e *entry) {
 	t.Remove(e)
-	delete(t.sessions[e.With.owner], e.Key)
+	delete(t.sessions[e.Data.owner], e.Key)
 }
 
 // children calls found with the names of a node's children. It skips descendants, which are
@@ -168,7 +168,7 @@ func (t *tree) children(path []byte, found func(name string)) {
 
 // begin creates a session.
 func (t *tree) begin() int64 {
-	t.Next()
+	t.NextRevision()
 	t.lastID++
 	t.sessions[t.lastID] = map[string]struct{}{}
 	return t.lastID
@@ -176,7 +176,7 @@ func (t *tree) begin() int64 {
 
 // end removes a session and its nodes.
 func (t *tree) end(id int64) {
-	t.Next()
+	t.NextRevision()
 	for path := range t.sessions[id] {
 		t.remove(path, jute.AnyVersion)
 	}

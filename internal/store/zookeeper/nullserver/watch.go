@@ -122,7 +122,7 @@ func (c *conn) hear(what jute.WatchEvent, path string, zxid int64) {
 	if late > 0 {
 		due := c.server.Clock.Now() + int64(late)
 		c.postponed = append(c.postponed, postponed{due, event})
-		c.server.Later(null.Item[*conn]{Due: due, What: c})
+		c.server.Schedule(null.Item[*conn]{Due: due, What: c})
 	} else {
 		c.news = append(c.news, event...)
 	}
@@ -161,8 +161,8 @@ func (c *conn) takePostponed(now int64) {
 func deliver(to []*conn) {
 	for _, c := range to {
 		c.Lock()
-		if !c.Over() && !c.closing {
-			tree, all := c.session.tree, c.session.tree.All()
+		if !c.Ended() && !c.closing {
+			tree, all := c.session.tree, c.session.tree.AllShards()
 			tree.Lock(all)
 			c.takeNews()
 			tree.Unlock(all)

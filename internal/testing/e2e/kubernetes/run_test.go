@@ -58,7 +58,7 @@ var ofTheNode = []int{7, 10, 12, 23, 30}
 // of sharing one machine with the control plane.
 func TestRun(t *testing.T) {
 	needsNode(t)
-	settle.Within(t, func(r settle.Reporter) {
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		c, dir, out := command(t, fewPuts, "--members", "3", "--workers", "4")
 		if err := c.Run(); err != nil {
 			t.Fatalf("%v:\n%s", err, out)
