@@ -380,7 +380,7 @@ func (k *kill) checkLogs(t *testing.T, run *record.Run) {
 	for _, c := range run.Clusters {
 		for _, m := range c.Members {
 			log, err := os.ReadFile(filepath.Join(k.dir, "logs", c.ID, m.Name+".log"))
-			noted := strings.Contains(strings.Join(c.Notes, "\n"), "the log of "+m.Name+" was not copied from its machine, where it is ")
+			noted := strings.Contains(strings.Join(c.Notes, "\n"), "the log of "+m.Name+" was not copied from the member's machine, where its path is ")
 			if (err != nil || len(log) == 0) && !noted {
 				t.Errorf("%v: the log of %s is not there: %v, and no note says so: %q", k, m.Name, err, c.Notes)
 			}

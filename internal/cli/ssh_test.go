@@ -230,7 +230,7 @@ func TestARunOverSSHThatIsRefused(t *testing.T) {
 	server.RenewHostKey(t)
 	c := exec.Command("quorumbench", append([]string{"run", o.scenario(t, "", "total: 10"), "--runs-dir", filepath.Join(t.TempDir(), "runs")}, o.flags...)...)
 	out, err := c.CombinedOutput()
-	if err == nil || !strings.HasPrefix(string(out), "quorumbench: host host1: its host key has changed: ") || strings.Count(string(out), "\n") != 1 {
+	if err == nil || !strings.HasPrefix(string(out), "quorumbench: host host1: the machine's host key has changed: ") || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("%s, %v", out, err)
 	}
 }

@@ -174,10 +174,10 @@ func TestFindLimits(t *testing.T) {
 		{"election by the term", func(t *record.Trial) { t.TermChanges = 1 }, CauseElection, "the cluster's term rose by 1"},
 		{"alarm", func(t *record.Trial) { t.ByMember[0].Alarms = []string{"NOSPACE"} }, CauseAlarm, "member m1 raised the alarm NOSPACE"},
 		{"silent", mid(func(r *record.StoreRow) { r.Answer = 1200 * time.Millisecond }), CauseMember, "a status request took 1.20 s (limit 250 ms); TCP connects took 200 µs"},
-		{"no answer", mid(func(r *record.StoreRow) { r.Failure, r.Metrics = "no answer in the time given", nil }), CauseMember, "did not respond to 1 of 3 status requests; TCP connects took"},
+		{"no answer", mid(func(r *record.StoreRow) { r.Failure, r.Metrics = "no response within the time limit", nil }), CauseMember, "did not respond to 1 of 3 status requests; TCP connects took"},
 		{"no answer of our own member", func(t *record.Trial) {
 			each(func(r *record.StoreRow) { r.Connect = 0 })(t)
-			t.Stores[2].Failure, t.Stores[2].Metrics = "no answer in the time given", nil
+			t.Stores[2].Failure, t.Stores[2].Metrics = "no response within the time limit", nil
 		}, CauseMember, "did not respond to 1 of 3 status requests"},
 	} {
 		trial := slowTrial()

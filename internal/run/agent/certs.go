@@ -42,7 +42,7 @@ func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.
 	}
 	folder, err := host.OpenFolder(dir)
 	if err != nil {
-		return made, fmt.Errorf("the folder %s cannot be opened: %w", dir, host.Cause(err))
+		return made, fmt.Errorf("cannot open the folder %s: %w", dir, host.Cause(err))
 	}
 	defer folder.Close()
 	if err := folder.CheckOwner(); err != nil {
@@ -50,7 +50,7 @@ func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.
 	}
 	err = sign(hosts, valid, now, func(name string, contents []byte) error {
 		if err := folder.Create(name, contents); err != nil {
-			return fmt.Errorf("%s cannot be written: %w", filepath.Join(dir, name), host.Cause(err))
+			return fmt.Errorf("cannot write %s: %w", filepath.Join(dir, name), host.Cause(err))
 		}
 		return nil
 	})
@@ -92,16 +92,16 @@ func (c Credentials) Files() map[string][]byte {
 // checkHosts returns an error if no certificate can be created for one of the hosts.
 func checkHosts(hosts []string) error {
 	if len(hosts) == 0 {
-		return errors.New("there is no host to make a certificate for")
+		return errors.New("specify at least one host to create a certificate for")
 	}
 	for i, name := range hosts {
 		switch {
 		case net.ParseIP(name) == nil && !hostName.MatchString(name):
 			return fmt.Errorf("%q is neither a host's name nor an IP address", name)
 		case slices.Contains(hosts[:i], name):
-			return fmt.Errorf("the host %s is given twice", name)
+			return fmt.Errorf("the host %s is specified twice; specify each host once", name)
 		case name == caName || name == controllerName:
-			return fmt.Errorf("a host cannot be named %s: another certificate file has this name", name)
+			return fmt.Errorf("a host cannot be named %s, because another certificate file has this name", name)
 		}
 	}
 	return nil

@@ -25,11 +25,11 @@ const protocol = "h2"
 func trusted(file string) (*x509.CertPool, error) {
 	pem, err := files.Read(file, maxPEM)
 	if err != nil {
-		return nil, fmt.Errorf("the CA certificate cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read the CA certificate: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("the CA certificate %s contains no certificate in PEM", file)
+		return nil, fmt.Errorf("the CA certificate file %s contains no certificate in PEM format", file)
 	}
 	return pool, nil
 }
@@ -38,7 +38,7 @@ func trusted(file string) (*x509.CertPool, error) {
 // authority.
 func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*tls.Config, *x509.CertPool, error) {
 	if caFile == "" || certFile == "" || keyFile == "" {
-		return nil, nil, errors.New("mutual TLS needs a certificate, its key and the certificate of the CA: give all three")
+		return nil, nil, errors.New("mutual TLS requires a certificate, its key and the CA certificate; specify all three")
 	}
 	pool, err := trusted(caFile)
 	if err != nil {
@@ -49,7 +49,7 @@ func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*t
 		return nil, nil, fmt.Errorf("cannot use the certificate %s with the key %s: %w", certFile, keyFile, err)
 	}
 	if err := checkUsage(pair.Leaf, usage); err != nil {
-		return nil, nil, fmt.Errorf("the certificate %s cannot be used: %w", certFile, err)
+		return nil, nil, fmt.Errorf("cannot use the certificate %s: %w", certFile, err)
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}}, pool, nil
 }
@@ -62,9 +62,9 @@ func checkUsage(c *x509.Certificate, usage x509.ExtKeyUsage) error {
 		}
 	}
 	if usage == x509.ExtKeyUsageServerAuth {
-		return errors.New("it is not a server's certificate, which an agent needs")
+		return errors.New("it is not a server certificate, which an agent requires")
 	}
-	return errors.New("it is not a client's certificate, which a controller needs")
+	return errors.New("it is not a client certificate, which a controller requires")
 }
 
 // ServerTLS returns an agent's TLS settings, which reject clients without a certificate from the
@@ -103,7 +103,7 @@ func connect(ctx context.Context, t Target) (net.Conn, error) {
 	var config *tls.Config
 	switch certificates := t.CACert != "" || t.Cert != "" || t.Key != ""; {
 	case of == "unix" && certificates:
-		return nil, errors.New("a Unix socket takes no certificates: leave them out")
+		return nil, errors.New("an agent at a Unix socket does not use certificates; omit them")
 	case of != "unix":
 		c, pool, err := configuration(t.CACert, t.Cert, t.Key, x509.ExtKeyUsageClientAuth)
 		if err != nil {
@@ -114,7 +114,7 @@ func connect(ctx context.Context, t Target) (net.Conn, error) {
 	}
 	plain, err := (&net.Dialer{}).DialContext(ctx, of, at)
 	if err != nil {
-		return nil, fmt.Errorf("it cannot be reached: %w", err)
+		return nil, fmt.Errorf("cannot connect: %w", err)
 	}
 	if config == nil {
 		return plain, nil
@@ -153,17 +153,17 @@ func refused(t Target, err error) error {
 	var alert *net.OpError
 	switch {
 	case errors.As(err, &unknown):
-		return fmt.Errorf("its certificate is not signed by the CA of %s", t.CACert)
+		return fmt.Errorf("the agent's certificate is not signed by the CA in %s", t.CACert)
 	case errors.As(err, &name):
-		return fmt.Errorf("its certificate is not for %s", hostOf(t.Address))
+		return fmt.Errorf("the agent's certificate is not valid for the host %s", hostOf(t.Address))
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return fmt.Errorf("its certificate is not valid now, but from %s to %s", day(invalid.Cert.NotBefore), day(invalid.Cert.NotAfter))
+		return fmt.Errorf("the agent's certificate is valid only from %s to %s", day(invalid.Cert.NotBefore), day(invalid.Cert.NotAfter))
 	case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage:
-		return errors.New("its certificate is not a server's")
+		return errors.New("the agent's certificate is not a server certificate")
 	case errors.As(err, &alert) && alert.Op == "remote error":
-		return fmt.Errorf("it refuses the certificate %s: %w", t.Cert, alert.Err)
+		return fmt.Errorf("the agent rejects the certificate %s: %w", t.Cert, alert.Err)
 	case errors.Is(err, io.EOF):
-		return errors.New("it ended the connection in the handshake: is it an agent?")
+		return errors.New("the connection was closed during the TLS handshake; check that an agent listens at this address")
 	}
-	return fmt.Errorf("the handshake failed: %w", err)
+	return fmt.Errorf("the TLS handshake failed: %w", err)
 }

@@ -101,7 +101,7 @@ func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	if err != nil || !strings.HasPrefix(d.Folder, string(s.folder)+"/"+sessionPrefix) {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := Dial(t.Context(), Target{Address: "unix:" + path, CACert: "ca"}); err == nil || !strings.Contains(err.Error(), "takes no certificates") {
+	if _, err := Dial(t.Context(), Target{Address: "unix:" + path, CACert: "ca"}); err == nil || !strings.Contains(err.Error(), "does not use certificates") {
 		t.Errorf("certificates for a socket: %v", err)
 	}
 	if _, err := Listen("unix:" + path); err == nil || strings.Contains(err.Error(), "\n") {
@@ -118,12 +118,12 @@ func TestSessions(t *testing.T) {
 	other := to
 	other.Version = "v0.1\n"
 	if _, err := Dial(t.Context(), other); err == nil || err.Error() !=
-		`agent there: the agent is quorumbench test and the controller is v0.1; use the same version on all machines` {
+		`agent there: the agent runs quorumbench test, but the controller runs v0.1; use the same version on all machines` {
 		t.Errorf("another version: %v", err)
 	}
 	first := dialled(t, to)
 	_, err := Dial(t.Context(), to)
-	if err == nil || !strings.Contains(err.Error(), "the agent has worked for another controller (process ") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), "the agent has been serving another controller (process ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a second controller: %v", err)
 	}
 	if err := first.Close(); err != nil {

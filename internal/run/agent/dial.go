@@ -116,7 +116,7 @@ func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 		case c := <-once:
 			return c, nil
 		default:
-			return nil, errors.New("its connection ended")
+			return nil, errors.New("the connection to the agent has ended")
 		}
 	}
 	r.conn, err = grpc.NewClient("passthrough:///agent", grpc.WithContextDialer(dial), grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -139,11 +139,11 @@ func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Cause(ctx)
 	case ctx.Err() != nil:
-		return fmt.Errorf("it does not answer within %v", dialWithin)
+		return fmt.Errorf("the agent did not respond within %v", dialWithin)
 	case err != nil:
 		return err
 	case w.Heartbeat < time.Millisecond || w.Heartbeat > time.Hour:
-		return fmt.Errorf("it requests the impossible heartbeat interval %v", w.Heartbeat)
+		return fmt.Errorf("the agent requested the invalid heartbeat interval %v", w.Heartbeat)
 	}
 	r.token, r.every, r.reaches = w.Token, w.Heartbeat, w.Reaches
 	go r.listen()
@@ -151,7 +151,7 @@ func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 		return err
 	}
 	if !stop() {
-		return fmt.Errorf("it does not answer within %v", dialWithin)
+		return fmt.Errorf("the agent did not respond within %v", dialWithin)
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (r *Remote) exchange(ctx context.Context) error {
 			return nil
 		case <-quiet.over:
 			if quiet.lost() {
-				return fmt.Errorf("it did not answer for %v", missed*r.every)
+				return fmt.Errorf("the agent did not respond for %v", missed*r.every)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -369,6 +369,6 @@ func (r *Remote) leave() error {
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("agent %s did not end everything that it had started within %v", r.target.Name, closeWithin)
+		return fmt.Errorf("agent %s did not stop everything that it had started within %v", r.target.Name, closeWithin)
 	}
 }

@@ -46,7 +46,7 @@ func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path s
 	}
 	disks, ok := s.host.(host.Disker)
 	if !ok || !now.claims(path) {
-		return fmt.Errorf("%s is in no data folder of this session, so it cannot become a disk", text.Line(path, longestPath))
+		return fmt.Errorf("the folder %s is not in a data folder of this session, so the agent cannot mount a disk on it", text.Line(path, longestPath))
 	}
 	d, err := disks.Disk(ctx, s.o.Self, path)
 	if err != nil {
@@ -87,7 +87,7 @@ func (h *remoteHost) Disk(ctx context.Context, _, dir string) (host.Disk, error)
 	}
 	if a.Process == nil || a.Process.PID < 1 {
 		st.close()
-		return nil, h.impossible("a disk without a process")
+		return nil, h.impossible("the disk has no process")
 	}
 	return &remoteDisk{h: h, st: st, pid: a.Process.PID}, nil
 }
@@ -128,7 +128,7 @@ func (d *remoteDisk) WriteBack(ctx context.Context) error {
 func (d *remoteDisk) PowerLoss(ctx context.Context) (lost int, err error) {
 	a, err := d.ask(ctx, request{Do: powerLoss})
 	if err == nil && a.Lost < 0 {
-		err = d.h.impossible("a negative number of files that lost data")
+		err = d.h.impossible("the number of files that lost data is negative")
 	}
 	return max(a.Lost, 0), err
 }

@@ -23,7 +23,7 @@ const longestPath = 4096
 // the host does not follow them (host.Local.WithFolder).
 func (f folder) check(path string) error {
 	if len(path) >= longestPath || strings.ContainsRune(path, 0) {
-		return errors.New("the path is invalid: it is too long or contains a zero byte")
+		return errors.New("the path is too long or contains a zero byte")
 	}
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path || !f.holds(path) {
 		return f.outside(path)
@@ -59,12 +59,12 @@ var ownEntries = []string{"quorumbench-", host.AdoptedPrefix, "lost+found"}
 func nothingForeign(dir *host.Folder) error {
 	names, err := dir.Names()
 	if err != nil {
-		return fmt.Errorf("the agent's folder %s cannot be read: %w", dir.Path(), host.Cause(err))
+		return fmt.Errorf("cannot read the agent's folder %s: %w", dir.Path(), host.Cause(err))
 	}
 	slices.Sort(names)
 	for _, name := range names {
 		if !slices.ContainsFunc(ownEntries, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
-			return fmt.Errorf("the folder %s holds %s, which no agent made, and a controller could read or replace it; give an empty folder with --dir", dir.Path(), text.Line(name, text.MaxServerText))
+			return fmt.Errorf("the folder %s contains %s, which no agent created and which a controller could read or replace; specify an empty folder with --dir", dir.Path(), text.Line(name, text.MaxServerText))
 		}
 	}
 	return nil
@@ -80,7 +80,7 @@ func KeepOutside(dir string, files ...string) error {
 	for _, file := range files {
 		direct, err := filepath.Abs(file)
 		if err != nil {
-			return fmt.Errorf("the file %s cannot be found: %w", file, err)
+			return fmt.Errorf("cannot find the file %s: %w", file, err)
 		}
 		above, err := resolve(filepath.Dir(direct)) // a link inside the folder could be replaced
 		if err != nil {
@@ -91,7 +91,7 @@ func KeepOutside(dir string, files ...string) error {
 			return err
 		}
 		if folder(at).holds(real) || folder(at).holds(filepath.Join(above, filepath.Base(direct))) {
-			return fmt.Errorf("the file %s is in the agent's folder %s, where a controller could read or replace it; move the file elsewhere, or give another --dir", file, dir)
+			return fmt.Errorf("the file %s is in the agent's folder %s, where a controller could read or replace it; move the file elsewhere, or specify another folder with --dir", file, dir)
 		}
 	}
 	return nil
@@ -101,7 +101,7 @@ func KeepOutside(dir string, files ...string) error {
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return "", fmt.Errorf("the path %s cannot be found: %w", path, err)
+		return "", fmt.Errorf("cannot resolve the path %s: %w", path, err)
 	}
 	rest := ""
 	for at := path; ; at = filepath.Dir(at) {
@@ -110,7 +110,7 @@ func resolve(path string) (string, error) {
 		case err == nil:
 			return filepath.Join(real, rest), nil
 		case !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at):
-			return "", fmt.Errorf("the path %s cannot be read: %w", path, err)
+			return "", fmt.Errorf("cannot read the path %s: %w", path, err)
 		}
 		rest = filepath.Join(filepath.Base(at), rest)
 	}

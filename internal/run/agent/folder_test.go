@@ -99,7 +99,7 @@ func TestNoLinkIsFollowed(t *testing.T) {
 			return err
 		}
 		for name, do := range all {
-			if err := do(); err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || !strings.Contains(err.Error(), "is a link, which is not followed there; remove it") {
+			if err := do(); err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || !strings.Contains(err.Error(), "is a link, and links are not followed there; remove the link") {
 				t.Errorf("%s %q: %v", name, path, err)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // An agent rejects a folder that contains files that no agent created.
 func TestFoldersWithForeignFilesAreRefused(t *testing.T) {
 	for _, dir := range []string{"/", "/etc"} {
-		if err := nothingForeign(opened(t, dir)); err == nil || !strings.Contains(err.Error(), "give an empty folder with --dir") {
+		if err := nothingForeign(opened(t, dir)); err == nil || !strings.Contains(err.Error(), "specify an empty folder with --dir") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}

@@ -78,22 +78,22 @@ func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 		says []reply
 		do   func(h host.Host) error
 	}{
-		"without a folder": {[]reply{{Description: &host.Description{}}}, func(h host.Host) error { _, err := h.Describe(ctx); return err }},
-		"other processes": {[]reply{{Sample: &host.Sample{Processes: make([]probe.ProcessUsage, 5)}}}, func(h host.Host) error {
+		"has no folder": {[]reply{{Description: &host.Description{}}}, func(h host.Host) error { _, err := h.Describe(ctx); return err }},
+		"the processes differ": {[]reply{{Sample: &host.Sample{Processes: make([]probe.ProcessUsage, 5)}}}, func(h host.Host) error {
 			_, err := h.Sample(ctx, []int{1}, false)
 			return err
 		}},
-		"other ports":                {[]reply{{Address: "127.0.0.1", Ports: []int{1, 2, 3}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
-		"other ports than":           {[]reply{{Address: "evil.example", Ports: []int{1, 2}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
-		"other ports than requested": {[]reply{{Address: "127.0.0.1", Ports: []int{1, 1 << 20}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
-		"with another parent":        {[]reply{{Path: "/etc/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
-		"a folder with another":      {[]reply{{Path: "/d/../d/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
-		"without a number": {[]reply{{Process: &host.Identity{PID: -1}}}, func(h host.Host) error {
+		"the ports differ":              {[]reply{{Address: "127.0.0.1", Ports: []int{1, 2, 3}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"ports differ from":             {[]reply{{Address: "evil.example", Ports: []int{1, 2}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"ports differ from the request": {[]reply{{Address: "127.0.0.1", Ports: []int{1, 1 << 20}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"has another parent":            {[]reply{{Path: "/etc/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
+		"the folder has another":        {[]reply{{Path: "/d/../d/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
+		"has no ID": {[]reply{{Process: &host.Identity{PID: -1}}}, func(h host.Host) error {
 			_, err := h.Start(ctx, host.Command{})
 			return err
 		}},
-		"more writes": {[]reply{{Fsync: []probe.FsyncResult{{Count: 1 << 40}}}}, func(h host.Host) error { _, err := h.Fsync(ctx, nil, 3); return err }},
-		"of an unknown file": {[]reply{{}, {Lines: []host.Line{{File: 3}}}}, func(h host.Host) error {
+		"number of writes exceeds": {[]reply{{Fsync: []probe.FsyncResult{{Count: 1 << 40}}}}, func(h host.Host) error { _, err := h.Fsync(ctx, nil, 3); return err }},
+		"to an unknown file": {[]reply{{}, {Lines: []host.Line{{File: 3}}}}, func(h host.Host) error {
 			l, err := h.Follow(ctx, []string{"/d/a"})
 			if err != nil {
 				return err
@@ -101,15 +101,15 @@ func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 			_, _, err = l.Read(ctx)
 			return err
 		}},
-		"other folders": {[]reply{{Sizes: make([]int64, 3)}}, func(h host.Host) error { _, _, err := h.Weigh(ctx, []string{"/d"}); return err }},
-		"other folders than": {[]reply{{Sizes: []int64{1}, Cost: -1}}, func(h host.Host) error {
+		"the folders differ from": {[]reply{{Sizes: make([]int64, 3)}}, func(h host.Host) error { _, _, err := h.Weigh(ctx, []string{"/d"}); return err }},
+		"the folders differ": {[]reply{{Sizes: []int64{1}, Cost: -1}}, func(h host.Host) error {
 			_, _, err := h.Weigh(ctx, []string{"/d"})
 			return err
 		}},
-		"more of a log than requested": {slices.Repeat([]reply{{Text: make([]byte, 4<<20), More: true}}, 10), copied},
-		"more of a log":                {slices.Repeat([]reply{{More: true}}, 3), copied},
-		"a negative size":              {[]reply{{Left: -1}}, copied},
-		`\x1b[31m`:                     {[]reply{{Error: "\x1b[31m\nred"}}, func(h host.Host) error { return h.MakeDir(ctx, "/d/a") }},
+		"the copy of the log is longer than requested": {slices.Repeat([]reply{{Text: make([]byte, 4<<20), More: true}}, 10), copied},
+		"the copy of the log is longer":                {slices.Repeat([]reply{{More: true}}, 3), copied},
+		"a negative size":                              {[]reply{{Left: -1}}, copied},
+		`\x1b[31m`:                                     {[]reply{{Error: "\x1b[31m\nred"}}, func(h host.Host) error { return h.MakeDir(ctx, "/d/a") }},
 		"more replies than requests": {append([]reply{{Process: &id}}, make([]reply, 3*mostAnswers)...), func(h host.Host) error {
 			p, err := h.Start(ctx, host.Command{})
 			if err != nil {

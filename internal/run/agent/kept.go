@@ -62,7 +62,7 @@ func (r *sessionFolder) open() error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("the session's folder %s cannot be made: %w", r.path, host.Cause(err))
+		return fmt.Errorf("cannot create the session's folder %s: %w", r.path, host.Cause(err))
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (s *Server) keep(ctx context.Context, now *session) {
 	if len(k.claims) == 0 {
 		now.files.close()
 	} else if s.lost = k; bytes > s.mostKept {
-		s.dropLost(fmt.Sprintf(": %s exceed the limit of %s", text.Bytes(uint64(bytes)), text.Bytes(uint64(s.mostKept))))
+		s.dropLost(fmt.Sprintf(": its size of %s exceeds the limit of %s", text.Bytes(uint64(bytes)), text.Bytes(uint64(s.mostKept))))
 	} else {
 		over := s.o.Clock.After(keepData)
 		go func() {
@@ -165,7 +165,7 @@ type endedSession struct {
 func (s *Server) removeOld() error {
 	names, err := s.files.Names()
 	if err != nil {
-		return fmt.Errorf("the agent's folder %s cannot be read: %w", s.folder, host.Cause(err))
+		return fmt.Errorf("cannot read the agent's folder %s: %w", s.folder, host.Cause(err))
 	}
 	var all []endedSession
 	total := int64(0)
@@ -198,11 +198,11 @@ func (s *Server) removeOld() error {
 		}
 		path := filepath.Join(s.files.Path(), o.name)
 		if err := s.files.RemoveAll(o.name); err != nil {
-			s.o.Say("the folder %s of an earlier session cannot be removed: %v", text.Line(path, longestPath), host.Cause(err))
+			s.o.Say("cannot remove the folder %s of an earlier session: %v", text.Line(path, longestPath), host.Cause(err))
 			continue
 		}
 		total -= o.bytes
-		s.o.Say("removed %s, the logs of an earlier session: logs are kept for %d days, and at most %s of them",
+		s.o.Say("removed %s, the logs of an earlier session: logs are kept for %d days and up to a total size of %s",
 			text.Line(path, longestPath), keepDays, text.Bytes(uint64(s.mostKept)))
 	}
 	return nil

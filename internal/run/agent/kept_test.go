@@ -81,7 +81,7 @@ func TestBoundsTheFilesOfSessions(t *testing.T) {
 		t.Errorf("said %q", said)
 	}
 
-	if data, room = session(2<<10, 0); there(room) || !says("removed "+data) || !says("exceed the limit of 1.00 MiB") {
+	if data, room = session(2<<10, 0); there(room) || !says("removed "+data) || !says("exceeds the limit of 1.00 MiB") {
 		t.Errorf("much data is kept: %q", said)
 	}
 

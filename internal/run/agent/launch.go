@@ -38,7 +38,7 @@ var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 // entry for each claimed folder, by path.
 func (l *launcher) command(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error) {
 	if c.Launch == nil || c.Detach {
-		return host.Command{}, nil, errors.New("an agent starts only the commands that the stores' packages describe")
+		return host.Command{}, nil, errors.New("an agent starts only commands that the stores' packages describe")
 	}
 	p, err := l.process(c.Launch)
 	if err != nil {
@@ -51,7 +51,7 @@ func (l *launcher) command(c host.Command, marks map[string]string) (host.Comman
 		}
 	}
 	if mark == "" {
-		return host.Command{}, nil, fmt.Errorf("the folder %[2]s of member %[1]s is in no data folder of this session", p.Name, p.Dir)
+		return host.Command{}, nil, fmt.Errorf("the folder %[2]s of member %[1]s is not in a data folder of this session", p.Name, p.Dir)
 	}
 	env := append(slices.Clone(p.Env), mark)
 	for _, variable := range c.Env {
@@ -78,7 +78,7 @@ func keysOf[T any](m map[string]T) (keys []string) {
 // process returns the process of the launch that the controller requests.
 func (l *launcher) process(of *host.Launch) (none store.Process, err error) {
 	if !word.MatchString(of.Process) {
-		return none, fmt.Errorf("the cluster name %q or process name %q is invalid: names consist of letters, digits, dots and dashes", of.Cluster, of.Process)
+		return none, fmt.Errorf("the cluster name %q or process name %q is invalid: names consist of letters, digits, dots, underscores and dashes", of.Cluster, of.Process)
 	}
 	st, made, err := l.buildLaunch(of)
 	if err != nil {
@@ -106,7 +106,7 @@ func (l *launcher) launchable(of *host.Launch) error {
 			return err
 		}
 		if _, err := exec.LookPath(p.Path); err != nil {
-			return fmt.Errorf("a member of %s cannot be started: %w", of.Store, err)
+			return fmt.Errorf("cannot start a member of %s: %w", of.Store, err)
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func (l *launcher) buildLaunch(of *host.Launch) (st store.Store, made store.Laun
 		return nil, made, err
 	}
 	if of.Exec != "" && !slices.Contains(l.execs, of.Exec) {
-		return nil, made, fmt.Errorf("the server %q was named by its path; an agent starts only servers installed on its machine and those of its --exec: name a version instead, or start the agent with this --exec", of.Exec)
+		return nil, made, fmt.Errorf("the server %q was specified by its path, but an agent starts only servers that are installed on its machine or permitted with --exec; specify a version instead, or start the agent with --exec and this path", of.Exec)
 	}
 	if st, err = l.stores(of.Store); err != nil {
 		return nil, made, err
@@ -140,7 +140,7 @@ func (l *launcher) buildLaunch(of *host.Launch) (st store.Store, made store.Laun
 // checkPlaces returns an error, in one sentence, if a name or place in the launch is not permitted.
 func checkPlaces(of *host.Launch) error {
 	if !word.MatchString(of.Cluster) {
-		return fmt.Errorf("the cluster name %q is invalid: names consist of letters, digits, dots and dashes", of.Cluster)
+		return fmt.Errorf("the cluster name %q is invalid: names consist of letters, digits, dots, underscores and dashes", of.Cluster)
 	}
 	if len(of.Members) > kv.MaxMembers {
 		return fmt.Errorf("a cluster has at most %d members, not %d", kv.MaxMembers, len(of.Members))
@@ -148,7 +148,7 @@ func checkPlaces(of *host.Launch) error {
 	for _, m := range of.Members {
 		bad := slices.ContainsFunc(m.Ports, func(port int) bool { return port < 1 || port > 65535 })
 		if !word.MatchString(m.Name) || net.ParseIP(m.Host) == nil || bad || len(m.Ports) > 2*store.PortsPerMember || filepath.Clean(m.Dir) != m.Dir {
-			return fmt.Errorf("the member %q at %q is invalid: it needs a name of letters, digits, dots and dashes, an IP address, ports from 1 to 65535, and a folder", m.Name, m.Host)
+			return fmt.Errorf("the member %q at %q is invalid: a member requires a name of letters, digits, dots, underscores and dashes, an IP address, ports from 1 to 65535, and a folder", m.Name, m.Host)
 		}
 	}
 	return nil
@@ -164,7 +164,7 @@ func settings(st store.Store, text json.RawMessage) (any, error) {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()
 		if err := d.Decode(into); err != nil {
-			return fmt.Errorf("the settings of %s cannot be read: %w", st.Name(), err)
+			return fmt.Errorf("cannot read the settings of %s: %w", st.Name(), err)
 		}
 		return nil
 	})
@@ -193,14 +193,14 @@ func (l *launcher) checkProgram(st store.Store, of *host.Launch, path string) er
 	if installed, ok, err := install.Installed(source); err == nil && ok && folder(installed).holds(path) {
 		return nil
 	}
-	return fmt.Errorf("%s is not an installed server of %s", path, st.Name())
+	return fmt.Errorf("the program %s is not an installed server of %s", path, st.Name())
 }
 
 // checkFiles returns an error if a process has files outside its member's folder.
 func checkFiles(p store.Process, member folder) error {
 	for _, path := range append(keysOf(p.Files), p.Dir, p.DataDir) {
 		if path != "" && !member.holds(path) {
-			return fmt.Errorf("%s is outside of the member's folder %s", path, member)
+			return fmt.Errorf("the path %s is outside the member's folder %s", path, member)
 		}
 	}
 	return nil

@@ -86,7 +86,7 @@ func TestLaunchesABinaryOfExec(t *testing.T) {
 		t.Errorf("the etcd of the proxy: %+v, %v", got, err)
 	}
 	c.Launch.Exec = "/opt/../bin/sh"
-	if got, _, err := l.command(c, marks); err == nil || !strings.Contains(err.Error(), "start the agent with this") {
+	if got, _, err := l.command(c, marks); err == nil || !strings.Contains(err.Error(), "start the agent with --exec") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -94,30 +94,30 @@ func TestLaunchesABinaryOfExec(t *testing.T) {
 func TestRefusesOtherLaunches(t *testing.T) {
 	inside := real(t)
 	for want, change := range map[string]func(c *host.Command){
-		"an agent starts only":          func(c *host.Command) { c.Launch = nil },
-		"starts only the commands":      func(c *host.Command) { c.Detach = true },
-		"there is no store":             func(c *host.Command) { c.Launch.Store = "sh" },
-		"cannot install version":        func(c *host.Command) { c.Launch.Store, c.Launch.Version = "zookeeper", "../../bin" },
-		"is built into quorumbench":     func(c *host.Command) { c.Launch.Version = "1.0" },
-		"named by its path":             func(c *host.Command) { c.Launch.Exec = "/bin/sh" },
-		`the cluster name "a/b"`:        func(c *host.Command) { c.Launch.Cluster = "a/b" },
-		`process name "../m1" is`:       func(c *host.Command) { c.Launch.Process = "../m1" },
-		"has no process":                func(c *host.Command) { c.Launch.Process = "m9" },
-		`the member ".."`:               func(c *host.Command) { c.Launch.Members[0].Name = ".." },
-		`at "evil host"`:                func(c *host.Command) { c.Launch.Members[0].Host = "evil host" },
-		"ports from 1 to":               func(c *host.Command) { c.Launch.Members[0].Ports[2] = 1 << 20 },
-		"but needs 4":                   func(c *host.Command) { c.Launch.Members[0].Ports = []int{1} },
-		"at least one member":           func(c *host.Command) { c.Launch.Members = nil },
-		"at most 99 members":            func(c *host.Command) { c.Launch.Members = make([]kv.MemberPlace, 500) },
-		"in no data folder":             func(c *host.Command) { c.Launch.Members[0].Dir = "/etc/m1" },
-		"in no data folder of this":     func(c *host.Command) { c.Launch.Members[0].Dir = string(inside) + "/elsewhere/m1" },
-		"and a folder":                  func(c *host.Command) { c.Launch.Members[0].Dir += "/../../../x" },
-		"is outside the agent's folder": func(c *host.Command) { c.LogFile = "/etc/cron.d/x" },
-		"on another machine; remove":    func(c *host.Command) { c.Env = append(c.Env, "LD_PRELOAD=/tmp/x.so") },
-		`"QUORUMBENCH_MARK" cannot`:     func(c *host.Command) { c.Env = []string{"QUORUMBENCH_MARK=y"} },
-		"the settings of etcd cannot":   func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"data-dir": "/"}`) },
-		"cannot be read":                func(c *host.Command) { c.Launch.Settings = json.RawMessage(`[`) },
-		"must not be negative":          func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"quota-backend-bytes": -1}`) },
+		"an agent starts only":             func(c *host.Command) { c.Launch = nil },
+		"starts only commands":             func(c *host.Command) { c.Detach = true },
+		"there is no store":                func(c *host.Command) { c.Launch.Store = "sh" },
+		"cannot install version":           func(c *host.Command) { c.Launch.Store, c.Launch.Version = "zookeeper", "../../bin" },
+		"is built into quorumbench":        func(c *host.Command) { c.Launch.Version = "1.0" },
+		"specified by its path":            func(c *host.Command) { c.Launch.Exec = "/bin/sh" },
+		`the cluster name "a/b"`:           func(c *host.Command) { c.Launch.Cluster = "a/b" },
+		`process name "../m1" is`:          func(c *host.Command) { c.Launch.Process = "../m1" },
+		"has no process":                   func(c *host.Command) { c.Launch.Process = "m9" },
+		`the member ".."`:                  func(c *host.Command) { c.Launch.Members[0].Name = ".." },
+		`at "evil host"`:                   func(c *host.Command) { c.Launch.Members[0].Host = "evil host" },
+		"ports from 1 to":                  func(c *host.Command) { c.Launch.Members[0].Ports[2] = 1 << 20 },
+		"but needs 4":                      func(c *host.Command) { c.Launch.Members[0].Ports = []int{1} },
+		"at least one member":              func(c *host.Command) { c.Launch.Members = nil },
+		"at most 99 members":               func(c *host.Command) { c.Launch.Members = make([]kv.MemberPlace, 500) },
+		"not in a data folder":             func(c *host.Command) { c.Launch.Members[0].Dir = "/etc/m1" },
+		"not in a data folder of this":     func(c *host.Command) { c.Launch.Members[0].Dir = string(inside) + "/elsewhere/m1" },
+		"and a folder":                     func(c *host.Command) { c.Launch.Members[0].Dir += "/../../../x" },
+		"is outside the agent's folder":    func(c *host.Command) { c.LogFile = "/etc/cron.d/x" },
+		"on another machine; remove":       func(c *host.Command) { c.Env = append(c.Env, "LD_PRELOAD=/tmp/x.so") },
+		`"QUORUMBENCH_MARK" cannot`:        func(c *host.Command) { c.Env = []string{"QUORUMBENCH_MARK=y"} },
+		"cannot read the settings of etcd": func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"data-dir": "/"}`) },
+		"cannot read the settings":         func(c *host.Command) { c.Launch.Settings = json.RawMessage(`[`) },
+		"must not be negative":             func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"quota-backend-bytes": -1}`) },
 		"names a program": func(c *host.Command) {
 			c.Launch.Store, c.Launch.Settings = "zookeeper", json.RawMessage(`{"java": "/bin/sh"}`)
 		},

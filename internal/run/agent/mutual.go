@@ -23,7 +23,7 @@ var _ Transport = (*Mutual)(nil)
 func (m *Mutual) Dial(ctx context.Context) (net.Conn, error) {
 	pair, err := tls.X509KeyPair(m.Credentials[controllerName+".crt"], m.Credentials[controllerName+".key"])
 	if err != nil {
-		return nil, fmt.Errorf("the controller's certificate cannot be used: %w", err)
+		return nil, fmt.Errorf("cannot use the controller's certificate: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(m.Credentials[caName+".crt"]) {
@@ -31,7 +31,7 @@ func (m *Mutual) Dial(ctx context.Context) (net.Conn, error) {
 	}
 	plain, err := m.Over(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("it cannot be reached: %w", err)
+		return nil, fmt.Errorf("cannot connect: %w", err)
 	}
 	c, err := accepted(ctx, tls.Client(plain, &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}, RootCAs: pool, ServerName: m.Name,

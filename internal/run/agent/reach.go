@@ -70,7 +70,7 @@ func (s *Server) serveReach(ctx context.Context, _ *session, st *stream) error {
 
 func (s *Server) reach(ctx context.Context, address string) (net.Conn, error) {
 	if !s.o.Reach {
-		return nil, errors.New("the agent opens no connections for its controller: start it with --reach")
+		return nil, errors.New("the agent opens no connections for its controller; start the agent with --reach")
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()

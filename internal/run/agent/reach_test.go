@@ -168,7 +168,7 @@ func TestReachRefused(t *testing.T) {
 	if h.(host.Reacher).Reach() != nil {
 		t.Error("an agent without --reach opens connections")
 	}
-	if _, err := h.(*remoteHost).connect(t.Context(), nobody); err == nil || !strings.Contains(err.Error(), "start it with --reach") {
+	if _, err := h.(*remoteHost).connect(t.Context(), nobody); err == nil || !strings.Contains(err.Error(), "start the agent with --reach") {
 		t.Errorf("it says %v", err)
 	}
 }

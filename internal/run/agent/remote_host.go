@@ -99,14 +99,14 @@ func (h *remoteHost) call(ctx context.Context, q request) (reply, error) {
 
 // impossible returns an error about an impossible reply.
 func (h *remoteHost) impossible(what string) error {
-	return h.r.fail(errors.New("it sent an impossible reply: " + what))
+	return h.r.fail(errors.New("the agent sent an impossible reply: " + what))
 }
 
 // cutOff ends the session with an agent that reports impossible measurements. If we only ignored
 // the sample, the run would continue as if its figures were complete.
 func (h *remoteHost) cutOff(why error) error {
 	err := h.impossible(why.Error())
-	h.r.gone(fmt.Errorf("it reports a value that cannot have been measured: %w", why))
+	h.r.gone(fmt.Errorf("the agent reported a value that cannot have been measured: %w", why))
 	return err
 }
 
@@ -117,7 +117,7 @@ func (h *remoteHost) Describe(ctx context.Context) (host.Description, error) {
 		return host.Description{}, err
 	}
 	if a.Description == nil || !filepath.IsAbs(a.Description.Folder) {
-		return host.Description{}, h.impossible("a description without a folder")
+		return host.Description{}, h.impossible("the description has no folder")
 	}
 	if err := text.CheckNumbers(a.Description); err != nil {
 		return host.Description{}, h.impossible(err.Error())
@@ -134,7 +134,7 @@ func (h *remoteHost) Sample(ctx context.Context, pids []int, machine bool) (host
 		return host.Sample{}, err
 	}
 	if a.Sample == nil || len(a.Sample.Processes) != len(pids) {
-		return host.Sample{}, h.impossible("other processes than requested")
+		return host.Sample{}, h.impossible("the processes differ from the request")
 	}
 	if err := text.CheckNumbers(a.Sample); err != nil {
 		return host.Sample{}, h.cutOff(err)
@@ -155,7 +155,7 @@ func (h *remoteHost) Fsync(ctx context.Context, dirs []string, writes int) ([]pr
 			return nil, h.impossible(err.Error())
 		}
 		if f := &a.Fsync[i]; f.Count < 0 || f.Count > writes {
-			return nil, h.impossible("more writes than requested")
+			return nil, h.impossible("the number of writes exceeds the request")
 		}
 	}
 	return a.Fsync, nil
@@ -168,7 +168,7 @@ func (h *remoteHost) Weigh(ctx context.Context, dirs []string) ([]int64, time.Du
 		return nil, 0, err
 	}
 	if len(a.Sizes) != len(dirs) || a.Cost < 0 || slices.ContainsFunc(a.Sizes, func(n int64) bool { return n < -1 }) {
-		return nil, 0, h.impossible("other folders than requested")
+		return nil, 0, h.impossible("the folders differ from the request")
 	}
 	return a.Sizes, a.Cost, nil
 }
@@ -206,7 +206,7 @@ func (h *remoteHost) Ports(ctx context.Context, count int) (*host.Lease, error) 
 	bad := slices.ContainsFunc(a.Ports, func(port int) bool { return port < 1 || port > 65535 })
 	if net.ParseIP(a.Address) == nil || len(a.Ports) != count || bad {
 		st.close()
-		return nil, h.impossible("other ports than requested")
+		return nil, h.impossible("the ports differ from the request")
 	}
 	return &host.Lease{Address: a.Address, Ports: a.Ports, Release: st.close}, nil
 }
@@ -219,7 +219,7 @@ func (h *remoteHost) Claim(ctx context.Context, parent string) (host.Claim, erro
 	}
 	if filepath.Dir(a.Path) != parent || filepath.Clean(a.Path) != a.Path {
 		st.close()
-		return nil, h.impossible("a folder with another parent")
+		return nil, h.impossible("the folder has another parent than requested")
 	}
 	return &remoteClaim{h: h, st: st, path: a.Path, env: a.Env}, nil
 }
@@ -263,7 +263,7 @@ func (h *remoteHost) Start(ctx context.Context, c host.Command) (host.Process, e
 	}
 	if a.Process == nil || a.Process.PID < 1 {
 		st.close()
-		return nil, h.impossible("a process without a number")
+		return nil, h.impossible("the process has no ID")
 	}
 	p := &remoteProcess{h: h, st: st, id: *a.Process, exited: make(chan struct{}), answers: make(chan reply, mostAnswers)}
 	go p.listen()
@@ -304,7 +304,7 @@ func (p *remoteProcess) listen() {
 		select {
 		case p.answers <- a:
 		default:
-			p.exit = host.Exit{At: p.h.r.now(), Code: -1, Lost: p.h.impossible("more replies than requests").Error()}
+			p.exit = host.Exit{At: p.h.r.now(), Code: -1, Lost: p.h.impossible("there are more replies than requests").Error()}
 			return
 		}
 	}

@@ -37,7 +37,7 @@ func (l *remoteLogs) Read(ctx context.Context) (lines []host.Line, next bool, er
 	for i := range a.Lines {
 		line := &a.Lines[i]
 		if line.File < 0 || line.File >= l.files || len(line.Text) > mostLine {
-			return nil, false, l.h.impossible("lines of an unknown file")
+			return nil, false, l.h.impossible("a line belongs to an unknown file")
 		}
 		line.At = l.h.r.toLocal(line.At, asked)
 	}
@@ -72,7 +72,7 @@ func (h *remoteHost) CopyLog(ctx context.Context, path string, to io.Writer) (le
 	defer context.AfterFunc(ctx, st.close)()
 	for size := 0; a.More; {
 		if size += len(a.Text); size > mostCopied || len(a.Text) == 0 {
-			return 0, h.impossible("more of a log than requested")
+			return 0, h.impossible("the copy of the log is longer than requested")
 		}
 		if _, err := to.Write(a.Text); err != nil {
 			return 0, err
@@ -86,7 +86,7 @@ func (h *remoteHost) CopyLog(ctx context.Context, path string, to io.Writer) (le
 		}
 	}
 	if a.Left < 0 {
-		return 0, h.impossible("a negative size of a log")
+		return 0, h.impossible("the omitted part of the log has a negative size")
 	}
 	return a.Left, nil
 }

@@ -88,7 +88,7 @@ func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("its clock was set while the load was prepared, %d times", mostPrepares)
+	return nil, fmt.Errorf("the machine's clock was set while the load was being prepared, in each of %d attempts", mostPrepares)
 }
 
 type shiftedJob struct {

@@ -25,14 +25,14 @@ func (s *Server) renew(ctx context.Context, now *session, of *host.Launch) error
 	files, ok := st.(store.Embedded)
 	i := slices.IndexFunc(of.Members, func(m kv.MemberPlace) bool { return m.Name == of.Process })
 	if !ok || i < 0 {
-		return fmt.Errorf("%s has no member %q that can use new certificates", of.Store, of.Process)
+		return fmt.Errorf("the %s cluster has no member %q that can use new certificates", of.Store, of.Process)
 	}
 	certificate, key := files.CertificateFiles(of.Members[i])
 	if len(p.Files[certificate]) == 0 || len(p.Files[key]) == 0 {
-		return fmt.Errorf("member %s has no certificate: it does not use TLS", of.Process)
+		return fmt.Errorf("member %s has no certificate, because it does not use TLS", of.Process)
 	}
 	if !now.claims(p.Dir) {
-		return fmt.Errorf("the folder %[2]s of member %[1]s is in no data folder of this session", p.Name, p.Dir)
+		return fmt.Errorf("the folder %[2]s of member %[1]s is not in a data folder of this session", p.Name, p.Dir)
 	}
 	if err := s.folder.checkAll([]string{certificate, key}); err != nil {
 		return err

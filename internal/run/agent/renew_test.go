@@ -45,9 +45,9 @@ func TestCredentialsAreRenewed(t *testing.T) {
 	plain, elsewhere := asked("etcd", dir), asked("etcd", filepath.Join(string(s.folder), "m1"))
 	plain.Credentials = nil
 	for want, of := range map[string]host.Launch{
-		"it does not use TLS":               plain,
-		"in no data folder of this session": elsewhere,
-		"no member \"m1\" that can use new": asked("zookeeper", dir),
+		"it does not use TLS":                  plain,
+		"not in a data folder of this session": elsewhere,
+		"no member \"m1\" that can use new":    asked("zookeeper", dir),
 	} {
 		if err := renew(ctx, of); err == nil || !strings.Contains(err.Error(), want) && of.Store == "etcd" {
 			t.Errorf("%s: %v", want, err)

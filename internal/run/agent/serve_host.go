@@ -89,13 +89,13 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 	case empty:
 		e, ok := s.host.(host.Emptier)
 		if !ok || !now.claims(r.Path) {
-			return a, fmt.Errorf("%s is in no data folder of this session, so the agent does not empty it", text.Line(r.Path, longestPath))
+			return a, fmt.Errorf("the folder %s is not in a data folder of this session, so the agent does not empty it", text.Line(r.Path, longestPath))
 		}
 		return a, e.Empty(ctx, r.Path)
 	case launch, renew:
 		switch {
 		case r.Launch == nil:
-			return a, errors.New("the request has no launch")
+			return a, errors.New("the request contains no launch description")
 		case r.Do == renew:
 			return a, s.renew(ctx, now, r.Launch)
 		}
@@ -107,10 +107,10 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 // putFile writes a file for the controller, if the controller may write it.
 func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
 	if r.Path == string(s.folder) { // the temporary file would be outside the folder
-		return fmt.Errorf("the agent cannot write a file at %s: that is its own folder; name a file below it", s.folder)
+		return fmt.Errorf("the agent cannot write a file at %s, because that is its own folder; specify a file inside the folder", s.folder)
 	}
 	if now.everClaimed(r.Path) { // a member might execute a configuration or class file that it contains
-		return fmt.Errorf("%s is in a data folder, in which only the agent writes members' files", text.Line(r.Path, longestPath))
+		return fmt.Errorf("the file %s is in a data folder, where only the agent writes members' files", text.Line(r.Path, longestPath))
 	}
 	if err := now.files.open(); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
 // the process continues until the session ends.
 func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *host.Command) error {
 	if c == nil {
-		return errors.New("the request has no command")
+		return errors.New("the request contains no command")
 	}
 	command, files, err := s.launch(*c, now.folders())
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 // signalProcess sends a signal to a process.
 func (s *Server) signalProcess(ctx context.Context, p host.Process, r *request) error {
 	if r.Do != signal || r.Signal > host.Resume {
-		return errors.New("a process can only be sent SIGTERM, SIGKILL, SIGSTOP and SIGCONT")
+		return errors.New("only SIGTERM, SIGKILL, SIGSTOP and SIGCONT can be sent to a process")
 	}
 	return p.Signal(ctx, r.Signal)
 }

@@ -115,11 +115,11 @@ func New(o Options) (*Server, error) {
 		path, err = filepath.EvalSymlinks(path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the agent's folder %s cannot be used: %w", o.Folder, host.Cause(err))
+		return nil, fmt.Errorf("cannot use the agent's folder %s: %w", o.Folder, host.Cause(err))
 	}
 	opened, err := host.OpenFolder(path)
 	if err != nil {
-		return nil, fmt.Errorf("the agent's folder %s cannot be used: %w", path, host.Cause(err))
+		return nil, fmt.Errorf("cannot use the agent's folder %s: %w", path, host.Cause(err))
 	}
 	if err := opened.CheckOwner(); err != nil {
 		return nil, err
@@ -220,7 +220,7 @@ func (s *Server) serveSession(ctx context.Context, st grpc.ServerStream) error {
 		return err
 	}
 	if first.Version != s.o.Version {
-		return status.Errorf(codes.FailedPrecondition, "the agent is quorumbench %s and the controller is %s; use the same version on all machines",
+		return status.Errorf(codes.FailedPrecondition, "the agent runs quorumbench %s, but the controller runs %s; use the same version on all machines",
 			s.o.Version, text.Line(first.Version, 100))
 	}
 	now, err := s.enter(ctx, text.Line(first.Controller, 200))
@@ -255,13 +255,13 @@ func (s *Server) enter(ctx context.Context, controller string) (*session, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil {
-		return nil, errors.New("the agent is ending")
+		return nil, errors.New("the agent is stopping")
 	}
 	switch {
 	case s.current != nil:
 		return nil, s.current.busy()
 	case s.last:
-		return nil, errors.New("the agent is ending")
+		return nil, errors.New("the agent is stopping")
 	}
 	s.last = s.o.Once
 	s.dropLost("")
@@ -281,9 +281,9 @@ func (s *Server) depart(ctx context.Context, now *session, why error) error {
 		now.loads.Wait()
 		ran := now.end()
 		if ran == 0 {
-			s.o.Say("controller %s has disconnected, and all its processes have ended; its logs are below %s", now.controller, now.files.path)
+			s.o.Say("controller %s has disconnected and all its processes have exited; its logs are in %s", now.controller, now.files.path)
 		} else {
-			s.o.Say("controller %s: ended %d servers; data and logs are below %s", now.controller, ran, now.files.path)
+			s.o.Say("controller %s: stopped %d servers; their data and logs are in %s", now.controller, ran, now.files.path)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -296,7 +296,7 @@ func (s *Server) depart(ctx context.Context, now *session, why error) error {
 		return nil
 	}
 	now.lost(s.o.Clock.Now().Add(s.o.Lease))
-	s.o.Say("controller %s is lost (%v): its load stops now, and its servers end in %v", now.controller, why, s.o.Lease)
+	s.o.Say("controller %s is lost (%v): its load is stopped now, and its servers will be stopped in %v", now.controller, why, s.o.Lease)
 	go func() {
 		select {
 		case <-s.o.Clock.After(s.o.Lease):

@@ -73,9 +73,9 @@ func (s *session) busy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.until.IsZero() {
-		return fmt.Errorf("the agent lost its controller (%s) and will end that one's processes at %s; try again then", s.controller, s.until.UTC().Format(time.TimeOnly))
+		return fmt.Errorf("the agent lost its controller (%s) and will stop this controller's processes at %s; try again after that", s.controller, s.until.UTC().Format(time.TimeOnly))
 	}
-	return fmt.Errorf("the agent has worked for another controller (%s) since %s, and serves one at a time", s.controller, s.since.UTC().Format(time.TimeOnly))
+	return fmt.Errorf("the agent has been serving another controller (%s) since %s, and serves only one at a time", s.controller, s.since.UTC().Format(time.TimeOnly))
 }
 
 // hold records a process, which will be killed when the session ends. It returns false if the
@@ -151,16 +151,16 @@ func (s *session) attend(beats <-chan beat, ended <-chan error, answer func(beat
 			quiet = newSilence(c, every)
 			b.Answered = c.Now()
 			if err := answer(b); err != nil {
-				return fmt.Errorf("its connection ended: %w", err)
+				return fmt.Errorf("the connection ended: %w", err)
 			}
 		case err := <-ended:
 			if errors.Is(err, io.EOF) {
 				return errBye
 			}
-			return fmt.Errorf("its connection ended: %w", err)
+			return fmt.Errorf("the connection ended: %w", err)
 		case <-quiet.over:
 			if quiet.lost() {
-				return fmt.Errorf("no heartbeat came for %v", missed*every)
+				return fmt.Errorf("no heartbeat was received for %v", missed*every)
 			}
 		case <-s.ctx.Done():
 			return context.Cause(s.ctx)

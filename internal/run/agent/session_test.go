@@ -87,8 +87,8 @@ func (w endless) Clock(ctx context.Context) (time.Time, error) {
 // at the end of the lease. Until then another controller is rejected. The data remains.
 func TestEndsServersOfALostController(t *testing.T) {
 	for name, lose := range map[string]func(r *Remote, m *manual){
-		"its connection ended": func(r *Remote, _ *manual) { _ = r.conn.Close() },
-		"no heartbeat came":    func(_ *Remote, m *manual) { m.advance(missed * time.Second) },
+		"its connection ended":      func(r *Remote, _ *manual) { _ = r.conn.Close() },
+		"no heartbeat was received": func(_ *Remote, m *manual) { m.advance(missed * time.Second) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &manual{now: epoch}
@@ -237,7 +237,7 @@ func TestLosesAPausedAgent(t *testing.T) {
 			return false
 		}
 	})
-	if err == nil || !strings.Contains(err.Error(), "agent there at ") || !strings.Contains(err.Error(), "it did not answer for 2s") {
+	if err == nil || !strings.Contains(err.Error(), "agent there at ") || !strings.Contains(err.Error(), "the agent did not respond for 2s") {
 		t.Errorf("%v", err)
 	}
 	if _, err := r.Host().Describe(t.Context()); err == nil || !strings.Contains(err.Error(), "is lost") {

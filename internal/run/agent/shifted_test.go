@@ -95,7 +95,7 @@ func TestLoadOnAMachineThatSetsItsClock(t *testing.T) {
 			var marked time.Time
 			job, err := w.Prepare(t.Context(), &load.Assignment{}, load.Reports{Mark: func(m load.Mark) { marked = m.At }})
 			if tt.fails {
-				if err == nil || !strings.Contains(err.Error(), "its clock was set while the load was prepared") || there.closed != mostPrepares {
+				if err == nil || !strings.Contains(err.Error(), "clock was set while the load was being prepared") || there.closed != mostPrepares {
 					t.Errorf("%v, %d jobs were closed", err, there.closed)
 				}
 				return

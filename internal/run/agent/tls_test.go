@@ -25,21 +25,21 @@ func TestRefusesControllersCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Target){
-		"is not signed by the CA of " + foreign.CA: func(to *Target) { to.CACert = foreign.CA },
-		"it refuses the certificate " + foreign.Controller: func(to *Target) {
+		"is not signed by the CA in " + foreign.CA: func(to *Target) { to.CACert = foreign.CA },
+		"the agent rejects the certificate " + foreign.Controller: func(to *Target) {
 			to.Cert, to.Key = foreign.Controller+".crt", foreign.Controller+".key"
 		},
-		"it refuses the certificate " + expired.Controller: func(to *Target) {
+		"the agent rejects the certificate " + expired.Controller: func(to *Target) {
 			to.Cert, to.Key = expired.Controller+".crt", expired.Controller+".key"
 		},
-		"it is not a client's certificate": func(to *Target) {
+		"it is not a client certificate": func(to *Target) {
 			to.Cert, to.Key = foreign.Hosts[0]+".crt", foreign.Hosts[0]+".key"
 		},
-		"give all three":                   func(to *Target) { to.Cert, to.Key = "", "" },
-		"cannot be read":                   func(to *Target) { to.CACert = filepath.Join(dir, "none") },
-		"contains no certificate in PEM":   func(to *Target) { to.CACert = to.Key },
-		"cannot be used":                   func(to *Target) { to.Key = foreign.Controller + ".key" },
-		"its certificate is not for local": func(to *Target) { to.Address = strings.Replace(to.Address, "127.0.0.1", "localhost", 1) },
+		"specify all three":                           func(to *Target) { to.Cert, to.Key = "", "" },
+		"cannot read":                                 func(to *Target) { to.CACert = filepath.Join(dir, "none") },
+		"contains no certificate in PEM format":       func(to *Target) { to.CACert = to.Key },
+		"cannot use":                                  func(to *Target) { to.Key = foreign.Controller + ".key" },
+		"certificate is not valid for the host local": func(to *Target) { to.Address = strings.Replace(to.Address, "127.0.0.1", "localhost", 1) },
 	} {
 		one := to
 		change(&one)
@@ -127,16 +127,16 @@ func TestRefusesAgentsCertificates(t *testing.T) {
 	closed := mute.Addr().String()
 	_ = mute.Close()
 	for want, test := range map[string]struct{ address, ca string }{
-		"its certificate is not a server's": {refusing(t, filepath.Join(misused, "both")), filepath.Join(misused, "ca.crt")},
-		"is not valid now":                  {refusing(t, expired.Hosts[0]), expired.CA},
-		"it cannot be reached":              {closed, c.CA},
+		"certificate is not a server certificate": {refusing(t, filepath.Join(misused, "both")), filepath.Join(misused, "ca.crt")},
+		"certificate is valid only from":          {refusing(t, expired.Hosts[0]), expired.CA},
+		"cannot connect":                          {closed, c.CA},
 	} {
 		_, err := Dial(t.Context(), Target{Address: test.address, CACert: test.ca, Cert: c.Controller + ".crt", Key: c.Controller + ".key"})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("want a sentence with %q: %v", want, err)
 		}
 	}
-	if _, err := ServerTLS(c.CA, c.Controller+".crt", c.Controller+".key"); err == nil || !strings.Contains(err.Error(), "not a server's certificate") {
+	if _, err := ServerTLS(c.CA, c.Controller+".crt", c.Controller+".key"); err == nil || !strings.Contains(err.Error(), "not a server certificate") {
 		t.Errorf("an agent with a controller's certificate: %v", err)
 	}
 }
@@ -164,7 +164,7 @@ func TestMakeCertificates(t *testing.T) {
 		}
 	}
 	for want, hosts := range map[string][]string{
-		"there is no host": nil, "neither a host's name": {"a/b"}, `"../a"`: {"../a"}, "given twice": {"a", "a"}, "another certificate file": {"ca"},
+		"specify at least one host": nil, "neither a host's name": {"a/b"}, `"../a"`: {"../a"}, "specified twice": {"a", "a"}, "another certificate file": {"ca"},
 		"file exists": {"c"}, `""`: {""}, `"a\nb"`: {"a\nb"},
 	} {
 		if _, err := MakeCertificates(dir, hosts, time.Hour, time.Now()); err == nil || !strings.Contains(err.Error(), want) {

@@ -42,9 +42,9 @@ func StartNullServer(ctx context.Context, self, store, dir string) (_ *NullServe
 	s.process, err = h.Start(ctx, host.Command{Path: self, Dir: dir, LogFile: filepath.Join(dir, "null-server.log"),
 		Args: []string{"null-server", "--protocol", store, "--listen", s.Endpoint}})
 	if err != nil {
-		return nil, fmt.Errorf("the null server cannot be started: %w", err)
+		return nil, fmt.Errorf("cannot start the null server: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("it accepted no connection within %v", startWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("the null server accepted no connection within %v", startWithin))
 	defer cancel()
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Endpoint)
@@ -56,7 +56,7 @@ func StartNullServer(ctx context.Context, self, store, dir string) (_ *NullServe
 			return nil, fmt.Errorf("the null server did not start: %w", context.Cause(ctx))
 		case <-s.process.Exited():
 			e := s.process.Exit()
-			return nil, fmt.Errorf("the null server ended with %s: %s", e, strings.Join(e.Tail, "; "))
+			return nil, fmt.Errorf("the null server exited (%s): %s", e, strings.Join(e.Tail, "; "))
 		case <-time.After(askAgain):
 		}
 	}

@@ -16,10 +16,10 @@ import (
 func bind(us, other int, together bool) (undo func(), err error) {
 	var had unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &had); err != nil {
-		return nil, fmt.Errorf("the processors that may be used are unknown: %w", err)
+		return nil, fmt.Errorf("cannot find out which processors may be used: %w", err)
 	}
 	if !together && had.Count() < 2 {
-		return nil, errors.New("there is one processor")
+		return nil, errors.New("this process may use only one processor")
 	}
 	first := next(&had, 0)
 	of := map[int]int{us: first, other: first}
@@ -71,7 +71,7 @@ func place(on *unix.CPUSet, pid int) error {
 				continue // not a thread
 			}
 			if err := unix.SchedSetaffinity(tid, on); err != nil && !errors.Is(err, unix.ESRCH) {
-				return fmt.Errorf("threads cannot be bound to a processor: %w", err)
+				return fmt.Errorf("cannot bind threads to a processor: %w", err)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ type connecting func(ctx context.Context) (time.Duration, error)
 func Loopback(ctx context.Context, rounds int) (record.RoundTrip, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return record.RoundTrip{}, fmt.Errorf("round trips over loopback cannot be measured: %w", err)
+		return record.RoundTrip{}, fmt.Errorf("cannot measure round trips over loopback: %w", err)
 	}
 	accepted := make(chan struct{})
 	go func() {

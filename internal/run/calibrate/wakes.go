@@ -29,7 +29,7 @@ const (
 func Wakes(ctx context.Context, rounds int) (record.WakeError, error) {
 	p, err := poll.NewPoller(0, time.Now(), poll.Dialer{})
 	if err != nil {
-		return record.WakeError{}, fmt.Errorf("wake-ups cannot be measured: %w", err)
+		return record.WakeError{}, fmt.Errorf("cannot measure wake-ups: %w", err)
 	}
 	defer p.Release()
 	type result struct {

@@ -19,7 +19,7 @@ func (c *Cluster) AwaitEnd(ctx context.Context, name string) error {
 		select {
 		case <-p.Exited():
 		case <-ctx.Done():
-			return fmt.Errorf("the process %s has not ended: %w", p.name, context.Cause(ctx))
+			return fmt.Errorf("the process %s has not exited: %w", p.name, context.Cause(ctx))
 		}
 	}
 	return nil
@@ -45,7 +45,7 @@ func (c *Cluster) StartAs(ctx context.Context, name string, s Server) error {
 func (c *Cluster) StartEmpty(ctx context.Context, name string) error {
 	return c.startChanged(ctx, name, func(m *member, i int) error {
 		if slices.ContainsFunc(m.running(), func(p running) bool { return !p.ended() }) {
-			return errors.New("it is still running with its data")
+			return errors.New("the member is still running with its data")
 		}
 		if err := c.emptyFolder(ctx, m); err != nil {
 			return err
@@ -59,7 +59,7 @@ func (c *Cluster) StartEmpty(ctx context.Context, name string) error {
 func (c *Cluster) emptyFolder(ctx context.Context, m *member) error {
 	emptier, ok := m.place.host.(host.Emptier)
 	if !ok {
-		return errors.New("its host cannot empty its folder")
+		return errors.New("the member's host does not support emptying folders")
 	}
 	return emptier.Empty(ctx, m.launch.DataDir)
 }
@@ -74,13 +74,13 @@ func (c *Cluster) startChanged(ctx context.Context, name string, change func(m *
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
 	if c.stopped {
-		return errors.New("member " + name + " is not started again, because its cluster was stopped")
+		return errors.New("member " + name + " is not restarted, because its cluster was stopped")
 	}
 	if err = change(m, i); err == nil {
 		err = c.startProcesses(ctx, m)
 	}
 	if err != nil {
-		return fmt.Errorf("member %s cannot be started again: %w", name, err)
+		return fmt.Errorf("cannot restart member %s: %w", name, err)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var errNotOurs = errors.New("quorumbench did not start the cluster and does not know its processes")
+var errNotOurs = errors.New("quorumbench did not start the cluster and does not know the members' processes")
 
 // Attached is a cluster that quorumbench did not start.
 type Attached struct{ Via store.Access }
@@ -25,18 +25,18 @@ func (Attached) Notes() []string { return nil }
 
 // Signal implements Running. It returns an error, because the processes are unknown.
 func (Attached) Signal(_ context.Context, member string, s host.Signal) error {
-	return fmt.Errorf("member %s cannot be sent %s: %w", member, s, errNotOurs)
+	return fmt.Errorf("cannot send member %s the signal %s: %w", member, s, errNotOurs)
 }
 
 // AwaitEnd implements Running. It returns an error, because the processes are unknown.
 func (Attached) AwaitEnd(_ context.Context, member string) error {
-	return fmt.Errorf("the end of member %s cannot be awaited: %w", member, errNotOurs)
+	return fmt.Errorf("cannot wait until member %s has exited: %w", member, errNotOurs)
 }
 
 // StartAgain implements Running. It returns an error, because it is unknown how the member was
 // started.
 func (Attached) StartAgain(_ context.Context, member string) error {
-	return fmt.Errorf("member %s cannot be started again: %w", member, errNotOurs)
+	return fmt.Errorf("cannot restart member %s: %w", member, errNotOurs)
 }
 
 // StartAs implements Running. It returns an error, because it is unknown how the member was
@@ -52,21 +52,21 @@ func (a Attached) StartEmpty(ctx context.Context, member string) error {
 
 // Disk implements Running. It returns an error, because the member's disk is unknown.
 func (Attached) Disk(member string) (host.Disk, error) {
-	return nil, fmt.Errorf("member %s has no disk that fails on request: %w", member, errNotOurs)
+	return nil, fmt.Errorf("cannot inject faults on the disk of member %s: %w", member, errNotOurs)
 }
 
 // NewCertificate implements Running. It returns an error, because the certificate files belong to
 // the user.
 func (Attached) NewCertificate(_ context.Context, member string) error {
-	return fmt.Errorf("the certificate of member %s cannot be replaced: %w", member, errNotOurs)
+	return fmt.Errorf("cannot replace the certificate of member %s: %w", member, errNotOurs)
 }
 
 // Spare implements Running. It returns an error, because no member can be added.
 func (Attached) Spare() (Spare, error) {
-	return nil, fmt.Errorf("no other member can join: %w", errNotOurs)
+	return nil, fmt.Errorf("cannot add a member: %w", errNotOurs)
 }
 
 // Network implements Running. It returns an error, because the network is unknown.
 func (Attached) Network() (host.Network, error) {
-	return nil, fmt.Errorf("the members' network does not fail on request: %w", errNotOurs)
+	return nil, fmt.Errorf("cannot inject faults on the members' network: %w", errNotOurs)
 }

@@ -89,7 +89,7 @@ func TestMemberOfTwoProcesses(t *testing.T) {
 func TestProxyThatEndsAtStart(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Start(t.Context(), proxiedEtcd(t, "sh", "-c", "echo no etcd here; exit 3"), Spec{Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Dir: dir})
-	if err == nil || !strings.Contains(err.Error(), "member m1 ended (") || !strings.Contains(err.Error(), "no etcd here") {
+	if err == nil || !strings.Contains(err.Error(), "member m1 exited (") || !strings.Contains(err.Error(), "no etcd here") {
 		t.Errorf("%v", err)
 	}
 	if left := claims(t, dir); len(left) > 0 {

@@ -87,7 +87,7 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 	at := m.asked.Members[i]
 	of, ok := c.store.(store.Embedded)
 	if c.authority == nil || !ok {
-		return fmt.Errorf("member %s has no certificate: it does not use TLS", name)
+		return fmt.Errorf("member %s has no certificate, because it does not use TLS", name)
 	}
 	made, err := c.issue(at)
 	if err != nil {
@@ -162,7 +162,7 @@ func checkShown(ctx context.Context, a *store.Access, endpoints []string, want *
 			return err
 		}
 		if !shown.Equal(want) {
-			return fmt.Errorf("it still presents the previous one at %s", endpoint)
+			return fmt.Errorf("the member still presents its previous certificate at %s", endpoint)
 		}
 	}
 	return nil
@@ -177,7 +177,7 @@ func certificateOf(ctx context.Context, a *store.Access, endpoint string) (*x509
 	defer func() { _ = conn.Close() }() // the connection was only used for the handshake
 	secure, ok := conn.(*tls.Conn)
 	if !ok || len(secure.ConnectionState().PeerCertificates) == 0 {
-		return nil, errors.New("it presents none")
+		return nil, errors.New("the member presents no certificate")
 	}
 	return secure.ConnectionState().PeerCertificates[0], nil
 }

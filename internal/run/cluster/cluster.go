@@ -233,17 +233,17 @@ func (c *Cluster) Synced() bool { return c.launch.Synced }
 func (c *Cluster) Notes() []string {
 	notes := slices.Clone(c.launch.Notes)
 	if c.spec.Disks {
-		notes = append(notes, "the members' data is on disks that fail on request: a FUSE file system of quorumbench, which is slower than the machine's disks")
+		notes = append(notes, "the members' data is on disks on which faults can be injected: a FUSE file system of quorumbench, which is slower than the machine's disks")
 	}
 	switch {
 	case c.authority == nil:
 	case c.securedPeers():
-		notes = append(notes, "clients and members use TLS with each other, with certificates that were made for the run")
+		notes = append(notes, "clients and members use TLS with each other, with certificates that were created for the run")
 	default:
-		notes = append(notes, "clients use TLS with the members, with certificates that were made for the run; members do not use TLS between each other")
+		notes = append(notes, "clients use TLS with the members, with certificates that were created for the run; members do not use TLS with each other")
 	}
 	if c.spec.Network {
-		notes = append(notes, "each member is in a separate network, and a process of quorumbench forwards every packet, which takes longer than the machine's loopback and uses processor time")
+		notes = append(notes, "each member has its own network, and a process of quorumbench forwards every packet; this is slower than the machine's loopback interface and uses processor time")
 	}
 	return notes
 }
@@ -341,7 +341,7 @@ func (c *Cluster) find(name string) (*member, int, error) {
 			return m, i, nil
 		}
 	}
-	return nil, 0, fmt.Errorf("the cluster has no member %q; it has %s", name, strings.Join(names, ", "))
+	return nil, 0, fmt.Errorf("the cluster has no member %q; its members are %s", name, strings.Join(names, ", "))
 }
 
 func (m *member) signal(ctx context.Context, s host.Signal) error {

@@ -15,7 +15,7 @@ func (c *Cluster) giveDisk(ctx context.Context, m *member) (err error) {
 	}
 	disks, ok := m.place.host.(host.Disker)
 	if !ok {
-		return fmt.Errorf("the data of %s cannot be on a disk that fails on request: its host does not support that", m.about.Name)
+		return fmt.Errorf("cannot put the data of %s on a disk with injected faults: the member's host does not support such disks", m.about.Name)
 	}
 	if m.disk, err = disks.Disk(ctx, c.spec.Self, m.about.DataDir); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (c *Cluster) Disk(name string) (host.Disk, error) {
 		return nil, err
 	}
 	if m.disk == nil {
-		return nil, fmt.Errorf("member %s has no disk that fails on request", name)
+		return nil, fmt.Errorf("member %s has no disk on which faults can be injected", name)
 	}
 	return m.disk, nil
 }

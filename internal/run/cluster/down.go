@@ -54,7 +54,7 @@ func Down(ctx context.Context, dir string) (Stopped, error) {
 // stoppable returns nil if the cluster may be stopped from here, and otherwise the reason.
 func (p *Playground) stoppable(folder *host.Folder) error {
 	if err := p.CheckHere(); err != nil {
-		return fmt.Errorf("%w; nothing was stopped or removed; run `cluster down` there, or remove the folder yourself if that machine or namespace is gone", err)
+		return fmt.Errorf("%w; nothing was stopped or removed; run `cluster down` there, or remove the folder yourself if that machine or namespace no longer exists", err)
 	}
 	if p.Starter != nil && p.Starter.Running() {
 		return fmt.Errorf("process %[2]d is starting the cluster in %[1]s; interrupt it, or wait until it has finished", p.Dir, p.Starter.PID)
@@ -71,9 +71,9 @@ func (p *Playground) removable(folder *host.Folder) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return fmt.Errorf("the folder of member %s in %s cannot be read: %w", m.Name, p.Dir, host.Cause(err))
+			return fmt.Errorf("cannot read the folder of member %s in %s: %w", m.Name, p.Dir, host.Cause(err))
 		case !ours || !p.isSameFile(m.Folder, id) && (m.Folder != (host.FileID{}) || !folder.Empty(m.Name)):
-			return fmt.Errorf("%w: %s in %s is not what `cluster up` made there; nothing was stopped or removed", ErrForeign, m.Name, p.Dir)
+			return fmt.Errorf("%w: %s in %s is not the folder that `cluster up` created; nothing was stopped or removed", ErrForeign, m.Name, p.Dir)
 		}
 	}
 	return nil
@@ -127,7 +127,7 @@ func (p *Playground) proven(found *seen) error {
 	for i := range p.Members {
 		m := &p.Members[i]
 		if foreign := host.FindUnproven(m.processes(), found.processes); foreign != nil {
-			return fmt.Errorf("process %d, which the state of the cluster in %s names as member %s, does not prove to be that member; nothing was stopped or removed; if it is the member, end it yourself, and then run `cluster down` again",
+			return fmt.Errorf("process %d is listed in the state of the cluster in %s as member %s, but does not prove to be that member; nothing was stopped or removed; if the process is the member, kill it yourself, and then run `cluster down` again",
 				foreign.PID, p.Dir, m.Name)
 		}
 	}
@@ -148,14 +148,14 @@ func (p *Playground) stop(ctx context.Context, found *seen) error {
 		}
 		err := left.signal(host.Kill)
 		if err == nil && !p.awaitGone(context.Background(), left, killTimeout, killTimeout) {
-			err = fmt.Errorf("a member of the cluster in %s was killed and has not ended", p.Dir)
+			err = fmt.Errorf("a member of the cluster in %s was killed but has not exited", p.Dir)
 		}
 		left.release()
 		if err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("the cluster in %s starts processes faster than they are killed", p.Dir)
+	return fmt.Errorf("the cluster in %s starts processes faster than quorumbench can kill them", p.Dir)
 }
 
 // killRounds limits how often stop searches for processes that other processes started before they
@@ -220,12 +220,12 @@ func (p *Playground) remove(folder *host.Folder) error {
 			remove = folder.Remove
 		}
 		if err := remove(m.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("the folder of member %s in %s cannot be removed: %w", m.Name, p.Dir, host.Cause(err))
+			return fmt.Errorf("cannot remove the folder of member %s in %s: %w", m.Name, p.Dir, host.Cause(err))
 		}
 	}
 	_ = folder.Remove(stateFile + host.Unfinished) // exists if Up was killed while it wrote the state
 	if err := folder.Remove(stateFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the state of the cluster in %s cannot be removed: %w", p.Dir, host.Cause(err))
+		return fmt.Errorf("cannot remove the state of the cluster in %s: %w", p.Dir, host.Cause(err))
 	}
 	for i := range p.Made {
 		if p.Made[i].ID == p.Folder {

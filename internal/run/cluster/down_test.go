@@ -187,7 +187,7 @@ func TestRefusesFolderThatOthersCanWrite(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, dir, "can be written by other users")
+	refused(t, dir, "other users have write access to")
 	empty := t.TempDir()
 	if err := os.Chmod(empty, 0o777); err != nil {
 		t.Fatal(err)

@@ -40,14 +40,14 @@ func (c *Cluster) collectLogs(ctx context.Context) {
 
 // collectLog copies one log. It returns a sentence if the copy is missing or incomplete.
 func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
-	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, fmt.Errorf("it took longer than %v", copyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, fmt.Errorf("copying took longer than %v", copyTimeout))
 	defer cancel()
 	left, err := copyLog(ctx, m.place.host, p.logFile, filepath.Join(c.spec.logDir(), filepath.Base(p.logFile)))
 	switch {
 	case err != nil:
-		return fmt.Sprintf("the log of %s was not copied from its machine, where it is %s: %v", p.name, p.logFile, err)
+		return fmt.Sprintf("the log of %s was not copied from the member's machine, where its path is %s: %v", p.name, p.logFile, err)
 	case left > 0:
-		return fmt.Sprintf("the log of %s was copied without %s in its middle; the complete log is %s on its machine", p.name, text.Bytes(uint64(left)), p.logFile)
+		return fmt.Sprintf("the log of %s was copied without %s from its middle; the complete log is %s on the member's machine", p.name, text.Bytes(uint64(left)), p.logFile)
 	}
 	return ""
 }

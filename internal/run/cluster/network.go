@@ -14,7 +14,7 @@ func (c *Cluster) giveNetwork(ctx context.Context) (err error) {
 	}
 	on, ok := c.spec.Hosts[0].(host.Networker)
 	if !ok {
-		return errors.New("network faults need separate networks for members, which are only possible on the machine that quorumbench runs on, not on other hosts")
+		return errors.New("network faults require a network for each member, which is possible only on the machine on which quorumbench runs, not on other hosts")
 	}
 	names := make([]string, c.spec.places())
 	for i := range names {
@@ -27,7 +27,7 @@ func (c *Cluster) giveNetwork(ctx context.Context) (err error) {
 // Network implements Running.
 func (c *Cluster) Network() (host.Network, error) {
 	if c.network == nil {
-		return nil, errors.New("the members have no separate networks")
+		return nil, errors.New("the members have no networks of their own, so network faults are not possible")
 	}
 	return c.network, nil
 }

@@ -133,7 +133,7 @@ func inside(t *testing.T, address string) bool {
 func TestRefusesNetworksOnOtherHosts(t *testing.T) {
 	type elsewhere struct{ host.Host } // implements no optional interfaces
 	_, err := Start(t.Context(), nil, Spec{Members: 3, Network: true, Dir: t.TempDir(), Self: "self", Hosts: []host.Host{elsewhere{}}})
-	if err == nil || !strings.Contains(err.Error(), "separate networks") {
+	if err == nil || !strings.Contains(err.Error(), "require a network for each member") {
 		t.Errorf("%v", err)
 	}
 	if _, err := (Attached{}).Network(); err == nil {

@@ -16,7 +16,7 @@ import (
 var (
 	ErrNoPlayground   = errors.New("there is no cluster")
 	ErrForeign        = errors.New("the folder cannot be used")
-	ErrAlreadyRunning = errors.New("the cluster is already there")
+	ErrAlreadyRunning = errors.New("the cluster already exists")
 )
 
 // Playground is a local cluster that keeps running after the command that started it, until Down.
@@ -105,10 +105,10 @@ func (p *Playground) access() store.Access {
 func (p *Playground) CheckHere() error {
 	switch p.Place.Reach() {
 	case host.OtherPIDNamespace:
-		return fmt.Errorf("the members of the cluster in %s were started in another PID namespace (%s; this one is %s), from where it is unknown whether they run",
+		return fmt.Errorf("the members of the cluster in %s were started in another PID namespace (%s; this one is %s), so it is unknown whether they are running",
 			p.Dir, p.Place.PIDs, host.CurrentPlace().PIDs)
 	case host.OtherHost:
-		return fmt.Errorf("the members of the cluster in %s were started on another machine, so it is unknown whether they run", p.Dir)
+		return fmt.Errorf("the members of the cluster in %s were started on another machine, so it is unknown whether they are running", p.Dir)
 	case host.SamePlace, host.Rebooted:
 	}
 	return nil
@@ -135,7 +135,7 @@ func (p *Playground) Status(ctx context.Context, st store.Store) (store.Status, 
 func DefaultDir(storeName string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("the user's cache folder is unknown (%w); name a folder for the cluster", err)
+		return "", fmt.Errorf("the user's cache folder is unknown (%w); specify a folder for the cluster", err)
 	}
 	return filepath.Join(cache, "quorumbench", "cluster-"+storeName), nil
 }

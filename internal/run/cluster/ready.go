@@ -55,14 +55,14 @@ func poll(ctx context.Context, admin store.Admin, timeout time.Duration, process
 	}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	why := errors.New("no request was sent yet")
+	why := errors.New("no request has been sent yet")
 	for next := firstPause; ; next = min(next*3/2, lastPause) {
 		select {
 		case <-asking.Done():
 			if err := context.Cause(asking); err != errSlow {
 				return store.Status{}, err
 			}
-			return store.Status{}, fmt.Errorf("after %v it was not ready: %w", timeout, why)
+			return store.Status{}, fmt.Errorf("the cluster was not ready after %v: %w", timeout, why)
 		case <-pause.C:
 		}
 		status, err := admin.Status(asking)
@@ -91,13 +91,13 @@ func Unready(s *store.Status) error {
 		case m.Role == kv.Unknown:
 			return fmt.Errorf("%s knows no leader", m.Endpoint)
 		case m.Term != s.Term:
-			return fmt.Errorf("%s is at term %d, another member at %d", m.Endpoint, m.Term, s.Term)
+			return fmt.Errorf("%s is in term %d, but another member is in term %d", m.Endpoint, m.Term, s.Term)
 		case m.Role == kv.Leader:
 			leaders++
 		}
 	}
 	if leaders != 1 {
-		return fmt.Errorf("%d members lead at term %d", leaders, s.Term)
+		return fmt.Errorf("term %[2]d has %[1]d leaders", leaders, s.Term)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (c *Cluster) everybody() []*member {
 // Spare implements Running.
 func (c *Cluster) Spare() (Spare, error) {
 	if c.spare == nil {
-		return nil, errors.New("the cluster was started without a place for another member")
+		return nil, errors.New("the cluster was started without a reserved place for another member")
 	}
 	return c.spare, nil
 }
@@ -90,7 +90,7 @@ func (s *spare) Start(ctx context.Context) error {
 		err = s.c.startProcesses(ctx, s.m)
 	}
 	if err != nil {
-		return fmt.Errorf("member %s cannot be started: %w", s.at.Name, err)
+		return fmt.Errorf("cannot start member %s: %w", s.at.Name, err)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (s *spare) End(ctx context.Context) error {
 		select {
 		case <-p.Exited():
 		case <-limit.C:
-			return fmt.Errorf("member %s was killed and has not ended", s.at.Name)
+			return fmt.Errorf("member %s was killed but has not exited", s.at.Name)
 		}
 	}
 	if err := s.m.place.host.MakeDir(ctx, s.m.launch.DataDir); err != nil { // the member may have been killed before it created the folder

@@ -31,7 +31,7 @@ func Start(ctx context.Context, st store.Store, spec Spec) (*Cluster, error) {
 		return nil, err
 	}
 	if len(spec.Hosts) == 0 {
-		return nil, errors.New("a cluster needs a host for its members")
+		return nil, errors.New("a cluster requires a host for its members")
 	}
 	var err error
 	for range portAttempts {
@@ -44,16 +44,16 @@ func Start(ctx context.Context, st store.Store, spec Spec) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("the ports were taken by other programs %d times: %w", portAttempts, err)
+	return nil, fmt.Errorf("other programs took the ports in each of %d attempts: %w", portAttempts, err)
 }
 
 // complete checks the spec and sets its defaults.
 func (s *Spec) complete() error {
 	if s.Members < 1 || s.Members > kv.MaxMembers {
-		return fmt.Errorf("a cluster of %d members cannot be started; choose from 1 to %d", s.Members, kv.MaxMembers)
+		return fmt.Errorf("cannot start a cluster of %d members; choose a number from 1 to %d", s.Members, kv.MaxMembers)
 	}
 	if s.Dir == "" {
-		return errors.New("a cluster needs a folder for its data")
+		return errors.New("a cluster requires a folder for its data")
 	}
 	if s.Name == "" {
 		s.Name = "quorumbench"
@@ -67,14 +67,14 @@ func (s *Spec) complete() error {
 		}
 		absolute, err := filepath.Abs(*path)
 		if err != nil {
-			return fmt.Errorf("the path %s cannot be resolved: %w", *path, err)
+			return fmt.Errorf("cannot resolve the path %s: %w", *path, err)
 		}
 		*path = absolute
 	}
 	if s.Self == "" {
 		self, err := os.Executable()
 		if err != nil {
-			return fmt.Errorf("quorumbench's binary cannot be found: %w", err)
+			return fmt.Errorf("cannot find the quorumbench binary: %w", err)
 		}
 		s.Self = self
 	}
@@ -325,7 +325,7 @@ func (e *startError) Error() string {
 	if e.logFile != "" {
 		log += " " + e.logFile
 	}
-	return fmt.Sprintf("member %s ended (%s) before the cluster was ready; %s ends with: %s",
+	return fmt.Sprintf("member %s exited (%s) before the cluster was ready; the last lines of %s are: %s",
 		e.member, e.exit, log, lastLines(e.exit.Tail))
 }
 

@@ -35,14 +35,14 @@ func Load(dir string) (*Playground, error) {
 func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the path %s cannot be resolved: %w", dir, err)
+		return nil, nil, fmt.Errorf("cannot resolve the path %s: %w", dir, err)
 	}
 	folder, err := host.OpenFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("%w in %s", ErrNoPlayground, dir)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("the folder %s cannot be read: %w", dir, host.Cause(err))
+		return nil, nil, fmt.Errorf("cannot read the folder %s: %w", dir, host.Cause(err))
 	}
 	defer func() {
 		if err != nil {
@@ -57,7 +57,7 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 	}
 	b, err := folder.Read(stateFile)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: the state of the cluster in %s cannot be used: %w", ErrForeign, dir, host.Cause(err))
+		return nil, nil, fmt.Errorf("%w: cannot use the state of the cluster in %s: %w", ErrForeign, dir, host.Cause(err))
 	}
 	p, err := parse(b, dir)
 	if err == nil {
@@ -82,11 +82,11 @@ func parse(b []byte, dir string) (*Playground, error) {
 		return nil, fmt.Errorf("%w: %s in %s is damaged: its mark %q is invalid", ErrForeign, stateFile, dir, p.Mark)
 	}
 	if len(p.Members) > kv.MaxMembers {
-		return nil, fmt.Errorf("%w: the state of the cluster in %s names %d members, and up starts no more than %d", ErrForeign, dir, len(p.Members), kv.MaxMembers)
+		return nil, fmt.Errorf("%w: the state of the cluster in %s lists %d members, but `cluster up` starts at most %d", ErrForeign, dir, len(p.Members), kv.MaxMembers)
 	}
 	for i := range p.Members {
 		if name := p.Members[i].Name; name != memberName(i) {
-			return nil, fmt.Errorf("%w: the state of the cluster in %s names the member %q where up makes %s", ErrForeign, dir, name, memberName(i))
+			return nil, fmt.Errorf("%w: the state of the cluster in %s lists the member %q instead of %s", ErrForeign, dir, name, memberName(i))
 		}
 	}
 	p.Dir = dir // the folder may have been moved since
@@ -101,7 +101,7 @@ func (p *Playground) checkFolder(folder *host.Folder) error {
 	if p.Mark == "" || p.isSameFile(p.Folder, folder.ID()) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is a copy of a cluster's folder, or was restored; stop the cluster with `cluster down` on its original folder, and remove the copy yourself", ErrForeign, p.Dir)
+	return fmt.Errorf("%w: %s is a copy of a cluster's folder or was restored; stop the cluster with `cluster down` on its original folder, and remove the copy yourself", ErrForeign, p.Dir)
 }
 
 // isSameFile reports whether a recorded file is the one that exists now. Device numbers may change
@@ -117,9 +117,9 @@ func absent(dir string) error {
 	case err == nil && len(entries) == 0:
 		return fmt.Errorf("%w in %s", ErrNoPlayground, dir)
 	case err != nil:
-		return fmt.Errorf("the folder %s cannot be read: %w", dir, host.Cause(err))
+		return fmt.Errorf("cannot read the folder %s: %w", dir, host.Cause(err))
 	}
-	return fmt.Errorf("%w: %s contains other files and no cluster of quorumbench; name an empty or a new folder", ErrForeign, dir)
+	return fmt.Errorf("%w: %s contains other files but no cluster of quorumbench; specify an empty or a new folder", ErrForeign, dir)
 }
 
 // create creates the folder, if it is missing, and the state file. Only one process can create the
@@ -141,7 +141,7 @@ func (p *Playground) create() (_ *host.Folder, err error) {
 	}
 	folder, err := host.OpenFolder(p.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("the folder %s cannot be opened: %w", p.Dir, host.Cause(err))
+		return nil, fmt.Errorf("cannot open the folder %s: %w", p.Dir, host.Cause(err))
 	}
 	defer func() {
 		if err != nil {
@@ -158,10 +158,10 @@ func (p *Playground) create() (_ *host.Folder, err error) {
 	}
 	err = folder.Create(stateFile, b)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%w: another command is starting one in %s", ErrAlreadyRunning, p.Dir)
+		return nil, fmt.Errorf("%w: another command is starting a cluster in %s", ErrAlreadyRunning, p.Dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the folder %s cannot be written: %w", p.Dir, host.Cause(err))
+		return nil, fmt.Errorf("cannot write to the folder %s: %w", p.Dir, host.Cause(err))
 	}
 	return folder, nil
 }
@@ -178,7 +178,7 @@ func (p *Playground) save(folder *host.Folder) error {
 		err = folder.Replace(stateFile, b)
 	}
 	if err != nil {
-		return fmt.Errorf("the state of the cluster in %s cannot be written: %w", p.Dir, host.Cause(err))
+		return fmt.Errorf("cannot write the state of the cluster in %s: %w", p.Dir, host.Cause(err))
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 	}
 	errs = append(errs, c.signalAll(must, host.Kill))
 	if left := c.awaitExits(killTimeout); left != "" {
-		errs = append(errs, fmt.Errorf("member %s was killed and has not ended", left))
+		errs = append(errs, fmt.Errorf("member %s was killed but has not exited", left))
 	} else {
 		c.waiters.Wait()
 		close(c.exits)

@@ -63,9 +63,9 @@ func vacant(dir string) error {
 	s := p.look()
 	defer s.release()
 	if len(s.ended) == 0 {
-		return fmt.Errorf("%w but none of its members runs; remove its remains in %s with `cluster down` first", ErrAlreadyRunning, dir)
+		return fmt.Errorf("%w, but none of its members is running; first remove the remains in %s with `cluster down`", ErrAlreadyRunning, dir)
 	}
-	return fmt.Errorf("%w: %d of %d members of the %s cluster in %s run, at %s; stop it with `cluster down` first",
+	return fmt.Errorf("%w: %d of %d members of the %s cluster in %s are running, at %s; first stop the cluster with `cluster down`",
 		ErrAlreadyRunning, len(s.ended), len(p.Members), p.Store, dir, strings.Join(p.Endpoints(), ","))
 }
 
@@ -125,7 +125,7 @@ func (p *Playground) place(folder *host.Folder, commands []store.Process) error 
 	for i := range p.Members {
 		id, err := folder.Make(p.Members[i].Name)
 		if err != nil {
-			return fmt.Errorf("the folder of member %s cannot be made in %s: %w", p.Members[i].Name, p.Dir, host.Cause(err))
+			return fmt.Errorf("cannot create the folder for member %s in %s: %w", p.Members[i].Name, p.Dir, host.Cause(err))
 		}
 		p.Members[i].Folder = id
 	}
@@ -187,7 +187,7 @@ func (p *Playground) discard(folder *host.Folder, processes []running, why error
 		select {
 		case <-process.Exited():
 		case <-time.After(killTimeout):
-			return &UndoError{why, fmt.Errorf("process %d was killed and has not ended", process.Identity().PID)}
+			return &UndoError{why, fmt.Errorf("process %d was killed but has not exited", process.Identity().PID)}
 		}
 	}
 	if err := p.remove(folder); err != nil {

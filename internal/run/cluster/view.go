@@ -219,7 +219,7 @@ func (v *View) Endpoints(t kv.Target, voting bool) ([]string, error) {
 	switch t.Mode {
 	case kv.LeaderOnly:
 		if v.leader < 0 {
-			return nil, fmt.Errorf("target leader: none of the %d members leads", n)
+			return nil, fmt.Errorf("target leader: none of the %d members is leader", n)
 		}
 		add(v.leader)
 	case kv.Followers:
@@ -227,7 +227,7 @@ func (v *View) Endpoints(t kv.Target, voting bool) ([]string, error) {
 			add(i)
 		}
 		if len(out) == 0 {
-			return nil, errors.New("target followers: the cluster has no follower that answers")
+			return nil, errors.New("target followers: the cluster has no follower that responds")
 		}
 	case kv.One:
 		if t.Member < 1 || t.Member > n {
@@ -242,7 +242,7 @@ func (v *View) Endpoints(t kv.Target, voting bool) ([]string, error) {
 		}
 		switch {
 		case n == 0:
-			return nil, fmt.Errorf("target %v: the cluster names no member", t)
+			return nil, fmt.Errorf("target %v: the cluster lists no members", t)
 		case len(out) == 0:
 			return nil, fmt.Errorf("target %v: none of the %d members has a vote", t, n)
 		}

@@ -31,7 +31,7 @@ func (b *bed) answer(d time.Duration, i int, m store.Member) []Change {
 
 // silent feeds a request to member i that was not answered within a second.
 func (b *bed) silent(d time.Duration, i int) []Change {
-	return b.Update(i, b.timeAt(d-time.Second), b.timeAt(d), store.Member{Err: errors.New("no answer in the time given")})
+	return b.Update(i, b.timeAt(d-time.Second), b.timeAt(d), store.Member{Err: errors.New("no response within the time limit")})
 }
 
 func (b *bed) want(got []Change, want ...Change) {

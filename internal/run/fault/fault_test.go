@@ -301,9 +301,9 @@ func TestFaultsAreHealedAfterErrors(t *testing.T) {
 		says   string
 	}{
 		"the load ends in it":   {simulated{}, "pause leader at 2s for 30s", 10 * time.Second, []string{"SIGSTOP m1", "SIGCONT m1"}, "cut short"},
-		"the load ends before":  {simulated{}, "kill leader at 20s for 3s", 10 * time.Second, nil, "had ended before"},
+		"the load ends before":  {simulated{}, "kill leader at 20s for 3s", 10 * time.Second, nil, "had already ended"},
 		"it does not terminate": {simulated{ignores: true}, "terminate leader at 2s for 3s", time.Minute, []string{"SIGTERM m1", "SIGKILL m1", "start m1"}, ""},
-		"it is not whole":       {simulated{down: [3]bool{true}, leader: 1}, "kill leader at 2s for 3s", time.Minute, nil, "not whole before"},
+		"it is not whole":       {simulated{down: [3]bool{true}, leader: 1}, "kill leader at 2s for 3s", time.Minute, nil, "not all members were running before"},
 		"it cannot be started":  {simulated{refuses: 1}, "kill leader at 2s for 3s", time.Minute, []string{"SIGKILL m1", "start m1"}, "not healed: no"},
 	} {
 		t.Run(name, func(t *testing.T) {

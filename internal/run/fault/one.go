@@ -93,9 +93,9 @@ func (o *injection) breakAndHeal(run, load context.Context) (cut, err error) {
 		}
 	}
 	if !o.Clock.SleepUntil(load, began.Add(o.what.For)) {
-		cut = errors.New("the load ended before it was over")
+		cut = errors.New("the load ended before the fault was over")
 		if o.what.For > 0 {
-			cut = errors.New("it was cut short: the load ended before it was over")
+			cut = errors.New("the fault was cut short, because the load ended first")
 		}
 	}
 	return cut, o.heal(must)
@@ -104,7 +104,7 @@ func (o *injection) breakAndHeal(run, load context.Context) (cut, err error) {
 // heal undoes the fault.
 func (o *injection) heal(ctx context.Context) error {
 	if err := o.do.heal(ctx, o); err != nil {
-		return fmt.Errorf("it was not healed: %w", err)
+		return fmt.Errorf("the fault was not healed: %w", err)
 	}
 	now := o.Clock.Now()
 	o.f.Healed = o.window(now)
@@ -126,7 +126,7 @@ func (o *injection) ready(ctx context.Context) error {
 	}
 	now := o.Clock.Now()
 	o.f.Ready = o.window(now)
-	o.event(o.f, record.FaultReady, now, fmt.Sprintf("the cluster is whole again %.3g s after fault %d began", *o.f.Ready-*o.f.Began, o.f.Number))
+	o.event(o.f, record.FaultReady, now, fmt.Sprintf("all members are running again %.3g s after fault %d began", *o.f.Ready-*o.f.Began, o.f.Number))
 	return nil
 }
 
@@ -140,12 +140,12 @@ func (o *injection) awaitRecovery(ctx context.Context) error {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return errors.New("the run ended before the cluster was seen whole again")
+			return errors.New("the run ended before all members were seen running again")
 		case o.Clock.Now().After(end):
-			return fmt.Errorf("the cluster was not whole again within %s: %w", readyWithin, err)
+			return fmt.Errorf("not all members were running again within %s: %w", readyWithin, err)
 		}
 		if again := o.forEachMember(func(m string) error { return o.Cluster.StartAgain(ctx, m) }); again != nil {
-			return fmt.Errorf("the cluster is not whole again: %w", again)
+			return fmt.Errorf("not all members are running again: %w", again)
 		}
 	}
 }

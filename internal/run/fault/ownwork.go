@@ -53,7 +53,7 @@ func (o *injection) withAdmin(ctx context.Context, endpoints []string, of func(c
 }
 
 // errNoWork reports that the store does not implement a request that its capabilities promise.
-var errNoWork = errors.New("the store has no such request")
+var errNoWork = errors.New("the store does not support this request")
 
 func snapshot(ctx context.Context, a store.Admin, m *store.Member) error {
 	w, ok := a.(store.Operator)

@@ -24,7 +24,7 @@ func (o *injection) roll(ctx context.Context, start func(o *injection, ctx conte
 	o.healed = "not all restarted"
 	for n, member := range o.leaderLast() {
 		if o.load.Err() != nil {
-			return fmt.Errorf("it was cut short: the load ended after %d of %d members", n, last)
+			return fmt.Errorf("the fault was cut short, because the load ended after %d of %d members", n, last)
 		}
 		if err := o.Cluster.Signal(ctx, member, host.Terminate); err != nil {
 			return err
@@ -35,12 +35,12 @@ func (o *injection) roll(ctx context.Context, start func(o *injection, ctx conte
 		if err := start(o, ctx, member); err != nil {
 			return err
 		}
-		o.step(member, fmt.Sprintf("was started again, %d of %d", n+1, last))
+		o.step(member, fmt.Sprintf("was restarted, %d of %d", n+1, last))
 		if err := o.awaitRecovery(o.run); err != nil {
 			if n+1 == last {
 				break // all members were restarted; the wait for readiness will report the error
 			}
-			return fmt.Errorf("the cluster was not whole again after %d of %d members, and the others were not restarted: %w", n+1, last, err)
+			return fmt.Errorf("not all members were running again after %d of %d members had been restarted, so the others were not restarted: %w", n+1, last, err)
 		}
 	}
 	o.healed = o.do.healed

@@ -28,7 +28,7 @@ func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.
 			err = errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) // make it one sentence
 			f.Failure = err.Error()
 			if !f.Done() {
-				i.event(f, record.FaultUndone, i.Clock.Now(), fmt.Sprintf("fault %d (%s) was not done: %v", f.Number, f.What, err))
+				i.event(f, record.FaultUndone, i.Clock.Now(), fmt.Sprintf("fault %d (%s) was not injected: %v", f.Number, f.What, err))
 			}
 		}
 	}
@@ -36,7 +36,7 @@ func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.
 }
 
 // errOver is the error for a fault for which no time was left.
-var errOver = errors.New("the load had ended before")
+var errOver = errors.New("the load had already ended")
 
 // doOne injects one fault. The error describes what did not happen as requested.
 func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *record.Fault) error {
@@ -52,7 +52,7 @@ func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *recor
 		if load.Err() != nil {
 			return errOver
 		}
-		return fmt.Errorf("the cluster was not whole before it: %w", err)
+		return fmt.Errorf("not all members were running before the fault: %w", err)
 	}
 	chosen, err := i.choose(&status, h)
 	if err != nil {
@@ -94,10 +94,10 @@ func (i *Injector) prepare(run, load context.Context, h *fault.Happening, f *rec
 	}
 	began := i.Clock.Now()
 	if late := began.Sub(at); late > h.By/2 { // the event contains the actual time
-		return fmt.Errorf("the members' data had to be written to their disks %s before it, but the fault before ended %s after that time", text.FormatDuration(h.By), text.FormatDuration(late.Round(time.Millisecond)))
+		return fmt.Errorf("the members' data had to be written to their disks %s before the fault, but the previous fault ended %s after that time", text.FormatDuration(h.By), text.FormatDuration(late.Round(time.Millisecond)))
 	}
 	if err := do(context.WithoutCancel(run), i); err != nil {
-		return fmt.Errorf("the members' data could not be written to their disks: %w", err)
+		return fmt.Errorf("cannot write the members' data to their disks: %w", err)
 	}
 	now := i.Clock.Now()
 	i.Event(record.Event{Time: now, Kind: record.FaultStep, Member: record.AllMembers,
@@ -116,7 +116,7 @@ func (i *Injector) choose(s *store.Status, h *fault.Happening) (all []*store.Mem
 			}
 		}
 		if len(among) == 0 {
-			return nil, errors.New("the cluster has no such member")
+			return nil, errors.New("the cluster has no member that matches the fault's target")
 		}
 		k := h.Draw % uint64(len(among))
 		return among[k : k+1], nil
@@ -137,7 +137,7 @@ func (i *Injector) choose(s *store.Status, h *fault.Happening) (all []*store.Mem
 	case len(all) > 0:
 		return all, nil
 	case len(followers) == 0:
-		return nil, errors.New("the cluster has no such member")
+		return nil, errors.New("the cluster has no member that matches the fault's target")
 	}
 	i.taken++
 	k := (i.taken - 1) % len(followers)

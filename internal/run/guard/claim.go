@@ -22,7 +22,7 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	}
 	c := &claim{Plan: p, stuck: g.stuck(ctx, &p)}
 	if c.stuck != nil && !p.Keep && !p.Overwrite {
-		return fmt.Errorf("%w, so that what the load writes would stay in a cluster that is in use; nothing was written; cleanup: false allows it to stay", c.stuck)
+		return fmt.Errorf("%w, so the keys that the load writes would remain in a running cluster; nothing was written; to permit this, set cleanup: false", c.stuck)
 	}
 	err := g.prove(ctx, c)
 	var others *NotEmptyError
@@ -139,7 +139,7 @@ func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
 	}
 	g.Say(fmt.Sprintf("removing the keys below %q that a run of %s left when it was killed", m.Prefix, m.Began.Format(time.RFC3339)))
 	if _, err := g.removeMarked(ctx, m); err != nil {
-		return fmt.Errorf("the keys that a killed run left below %q cannot be removed: %w", m.Prefix, err)
+		return fmt.Errorf("cannot remove the keys that a killed run left below %q: %w", m.Prefix, err)
 	}
 	return nil
 }
@@ -175,14 +175,14 @@ func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
 
 // inUse returns the error for a prefix that another run uses or may use.
 func (g *Guard) inUse(prefix string, m *Marker) error {
-	e := &NotEmptyError{Prefix: prefix, Remedy: "choose another prefix, or wait until it has ended"}
+	e := &NotEmptyError{Prefix: prefix, Remedy: "choose another prefix, or wait until that run has ended"}
 	e.Running = fmt.Sprintf("a run that process %d on %s began at %s", m.Owner.PID, m.Machine, m.Began.Format(time.RFC3339))
 	switch {
 	case m.Kept:
 		e.Running = fmt.Sprintf("keys that a run of %s was asked to leave", m.Began.Format(time.RFC3339))
 		e.Remedy = fmt.Sprintf("choose another prefix, or remove them with \"quorumbench cleanup %s --prefix %s\"", g.Flags, argument(m.Prefix))
 	case m.State() == Unknown:
-		e.Remedy = fmt.Sprintf("choose another prefix or, if that run has ended, remove what it left with \"quorumbench cleanup %s --prefix %s --run %s\"", g.Flags, argument(m.Prefix), m.Run)
+		e.Remedy = fmt.Sprintf("choose another prefix or, if that run has ended, remove its keys with \"quorumbench cleanup %s --prefix %s --run %s\"", g.Flags, argument(m.Prefix), m.Run)
 	}
 	return e
 }
@@ -240,12 +240,12 @@ func (g *Guard) mark(ctx context.Context, c *claim) error {
 	denied := Denied(err)
 	switch {
 	case denied:
-		g.Say(fmt.Sprintf("%s may not write the key %q, which marks the keys below %q as this run's: after a kill no command can distinguish them from others",
+		g.Say(fmt.Sprintf("%s has no right to write the key %q, which marks the keys below %q as this run's keys; if the run is killed, no command can distinguish its keys from others",
 			g.user(), key, c.Prefix))
 	case err != nil:
-		return fmt.Errorf("the key %q, which marks the keys below %q as this run's, cannot be written: %w", key, c.Prefix, err)
+		return fmt.Errorf("cannot write the key %q, which marks the keys below %q as this run's keys: %w", key, c.Prefix, err)
 	case !made:
-		return &NotEmptyError{Prefix: c.Prefix, Running: "a run that began at the same time", Remedy: "choose another prefix"}
+		return &NotEmptyError{Prefix: c.Prefix, Running: "another run that began at the same time", Remedy: "choose another prefix"}
 	}
 	c.marker = &m
 	if denied {
@@ -279,16 +279,16 @@ func (c *claim) describe(flags string) string {
 	words := fmt.Sprintf("writes %s below %q in the running cluster", what, c.Prefix)
 	switch {
 	case c.others:
-		words += ", where others' keys are: it may replace and delete them, and removes nothing at the end"
+		words += ", where other keys exist: the run may replace and delete them, and removes nothing at its end"
 	case c.Keep && c.stuck != nil:
 		words += " and leaves them there: " + c.stuck.Error()
 	case c.Keep:
-		words += fmt.Sprintf(" and leaves them there; \"quorumbench cleanup %s --prefix %s\" removes them", flags, argument(c.Prefix))
+		words += fmt.Sprintf(" and leaves them there; remove them with \"quorumbench cleanup %s --prefix %s\"", flags, argument(c.Prefix))
 	default:
-		words += fmt.Sprintf(" and removes them at the end; after a kill, \"quorumbench cleanup %s --prefix %s\" does", flags, argument(c.Prefix))
+		words += fmt.Sprintf(" and removes them at the end; if the run is killed, remove them with \"quorumbench cleanup %s --prefix %s\"", flags, argument(c.Prefix))
 	}
 	if len(c.ClusterWide) > 0 {
-		words += "; as asked, it also " + strings.Join(c.ClusterWide, " and ") + ", which affects the whole cluster"
+		words += "; as requested, it also " + strings.Join(c.ClusterWide, " and ") + ", which affects the whole cluster"
 	}
 	return words
 }

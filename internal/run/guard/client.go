@@ -74,7 +74,7 @@ type refusedError struct {
 }
 
 func (e *refusedError) Error() string {
-	return e.endpoint + " refuses it: " + cmp.Or(e.text, e.outcome.String())
+	return e.endpoint + " rejects the request: " + cmp.Or(e.text, e.outcome.String())
 }
 
 func pause(ctx context.Context, d time.Duration) bool {
@@ -98,7 +98,7 @@ func (c *Client) Count(ctx context.Context, in Interval) (n int64, some []string
 	ev, err := c.ask(ctx, &op, false)
 	switch {
 	case err != nil:
-		return 0, nil, fmt.Errorf("the keys starting with %q cannot be listed: %w", in.From, err)
+		return 0, nil, fmt.Errorf("cannot list the keys starting with %q: %w", in.From, err)
 	case ev.Outcome == kv.Miss:
 		return 0, nil, nil
 	}

@@ -76,16 +76,16 @@ func (e *NotEmptyError) Error() string {
 	if e.Keys == 1 {
 		verb = "is"
 	}
-	return fmt.Sprintf("prefix %q has keys: %s %s there, which no run of quorumbench wrote; %s", e.Prefix, what, verb, e.Remedy)
+	return fmt.Sprintf("prefix %q is not empty: %s %s there, which no run of quorumbench wrote; %s", e.Prefix, what, verb, e.Remedy)
 }
 
 // remedy is the advice for a prefix below which other keys exist.
-const remedy = "choose another prefix, or allow it to replace and delete them (overwrite-existing)"
+const remedy = "choose another prefix, or allow the load to replace and delete these keys (overwrite-existing)"
 
 // rewrite writes a marker of this run again.
 func (g *Guard) rewrite(ctx context.Context, m *Marker) error {
 	if err := g.put(ctx, MarkerKey(m.Prefix), m.encode()); err != nil {
-		return fmt.Errorf("the key %q cannot be written: %w", MarkerKey(m.Prefix), err)
+		return fmt.Errorf("cannot write the key %q: %w", MarkerKey(m.Prefix), err)
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found
 		if Denied(err) {
 			return nil, false, nil // no earlier run of this user can have written the marker either
 		}
-		return nil, false, fmt.Errorf("the key %q, which says whose the keys with prefix %q are, cannot be read: %w", key, prefix, err)
+		return nil, false, fmt.Errorf("cannot read the key %q, which shows who wrote the keys with prefix %q: %w", key, prefix, err)
 	}
 	if !found {
 		return nil, false, nil
@@ -174,7 +174,7 @@ func (g *Guard) AnnounceLeases(n int, ttl time.Duration) {
 		return
 	}
 	g.granted = true
-	g.Say(fmt.Sprintf("grants %s in the running cluster and revokes them at the end; after a kill they end by themselves within %v", text.Plural(uint64(max(n, 0)), "lease"), ttl)) // #nosec G115 -- not negative
+	g.Say(fmt.Sprintf("grants %s in the running cluster and revokes them at the end; if the run is killed, they expire within %v", text.Plural(uint64(max(n, 0)), "lease"), ttl)) // #nosec G115 -- not negative
 }
 
 // Holds reports whether the run has claimed any prefix.

@@ -36,7 +36,7 @@ func (g *Guard) Find(ctx context.Context, prefixes []string) (found []Leftover, 
 func (g *Guard) Clean(ctx context.Context, l *Leftover) (removed int64, err error) {
 	removed, err = g.removeMarked(ctx, &l.Marker)
 	if err != nil {
-		return removed, fmt.Errorf("the keys below %q could not be removed: %w", l.Prefix, err)
+		return removed, fmt.Errorf("cannot remove the keys below %q: %w", l.Prefix, err)
 	}
 	return removed, nil
 }

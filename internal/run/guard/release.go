@@ -29,20 +29,20 @@ func (g *Guard) Release(ctx context.Context) error {
 func (g *Guard) release(ctx context.Context, c *claim) error {
 	switch {
 	case c.others:
-		g.Say(fmt.Sprintf("left the keys that it wrote below %q, which cannot be distinguished from older keys", c.Prefix))
+		g.Say(fmt.Sprintf("left the keys that the run wrote below %q, because they cannot be distinguished from older keys", c.Prefix))
 		return nil
 	case c.Keep:
 		return g.keep(ctx, c)
 	}
 	n, err := g.removeMarked(ctx, c.marker)
 	if err != nil {
-		return fmt.Errorf("keys below %q may be left, which \"quorumbench cleanup %s --prefix %s\" removes: %w", c.Prefix, g.Flags, argument(c.Prefix), err)
+		return fmt.Errorf("keys below %q may be left; remove them with \"quorumbench cleanup %s --prefix %s\": %w", c.Prefix, g.Flags, argument(c.Prefix), err)
 	}
 	did := "removed " + text.Plural(uint64(n), "key")
 	if n == 0 {
 		did = "nothing is left"
 	}
-	g.Say(fmt.Sprintf("%s below %q; the cluster contains nothing of this run any more", did, c.Prefix))
+	g.Say(fmt.Sprintf("%s below %q; the cluster no longer contains anything from this run", did, c.Prefix))
 	return nil
 }
 
@@ -56,9 +56,9 @@ func (g *Guard) keep(ctx context.Context, c *claim) error {
 		return err
 	}
 	if c.stuck != nil {
-		g.Say(fmt.Sprintf("left its keys below %q, as asked: %v", c.Prefix, c.stuck))
+		g.Say(fmt.Sprintf("left the run's keys below %q, as requested: %v", c.Prefix, c.stuck))
 		return nil
 	}
-	g.Say(fmt.Sprintf("left its keys below %q, as asked; \"quorumbench cleanup %s --prefix %s\" removes them", c.Prefix, g.Flags, argument(c.Prefix)))
+	g.Say(fmt.Sprintf("left the run's keys below %q, as requested; remove them with \"quorumbench cleanup %s --prefix %s\"", c.Prefix, g.Flags, argument(c.Prefix)))
 	return nil
 }

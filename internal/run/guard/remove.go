@@ -231,9 +231,9 @@ func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err er
 
 // removeOwn removes the run's keys one by one, because there are other keys among them.
 func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, mine, others []string) (removed int64, err error) {
-	stay := "are not of this run and stay"
+	stay := "do not belong to this run and are kept"
 	if len(others) == 1 {
-		stay = "is not of this run and stays"
+		stay = "does not belong to this run and is kept"
 	}
 	g.Say(fmt.Sprintf("%s below %q, such as %q, %s", text.Plural(uint64(len(others)), "key"), m.Prefix, others[0], stay))
 	_, folders := admin.(store.FolderKeeper)
@@ -247,7 +247,7 @@ func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, min
 			}
 		}
 		if err := g.remove(ctx, key); err != nil {
-			return removed, fmt.Errorf("the key %q cannot be removed: %w", key, err)
+			return removed, fmt.Errorf("cannot remove the key %q: %w", key, err)
 		}
 		removed++
 	}

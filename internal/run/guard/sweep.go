@@ -28,7 +28,7 @@ func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err 
 	}
 	for _, n := range m.Names {
 		if n.KeySpace == 0 {
-			return removed, fmt.Errorf("the names of the keys below %q are not known, and %s removes no prefixes", m.Prefix, g.Store.Name())
+			return removed, fmt.Errorf("the names of the keys below %q are unknown, and %s cannot delete by prefix", m.Prefix, g.Store.Name())
 		}
 		in, err := KeySpaceInterval(m.Prefix, n.KeySize, n.KeySpace)
 		if err != nil {
@@ -41,7 +41,7 @@ func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err 
 		case left == 0:
 			continue
 		case n.KeySpace > mostNamed:
-			return removed, fmt.Errorf("any of %s keys may be there, which are too many to remove one by one", text.Count(n.KeySpace))
+			return removed, fmt.Errorf("any of %s keys may exist, which are too many to remove one by one", text.Count(n.KeySpace))
 		}
 		deleted, err := g.sweep(ctx, m.Prefix, &n)
 		if removed += deleted; err != nil {

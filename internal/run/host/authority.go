@@ -49,7 +49,7 @@ func (a *Authority) Issue(name string, c *x509.Certificate) (cert, key []byte, e
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
-		return nil, nil, fmt.Errorf("a key cannot be encoded: %w", err)
+		return nil, nil, fmt.Errorf("cannot encode a private key: %w", err)
 	}
 	return cert, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
@@ -57,7 +57,7 @@ func (a *Authority) Issue(name string, c *x509.Certificate) (cert, key []byte, e
 func newKey() (crypto.Signer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("a key cannot be made: %w", err)
+		return nil, fmt.Errorf("cannot create a private key: %w", err)
 	}
 	return key, nil
 }
@@ -65,12 +65,12 @@ func newKey() (crypto.Signer, error) {
 func (a *Authority) sign(c *x509.Certificate, public any) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
-		return nil, fmt.Errorf("a serial number cannot be drawn: %w", err)
+		return nil, fmt.Errorf("cannot draw a serial number: %w", err)
 	}
 	c.SerialNumber = serial
 	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, public, a.key)
 	if err != nil {
-		return nil, fmt.Errorf("a certificate cannot be signed: %w", err)
+		return nil, fmt.Errorf("cannot sign a certificate: %w", err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }

@@ -42,7 +42,7 @@ type claim struct {
 func (l *Local) Claim(_ context.Context, parent string) (Claim, error) {
 	parent, err := filepath.Abs(parent)
 	if err != nil {
-		return nil, fmt.Errorf("the folder %s cannot be found: %w", parent, err)
+		return nil, fmt.Errorf("cannot resolve the folder %s: %w", parent, err)
 	}
 	above, err := l.makeFolder(parent)
 	if err != nil {
@@ -73,7 +73,7 @@ func (f *Folder) claim() (c *claim, err error) {
 	}
 	if err != nil {
 		c.close()
-		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", f.path, Cause(err))
+		return nil, fmt.Errorf("cannot create a data folder in %s: %w", f.path, Cause(err))
 	}
 	return c, nil
 }
@@ -129,13 +129,13 @@ func (c *claim) write() error {
 	if c.lock == nil {
 		f, err := c.folder.root.OpenFile(ownerFile, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return fmt.Errorf("the file %s cannot be written: %w", name, Cause(err))
+			return fmt.Errorf("cannot write the file %s: %w", name, Cause(err))
 		}
 		c.lock = f
 		_ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if _, err := c.lock.WriteAt(b, 0); err != nil { // the contents only grow
-		return fmt.Errorf("the file %s cannot be written: %w", name, Cause(err))
+		return fmt.Errorf("cannot write the file %s: %w", name, Cause(err))
 	}
 	return nil
 }
@@ -153,11 +153,11 @@ func (c *claim) close() {
 func (c *claim) Release(context.Context) error {
 	defer c.close()
 	if err := c.folder.clear(c.above); err != nil {
-		return fmt.Errorf("the data folder %s cannot be removed: %w", c.Path(), Cause(err))
+		return fmt.Errorf("cannot remove the data folder %s: %w", c.Path(), Cause(err))
 	}
 	return nil
 }
 
 // errNotProven reports that a process listed in an owner file is running but does not carry the
 // folder's mark, so that it may be unrelated to quorumbench.
-var errNotProven = errors.New("nothing proves that quorumbench started it")
+var errNotProven = errors.New("nothing proves that quorumbench started this process")

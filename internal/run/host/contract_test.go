@@ -37,7 +37,7 @@ func TestLocalAtAnAddress(t *testing.T) {
 
 func TestFsyncInNoFolder(t *testing.T) {
 	_, err := host.NewLocal(nil, nil).Fsync(t.Context(), []string{"/no/such/folder"}, 5)
-	if err == nil || err.Error() != "fdatasync cannot be measured in /no/such/folder: no such file or directory" {
+	if err == nil || err.Error() != "cannot time fdatasync in /no/such/folder: no such file or directory" {
 		t.Errorf("%v", err)
 	}
 }

@@ -15,7 +15,7 @@ const MostLog = 32 << 20
 func (l *Local) CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error) {
 	left, err = l.copyLog(ctx, path, to, MostLog)
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("the log %s cannot be read: %w", path, Cause(err))
+		err = fmt.Errorf("cannot read the log %s: %w", path, Cause(err))
 	}
 	return left, err
 }

@@ -38,7 +38,7 @@ func (l *Local) makeFolder(path string) (folder *Folder, err error) {
 		folder, err = l.folder.openBelow(path, true)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
+		return nil, fmt.Errorf("cannot create the folder %s: %w", path, Cause(err))
 	}
 	return folder, nil
 }
@@ -79,7 +79,7 @@ func (l *Local) WriteFile(_ context.Context, path string, contents []byte) error
 		folder.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("the file %s cannot be written: %w", path, Cause(err))
+		return fmt.Errorf("cannot write the file %s: %w", path, Cause(err))
 	}
 	return nil
 }
@@ -91,13 +91,13 @@ const tailBytes = 64 << 10
 func (l *Local) tail(path string, lines int) ([]string, error) {
 	f, info, err := l.openFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("the log %s cannot be read: %w", path, Cause(err))
+		return nil, fmt.Errorf("cannot read the log %s: %w", path, Cause(err))
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	from := max(0, info.Size()-tailBytes)
 	b, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
 	if err != nil {
-		return nil, fmt.Errorf("the log %s cannot be read: %w", path, Cause(err))
+		return nil, fmt.Errorf("cannot read the log %s: %w", path, Cause(err))
 	}
 	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 	if from > 0 && len(all) > 1 {

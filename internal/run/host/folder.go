@@ -65,7 +65,7 @@ func (f *Folder) ID() FileID { return fileID(f.info) }
 func (f *Folder) CheckOwner() error { return checkOwned(f.info, "the folder "+f.path) }
 
 // errLink reports that a path is a symbolic link where a file or folder is required.
-var errLink = errors.New("is a link, which is not followed there; remove it")
+var errLink = errors.New("is a link, and links are not followed there; remove the link")
 
 // Sub opens a folder inside f. It refuses a symbolic link.
 func (f *Folder) Sub(name string) (*Folder, error) {
@@ -95,7 +95,7 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 func (f *Folder) openBelow(path string, create bool) (*Folder, error) {
 	rest, err := filepath.Rel(f.path, path)
 	if err != nil || !filepath.IsLocal(rest) {
-		return nil, fmt.Errorf("there is no such path as %s: %s contains all files of this host", path, f.path)
+		return nil, fmt.Errorf("there is no such path as %s on this host, whose files are all in %s", path, f.path)
 	}
 	at, err := f.Sub(".")
 	for _, name := range strings.Split(rest, "/") {
@@ -117,7 +117,7 @@ func (f *Folder) openBelow(path string, create bool) (*Folder, error) {
 func (f *Folder) checkPath() error {
 	info, err := os.Stat(f.path)
 	if err == nil && !os.SameFile(info, f.info) {
-		err = fmt.Errorf("the folder %s, or one above it, was replaced by another", f.path)
+		err = fmt.Errorf("the folder %s, or a folder above it, was replaced by another", f.path)
 	}
 	return err
 }
@@ -141,7 +141,7 @@ func (f *Folder) openOwned(name string, flag int) (*os.File, error) {
 	}
 	path := filepath.Join(f.path, name)
 	if err = checkOwned(info, "the file "+path); stat(info).Nlink > 1 {
-		err = fmt.Errorf("the file %s has a second hard link", path)
+		err = fmt.Errorf("the file %s has more than one hard link", path)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -203,7 +203,7 @@ func (f *Folder) Read(name string) ([]byte, error) {
 func readNote(file *os.File) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(file, noteBytes+1))
 	if err == nil && len(b) > noteBytes {
-		err = fmt.Errorf("the file %s is longer than %d KiB, so quorumbench did not write it", file.Name(), noteBytes>>10)
+		err = fmt.Errorf("the file %s is longer than %d KiB, so it was not written by quorumbench", file.Name(), noteBytes>>10)
 	}
 	return b, err
 }
@@ -350,9 +350,9 @@ func MakeFolders(path string) (made []Made, err error) {
 	case err == nil && info.IsDir():
 		return nil, nil
 	case err == nil:
-		return nil, fmt.Errorf("the folder %s cannot be made: a file has that name", path)
+		return nil, fmt.Errorf("cannot create the folder %s: a file has that name", path)
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
+		return nil, fmt.Errorf("cannot create the folder %s: %w", path, Cause(err))
 	}
 	if above := filepath.Dir(path); above != path {
 		if made, err = MakeFolders(above); err != nil {
@@ -362,10 +362,10 @@ func MakeFolders(path string) (made []Made, err error) {
 	if err := os.Mkdir(path, 0o700); errors.Is(err, fs.ErrExist) {
 		return made, nil // another process has just created it
 	} else if err != nil {
-		return made, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
+		return made, fmt.Errorf("cannot create the folder %s: %w", path, Cause(err))
 	}
 	if info, err = os.Lstat(path); err != nil {
-		return made, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
+		return made, fmt.Errorf("cannot create the folder %s: %w", path, Cause(err))
 	}
 	return append(made, Made{path, fileID(info)}), nil
 }
@@ -412,9 +412,9 @@ func ownerOf(info fs.FileInfo) int { return int(stat(info).Uid) }
 func checkOwned(info fs.FileInfo, what string) error {
 	switch {
 	case ownerOf(info) != os.Geteuid():
-		return fmt.Errorf("%s belongs to another user (uid %d; this user's is %d), who could have named any process or file in it", what, ownerOf(info), os.Geteuid())
+		return fmt.Errorf("%s belongs to another user (uid %d, while this user's is %d), who could have written the name of any process or file into it", what, ownerOf(info), os.Geteuid())
 	case info.Mode()&othersWrite != 0:
-		return fmt.Errorf("%s can be written by other users (mode %#o), who could have named any process or file in it; if they did not, run: chmod go-w", what, info.Mode().Perm())
+		return fmt.Errorf("other users have write access to %s (mode %#o) and could have written the name of any process or file into it; if they did not, run: chmod go-w", what, info.Mode().Perm())
 	}
 	return nil
 }

@@ -18,12 +18,12 @@ func startTime(pid int) (string, error) {
 	// Field 2 is the process name in parentheses, which may contain any character.
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	if len(fields) < 21 {
-		return "", fmt.Errorf("the state of process %d cannot be read", pid)
+		return "", fmt.Errorf("cannot read the state of process %d", pid)
 	}
 	// Field 23 is the size of the process's memory. It is 0 in a process that is about to exit,
 	// whose environment and arguments are no longer available.
 	if state := fields[0][0]; state == 'Z' || state == 'X' || string(fields[20]) == "0" {
-		return "", fmt.Errorf("process %d has ended", pid)
+		return "", fmt.Errorf("process %d has exited", pid)
 	}
 	return string(fields[19]), nil
 }

@@ -22,7 +22,7 @@ func startTime(pid int) (string, error) {
 		return "", fmt.Errorf("there is no process %d", pid)
 	}
 	if strings.HasPrefix(fields[0], "Z") {
-		return "", fmt.Errorf("process %d has ended", pid)
+		return "", fmt.Errorf("process %d has exited", pid)
 	}
 	return strings.Join(fields[1:], " "), nil
 }

@@ -92,7 +92,7 @@ func (l *Local) Empty(_ context.Context, dir string) error {
 		folder.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("the folder %s cannot be emptied: %w", dir, Cause(err))
+		return fmt.Errorf("cannot empty the folder %s: %w", dir, Cause(err))
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (l *Local) Weigh(_ context.Context, dirs []string) (bytes []int64, cost tim
 			bytes[i] = -1
 			folder, failed := l.openFolder(dir)
 			if errors.Is(failed, errLink) {
-				err = fmt.Errorf("the size of the folder %s cannot be measured: %w", dir, failed)
+				err = fmt.Errorf("cannot measure the size of the folder %s: %w", dir, failed)
 			} else if failed == nil {
 				bytes[i] = folder.Bytes()
 				folder.Close()
@@ -202,7 +202,7 @@ func (l *Local) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.F
 	for _, dir := range dirs {
 		folder, err := l.openFolder(dir)
 		if err != nil {
-			return nil, fmt.Errorf("fdatasync cannot be measured in %s: %w", dir, Cause(err))
+			return nil, fmt.Errorf("cannot time fdatasync in %s: %w", dir, Cause(err))
 		}
 		if device := folder.ID().Device; !measured[device] {
 			measured[device] = true
@@ -226,7 +226,7 @@ func (f *Folder) fsync(ctx context.Context, writes int) (result probe.FsyncResul
 	}
 	c, err := f.claim()
 	if err != nil {
-		return result, fmt.Errorf("fdatasync cannot be measured: %w", err)
+		return result, fmt.Errorf("cannot time fdatasync: %w", err)
 	}
 	result, err = probe.Fsync(ctx, c.folder.root, writes)
 	return result, errors.Join(err, c.Release(context.WithoutCancel(ctx)))
@@ -263,7 +263,7 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 		_ = lifeline.Close()
 	})
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("%s cannot be started: %w", c.Path, Cause(err))
+		return nil, fmt.Errorf("cannot start %s: %w", c.Path, Cause(err))
 	}
 	return p, nil
 }
@@ -283,13 +283,13 @@ func (l *Local) prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog 
 			dir.Close()
 		}
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("%s cannot be started in %s: %w", c.Path, c.Dir, Cause(err))
+			return nil, nil, nil, fmt.Errorf("cannot start %s in %s: %w", c.Path, c.Dir, Cause(err))
 		}
 	}
 	if c.LogFile != "" {
 		log, err := l.appendTo(c.LogFile)
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("the log %s cannot be opened: %w", c.LogFile, Cause(err))
+			return nil, nil, nil, fmt.Errorf("cannot open the log %s: %w", c.LogFile, Cause(err))
 		}
 		cmd.Stdout, cmd.Stderr = log, log
 		closeLog = func() { _ = log.Close() }
@@ -300,7 +300,7 @@ func (l *Local) prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog 
 	lifeline, err = cmd.StdinPipe()
 	if err != nil {
 		closeLog()
-		return nil, nil, nil, fmt.Errorf("%s cannot be started: %w", c.Path, err)
+		return nil, nil, nil, fmt.Errorf("cannot start %s: %w", c.Path, err)
 	}
 	cmd.Env = append(cmd.Env, c.Lifeline)
 	return cmd, lifeline, closeLog, nil
@@ -361,7 +361,7 @@ func (p *process) Signal(_ context.Context, s Signal) error {
 	}
 	err := syscall.Kill(-p.pid, signals[s].number)
 	if err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("process %d cannot be sent %s: %w", p.pid, s, err)
+		return fmt.Errorf("cannot send process %d the signal %s: %w", p.pid, s, err)
 	}
 	return nil
 }

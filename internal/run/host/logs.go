@@ -50,7 +50,7 @@ func (l *Local) Follow(_ context.Context, paths []string) (Logs, error) {
 		f := &followed{path: path}
 		if err := f.open(l); errors.Is(err, errLink) {
 			_ = logs.Close()
-			return nil, fmt.Errorf("the log %s cannot be read: %w", path, err)
+			return nil, fmt.Errorf("cannot read the log %s: %w", path, err)
 		} else if err == nil {
 			f.at = f.about.Size()
 			f.lines.skip = f.at > 0 && !f.endsLine()

@@ -91,7 +91,7 @@ func (h *Held) Signal(s Signal) error {
 	}
 	err := h.handle.Signal(signals[s].number)
 	if err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("process %d cannot be sent %s: %w", h.PID, s, err)
+		return fmt.Errorf("cannot send process %d the signal %s: %w", h.PID, s, err)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 		return 0, false, nil // its owner is still creating it
 	}
 	if err != nil {
-		return 0, false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
+		return 0, false, fmt.Errorf("cannot read the owner of %s: %w", dir.Path(), Cause(err))
 	}
 	defer func() { _ = note.Close() }()
 	locking := unix.Flock(int(note.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -115,7 +115,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	}
 	b, err := readNote(note)
 	if err != nil {
-		return 0, false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
+		return 0, false, fmt.Errorf("cannot read the owner of %s: %w", dir.Path(), Cause(err))
 	}
 	var o owner
 	if json.Unmarshal(b, &o) != nil {
@@ -127,7 +127,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 			return 0, false, nil
 		}
 		if err := endAll(o, dir.Path()); err != nil {
-			return 0, false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), err)
+			return 0, false, fmt.Errorf("cannot remove the data folder %s, whose owner has exited: %w", dir.Path(), err)
 		}
 	case OtherPIDNamespace:
 		if locking != nil {
@@ -141,7 +141,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 		disks = disk.ForgetBelow(real)
 	}
 	if err := dir.clear(f); err != nil {
-		return disks, false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), Cause(err))
+		return disks, false, fmt.Errorf("cannot remove the data folder %s, whose owner has exited: %w", dir.Path(), Cause(err))
 	}
 	return disks, true, nil
 }
@@ -159,7 +159,7 @@ func endAll(o owner, dir string) error {
 		}
 	}()
 	if foreign := FindUnproven(o.Processes, found); foreign != nil {
-		return fmt.Errorf("process %d runs: %w", foreign.PID, errNotProven)
+		return fmt.Errorf("process %d is running: %w", foreign.PID, errNotProven)
 	}
 	for _, h := range found {
 		if err := h.Signal(Kill); err != nil {
@@ -174,7 +174,7 @@ func endAll(o owner, dir string) error {
 			select {
 			case <-ticker.C:
 			case <-deadline:
-				return fmt.Errorf("process %d was killed and has not ended", h.PID)
+				return fmt.Errorf("process %d was killed but has not exited", h.PID)
 			}
 		}
 	}

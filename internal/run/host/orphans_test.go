@@ -168,7 +168,7 @@ func TestIgnoresFoldersThatOthersCanChange(t *testing.T) {
 	}
 }
 
-// nobody is the ID of a user who owns nothing.
+// nobody is the ID of a user that owns no files.
 const nobody = 65534
 
 func asRoot(t *testing.T) {

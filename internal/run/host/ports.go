@@ -23,11 +23,11 @@ const attempts = 200
 // Ports implements Host. It listens on each port once to check that the port is free.
 func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 	if count < 1 || count >= block {
-		return nil, fmt.Errorf("%d ports cannot be reserved at once; ask for 1 to %d", count, block-1)
+		return nil, fmt.Errorf("cannot reserve %d ports at once; reserve 1 to %d", count, block-1)
 	}
 	blocks := (ephemeralFrom() - lowestPort) / block
 	if blocks < 1 {
-		return nil, fmt.Errorf("the system uses ports from %d for outgoing connections, which leaves none for servers, whose lowest is %d; raise net.ipv4.ip_local_port_range", ephemeralFrom(), lowestPort)
+		return nil, fmt.Errorf("the system uses port %d and all higher ports for outgoing connections, so none are left for servers, which need ports of at least %d; raise the start of net.ipv4.ip_local_port_range", ephemeralFrom(), lowestPort)
 	}
 	var last error
 	for range attempts {
@@ -44,7 +44,7 @@ func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 		}
 		last = err
 	}
-	return nil, fmt.Errorf("%d free ports were not found on %s: %w", count, cmp.Or(l.address, "the loopback interface"), last)
+	return nil, fmt.Errorf("found no %d free ports on %s: %w", count, cmp.Or(l.address, "the loopback interface"), last)
 }
 
 // leaseAddress returns the host's address, if it has one. Otherwise it returns a new random

@@ -45,7 +45,7 @@ func connect(o *Options) (*api, error) {
 		a.login, err = newLogin(given)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
+		return nil, fmt.Errorf("cannot use the kubeconfig: %w", err)
 	}
 	a.client = &http.Client{Transport: authorized{a.login, &http.Transport{
 		Proxy: a.login.proxy, TLSClientConfig: a.login.tls.Clone(), ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
@@ -143,7 +143,7 @@ func (a *api) sendOnce(ctx context.Context, method string, at *url.URL, contentT
 	}
 	said := &apiError{Code: reply.StatusCode}
 	if json.Unmarshal(answer, said) != nil || said.Message == "" {
-		said.Message = fmt.Sprintf("the API answers %s: %s", reply.Status, said.Message+strings.TrimSpace(string(answer[:min(len(answer), mostSaid)])))
+		said.Message = fmt.Sprintf("the API returned %s: %s", reply.Status, said.Message+strings.TrimSpace(string(answer[:min(len(answer), mostSaid)])))
 	}
 	said.Code = reply.StatusCode
 	return nil, later, said

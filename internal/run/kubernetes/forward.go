@@ -87,7 +87,7 @@ func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection
 		return nil, err
 	case c.Subprotocol() != tunnelProtocol:
 		_ = c.Close()
-		return nil, &httpstream.UpgradeFailureError{Cause: fmt.Errorf("the API speaks %q, and not %s", c.Subprotocol(), tunnelProtocol)}
+		return nil, &httpstream.UpgradeFailureError{Cause: fmt.Errorf("the API uses the protocol %q instead of %s", c.Subprotocol(), tunnelProtocol)}
 	}
 	return spdy.NewClientConnectionWithPings(&tunnel{Conn: c}, pingEvery)
 }
@@ -128,7 +128,7 @@ func (t *tunnel) Read(p []byte) (int, error) {
 			case err != nil:
 				return 0, err
 			case kind != websocket.BinaryMessage:
-				return 0, errors.New("the API sends text where bytes are expected")
+				return 0, errors.New("the API sent a text message instead of a binary message")
 			}
 			t.message = message
 		}
@@ -193,7 +193,7 @@ func open(line httpstream.Connection, pod string, port int) (*forwarded, error) 
 		b, _ := io.ReadAll(io.LimitReader(said, 1000))
 		if text := strings.TrimSpace(string(b)); text != "" {
 			c.mu.Lock()
-			c.why = fmt.Errorf("the pod's node says: %s", text)
+			c.why = fmt.Errorf("the pod's node reports: %s", text)
 			c.mu.Unlock()
 			_ = line.Close()
 		}

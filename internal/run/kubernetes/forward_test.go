@@ -100,7 +100,7 @@ func TestForward(t *testing.T) {
 		if c, err = a.forward(t.Context(), "p", 1); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.ReadAll(c); err == nil || !strings.Contains(err.Error(), "the pod's node says: nothing listens") {
+		if _, err := io.ReadAll(c); err == nil || !strings.Contains(err.Error(), "the pod's node reports: nothing listens") {
 			t.Errorf("new %v: a port without a listener: %v", isNew, err)
 		}
 		_ = c.Close() // already closed

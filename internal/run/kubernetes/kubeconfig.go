@@ -86,7 +86,7 @@ func (p *pem) UnmarshalYAML(read func(any) error) error {
 }
 
 // errNone reports that no access to Kubernetes is configured.
-var errNone = errors.New("there is no kubeconfig, and we are in no pod: name a file with --kubeconfig or KUBECONFIG")
+var errNone = errors.New("there is no kubeconfig, and quorumbench does not run in a pod; specify a file with --kubeconfig or KUBECONFIG")
 
 // access is the address and login for an API server, and the default namespace.
 type access struct {
@@ -100,7 +100,7 @@ type access struct {
 func findAccess(file, context string) (*access, error) {
 	all, err := loadKubeconfigs(file)
 	if err != nil {
-		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
+		return nil, fmt.Errorf("cannot use the kubeconfig: %w", err)
 	}
 	if len(all.Clusters)+len(all.Contexts)+len(all.Users) == 0 && all.Current == "" && context == "" {
 		if inside := podAccess(serviceAccount); inside != nil {
@@ -110,7 +110,7 @@ func findAccess(file, context string) (*access, error) {
 	}
 	a, err := all.resolve(context)
 	if err != nil {
-		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
+		return nil, fmt.Errorf("cannot use the kubeconfig: %w", err)
 	}
 	return a, nil
 }
@@ -198,7 +198,7 @@ func (k *kubeconfig) resolve(context string) (*access, error) {
 		}
 	}
 	if of == nil {
-		return nil, fmt.Errorf("context %q does not exist", context)
+		return nil, fmt.Errorf("the context %q does not exist", context)
 	}
 	if a.namespace = of.Namespace; a.namespace == "" {
 		a.namespace = "default"
@@ -211,7 +211,7 @@ func (k *kubeconfig) resolve(context string) (*access, error) {
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("cluster %q of context %q does not exist", of.Cluster, context)
+		return nil, fmt.Errorf("the cluster %q in the context %q does not exist", of.Cluster, context)
 	}
 	found = of.User == ""
 	for _, u := range k.Users {
@@ -222,9 +222,9 @@ func (k *kubeconfig) resolve(context string) (*access, error) {
 	}
 	switch {
 	case !found:
-		return nil, fmt.Errorf("user %q of context %q does not exist", of.User, context)
+		return nil, fmt.Errorf("the user %q in the context %q does not exist", of.User, context)
 	case a.user.Provider != nil:
-		return nil, fmt.Errorf("user %q has an auth-provider, which Kubernetes has replaced by exec", of.User)
+		return nil, fmt.Errorf("the user %q has an auth-provider, which Kubernetes no longer supports; use exec instead", of.User)
 	}
 	if u, err := url.Parse(a.cluster.Server); err != nil || u.Host == "" {
 		a.cluster.Server = "https://" + a.cluster.Server

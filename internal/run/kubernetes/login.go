@@ -32,7 +32,7 @@ func newLogin(a *access) (*login, error) {
 	if a.cluster.Proxy != "" {
 		to, err := url.Parse(a.cluster.Proxy)
 		if err != nil {
-			return nil, fmt.Errorf("its proxy-url: %w", err)
+			return nil, fmt.Errorf("the cluster's proxy-url is invalid: %w", err)
 		}
 		l.proxy = http.ProxyURL(to)
 	}
@@ -46,7 +46,7 @@ func newLogin(a *access) (*login, error) {
 	if len(a.cluster.CA) > 0 {
 		l.tls.RootCAs = x509.NewCertPool()
 		if !l.tls.RootCAs.AppendCertsFromPEM(a.cluster.CA) {
-			return nil, errors.New("its certificate authority is no certificate")
+			return nil, errors.New("the cluster's certificate authority is not a certificate")
 		}
 	}
 	if _, err := l.certificate(); err != nil {
@@ -211,7 +211,7 @@ func (e *execLogin) credential(ctx context.Context) (*credential, error) {
 func (e *execLogin) run(ctx context.Context) (*credential, error) {
 	interactive := e.plugin.Interactive != "Never" && term.IsTerminal(int(os.Stdin.Fd()))
 	if e.plugin.Interactive == "Always" && !interactive {
-		return nil, errors.New("it asks questions, and standard input is no terminal")
+		return nil, errors.New("the plug-in asks questions, but standard input is not a terminal")
 	}
 	info, err := json.Marshal(map[string]any{"kind": "ExecCredential", "apiVersion": e.plugin.APIVersion, "spec": e.spec(interactive)})
 	if err != nil {
@@ -237,11 +237,11 @@ func (e *execLogin) run(ctx context.Context) (*credential, error) {
 	c := &credential{}
 	switch err := json.Unmarshal(said.Bytes(), c); {
 	case err != nil:
-		return nil, fmt.Errorf("its output is no ExecCredential: %w", err)
+		return nil, fmt.Errorf("the output is not an ExecCredential: %w", err)
 	case c.APIVersion != e.plugin.APIVersion:
-		return nil, fmt.Errorf("it says apiVersion %q, and the kubeconfig %q", c.APIVersion, e.plugin.APIVersion)
+		return nil, fmt.Errorf("the output has apiVersion %q, but the kubeconfig has %q", c.APIVersion, e.plugin.APIVersion)
 	case c.Status == nil || c.Status.Token == "" && (c.Status.Cert == "" || c.Status.Key == ""):
-		return nil, errors.New("it gives neither a token nor a certificate with its key")
+		return nil, errors.New("the output contains neither a token nor a certificate with its key")
 	}
 	return c, nil
 }

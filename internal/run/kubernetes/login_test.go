@@ -100,12 +100,12 @@ func TestLogin(t *testing.T) {
 		"{" + exec + "command: ./plugin, args: [said], env: [{name: SUFFIX, value: -here}], provideClusterInfo: true}}":                "Bearer said-here",
 		"{" + exec + "command: cat, args: [" + dir + "/certifying], interactiveMode: Never}}":                                          "certificate of client",
 		"{" + exec + "command: none-such, installHint: install it}}":                                                                   "the kubeconfig's exec plug-in none-such: exec: \"none-such\": executable file not found in $PATH (install it)",
-		"{" + exec + "command: echo, args: ['{}']}}":                                                                                   `the kubeconfig's exec plug-in echo: it says apiVersion "", and the kubeconfig "client.authentication.k8s.io/v1"`,
-		"{" + exec + "command: echo, args: ['" + strings.ReplaceAll(status, `"`, `\u0022`) + "']}}":                                    "its output is no ExecCredential",
+		"{" + exec + "command: echo, args: ['{}']}}":                                                                                   `the kubeconfig's exec plug-in echo: the output has apiVersion "", but the kubeconfig has "client.authentication.k8s.io/v1"`,
+		"{" + exec + "command: echo, args: ['" + strings.ReplaceAll(status, `"`, `\u0022`) + "']}}":                                    "the output is not an ExecCredential",
 		"{" + exec + `command: echo, args: ["{\"apiVersion\": \"client.authentication.k8s.io/v1\", \"status\": {\"token\": \"\"}}"]}}`: "neither a token nor a certificate",
 		"{auth-provider: {name: gcp}}":     `user "u" has an auth-provider`,
-		"{client-certificate: none}":       "the kubeconfig cannot be used: open " + dir + "/none",
-		"{client-certificate-data: '???'}": "the kubeconfig cannot be used: ",
+		"{client-certificate: none}":       "cannot use the kubeconfig: open " + dir + "/none",
+		"{client-certificate-data: '???'}": "cannot use the kubeconfig: ",
 	} {
 		path := write(t, dir, "config", `
 apiVersion: v1
@@ -131,12 +131,12 @@ func TestKubeconfigs(t *testing.T) {
 		"users": [{"name": "u", "user": {"token": "second"}}, {"name": "v", "user": {"token": "v"}}], "contexts": [{"name": "y", "context": {"cluster": "c", "user": "v", "namespace": "n"}}]}`)
 	t.Setenv("KUBECONFIG", strings.Join([]string{filepath.Join(one, "none"), first, second}, string(filepath.ListSeparator)))
 	for want, o := range map[string]Options{
-		"Bearer first in /api/v1/namespaces/default/pods":                                                   {},
-		"Bearer v in /api/v1/namespaces/n/pods":                                                             {Context: "y"},
-		"Bearer v in /api/v1/namespaces/m/pods":                                                             {Context: "y", Namespace: "m"},
-		`the kubeconfig cannot be used: context "z" does not exist`:                                         {Context: "z"},
-		`the kubeconfig cannot be used: cluster "nowhere" of context "lost" does not exist`:                 {Context: "lost"},
-		"the kubeconfig cannot be used: open " + filepath.Join(one, "none") + ": no such file or directory": {Kubeconfig: filepath.Join(one, "none")},
+		"Bearer first in /api/v1/namespaces/default/pods":                                               {},
+		"Bearer v in /api/v1/namespaces/n/pods":                                                         {Context: "y"},
+		"Bearer v in /api/v1/namespaces/m/pods":                                                         {Context: "y", Namespace: "m"},
+		`cannot use the kubeconfig: the context "z" does not exist`:                                     {Context: "z"},
+		`cannot use the kubeconfig: the cluster "nowhere" in the context "lost" does not exist`:         {Context: "lost"},
+		"cannot use the kubeconfig: open " + filepath.Join(one, "none") + ": no such file or directory": {Kubeconfig: filepath.Join(one, "none")},
 	} {
 		if got := ask(t, o); got != want {
 			t.Errorf("%+v: %q, and not %q", o, got, want)

@@ -93,7 +93,7 @@ func TestCheckStorage(t *testing.T) {
 		t.Error(err)
 	}
 	for _, size := range []string{"", "0", "-1Gi", "large"} {
-		if err := CheckStorage(size); err == nil || !strings.Contains(err.Error(), "is no size") {
+		if err := CheckStorage(size); err == nil || !strings.Contains(err.Error(), "is not a valid size") {
 			t.Errorf("%q: %v", size, err)
 		}
 	}

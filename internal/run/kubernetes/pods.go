@@ -41,7 +41,7 @@ func CreatePods(ctx context.Context, o Options) (*Pods, error) {
 		return nil, err
 	}
 	if err := p.make(ctx); err != nil {
-		err = fmt.Errorf("no agents can be made in namespace %s: %w", api.namespace, err)
+		err = fmt.Errorf("cannot create agents in namespace %s: %w", api.namespace, err)
 		var dial *net.OpError
 		unsent := errors.As(err, &dial) && dial.Op == "dial"
 		if p.owner == nil && (unsent || isRefused(err)) {
@@ -49,7 +49,7 @@ func CreatePods(ctx context.Context, o Options) (*Pods, error) {
 		}
 		return nil, errors.Join(err, p.Remove())
 	}
-	o.Say("%d agents are made in namespace %s, with Job %s", o.Members+o.Workers, api.namespace, p.owner.Name)
+	o.Say("created %d agents in namespace %s with Job %s", o.Members+o.Workers, api.namespace, p.owner.Name)
 	return p, nil
 }
 
@@ -119,7 +119,7 @@ func (p *Pods) Remove() error {
 	at.RawQuery = url.Values{"propagationPolicy": {"Foreground"}}.Encode()
 	err := p.api.ask(ctx, http.MethodDelete, at, "", nil, nil)
 	if err != nil && !isNotFound(err) {
-		return fmt.Errorf("the agents in namespace %s cannot be removed (Kubernetes removes Job %s when they have ended): %w", p.api.namespace, name, err)
+		return fmt.Errorf("cannot remove the agents in namespace %s (Kubernetes removes Job %s when they have exited): %w", p.api.namespace, name, err)
 	}
 	for {
 		left, err := p.remainingObject(ctx)
@@ -130,9 +130,9 @@ func (p *Pods) Remove() error {
 		case <-time.After(every):
 		case <-ctx.Done():
 			if err == nil {
-				err = fmt.Errorf("%s is there", left)
+				err = fmt.Errorf("%s still exists", left)
 			}
-			return fmt.Errorf("namespace %s still has what was made for the run after %v; Kubernetes removes it: %w", p.api.namespace, removeWithin, err)
+			return fmt.Errorf("namespace %s still contains objects that were created for the run after %v; Kubernetes will remove them: %w", p.api.namespace, removeWithin, err)
 		}
 	}
 }

@@ -229,21 +229,21 @@ func (c *cluster) testTrouble(t *testing.T) {
 	for _, test := range []struct{ status, want string }{ // if want contains "within 1s", the pod might still start
 		{
 			`{"containerStatuses":[{"name":"agent","state":{"waiting":{"reason":"ImagePullBackOff","message":"no\nsuch image"}}}]}`,
-			"the pod of worker-0 does not start: its image localhost/image:1 cannot be pulled: no such image",
+			"the pod of worker-0 does not start: cannot pull the image localhost/image:1: no such image",
 		},
 		{
 			`{"containerStatuses":[{"name":"agent","state":{"terminated":{"exitCode":1,"reason":"Error","message":"it is broken"}}}]}`,
-			"the pod of worker-0 does not start: its agent ended with exit code 1 (Error): it is broken",
+			"the pod of worker-0 does not start: the agent exited with code 1 (Error): it is broken",
 		},
 		{
 			`{"conditions":[{"type":"PodScheduled","status":"False","message":"0/3 nodes are available"}]}`,
-			"1 of 1 pods are not ready within 1s: worker-0: no node takes it: 0/3 nodes are available",
+			"1 of 1 pods are not ready within 1s: worker-0: the pod cannot be scheduled on any node: 0/3 nodes are available",
 		},
 		{
 			`{"containerStatuses":[{"name":"agent","state":{"waiting":{"reason":"ContainerCreating","message":"it takes long"}}}]}`,
 			"1 of 1 pods are not ready within 1s: worker-0: ContainerCreating: it takes long",
 		},
-		{`{}`, "1 of 1 pods are not ready within 1s: Kubernetes does not say why"},
+		{`{}`, "1 of 1 pods are not ready within 1s: Kubernetes reports no reason"},
 	} {
 		t.Run("", func(t *testing.T) {
 			o := c.options(t)
@@ -279,11 +279,11 @@ func (c *cluster) testRefused(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		{func(o *Options) { o.Namespace = "kube-system" }, `no agents can be made in namespace kube-system: jobs.batch is forbidden: User "system:serviceaccount:default:quorumbench" cannot create`},
-		{func(o *Options) { o.Kubeconfig = file("token: ", "token: not-") }, "no agents can be made in namespace default: Unauthorized"},
+		{func(o *Options) { o.Namespace = "kube-system" }, `cannot create agents in namespace kube-system: jobs.batch is forbidden: User "system:serviceaccount:default:quorumbench" cannot create`},
+		{func(o *Options) { o.Kubeconfig = file("token: ", "token: not-") }, "cannot create agents in namespace default: Unauthorized"},
 		{func(o *Options) { o.Kubeconfig = file("https://"+c.Host+":"+c.Port, "https://127.0.0.1:1") }, "connection refused"},
-		{func(o *Options) { o.Kubeconfig = file("clusters:", "clusters: 3 #") }, "the kubeconfig cannot be used"},
-		{func(o *Options) { o.Kubeconfig = "nowhere" }, "the kubeconfig cannot be used"},
+		{func(o *Options) { o.Kubeconfig = file("clusters:", "clusters: 3 #") }, "cannot use the kubeconfig"},
+		{func(o *Options) { o.Kubeconfig = "nowhere" }, "cannot use the kubeconfig"},
 		{func(o *Options) { o.Context = "unknown" }, `context "unknown" does not exist`},
 	} {
 		o := c.options(t)

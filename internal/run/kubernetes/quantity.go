@@ -52,7 +52,7 @@ func (q Quantity) MarshalText() ([]byte, error) { return []byte(q.String()), nil
 // CheckStorage returns an error if size is not a valid size of a volume.
 func CheckStorage(size string) error {
 	if _, ok := parseQuantity(size); !ok {
-		return fmt.Errorf("%q is no size; write one as Kubernetes does, as in 10Gi", size)
+		return fmt.Errorf("%q is not a valid size; use Kubernetes' notation, such as 10Gi", size)
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func ParseShare(s string) (Share, error) {
 	for _, part := range strings.SplitN(s, ":", 2) {
 		q, ok := parseQuantity(part)
 		if !ok {
-			return Share{}, fmt.Errorf("%q is no quantity; write one as Kubernetes does, as in 500m, 2 or 1Gi, or two as REQUEST:LIMIT", part)
+			return Share{}, fmt.Errorf("%q is not a valid quantity; use Kubernetes' notation, such as 500m, 2 or 1Gi, or REQUEST:LIMIT", part)
 		}
 		parts = append(parts, q)
 	}

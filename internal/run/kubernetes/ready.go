@@ -45,7 +45,7 @@ func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 	for {
 		pods, err := p.pods(ctx)
 		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("nothing is known of the pods: %w", err)
+			return fmt.Errorf("cannot read the state of the pods: %w", err)
 		}
 		for _, pod := range pods {
 			if slices.Contains(seen, hostOf(&pod)) {
@@ -81,11 +81,11 @@ func (p *Pods) pods(ctx context.Context) ([]pod, error) {
 
 // hopeless maps those reasons for which a container would wait forever to explanations.
 var hopeless = map[string]string{
-	"ImagePullBackOff":           "its image %s cannot be pulled: ",
-	"ErrImageNeverPull":          "its image %s is not on the node: ",
-	"InvalidImageName":           "%s is no name of an image: ",
-	"CreateContainerError":       "its container cannot be made of %s: ",
-	"CreateContainerConfigError": "its container cannot be made of %s: ",
+	"ImagePullBackOff":           "cannot pull the image %s: ",
+	"ErrImageNeverPull":          "the image %s is not on the node: ",
+	"InvalidImageName":           "%s is not a valid image name: ",
+	"CreateContainerError":       "cannot create the container from the image %s: ",
+	"CreateContainerConfigError": "cannot create the container from the image %s: ",
 }
 
 // trouble returns the reason why a pod is not ready, or "" if it is unknown. final is set if
@@ -95,7 +95,7 @@ func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 		switch {
 		case c.State.Terminated != nil:
 			t := c.State.Terminated
-			why = fmt.Sprintf("its agent ended with exit code %d (%s)", t.ExitCode, t.Reason)
+			why = fmt.Sprintf("the agent exited with code %d (%s)", t.ExitCode, t.Reason)
 			if text := statusText(t.Message + " " + p.api.log(ctx, pod.Metadata.Name)); text != "" {
 				why += ": " + text
 			}
@@ -112,10 +112,10 @@ func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {
-			why = "no node takes it: " + statusText(c.Message)
+			why = "the pod cannot be scheduled on any node: " + statusText(c.Message)
 			if p.o.StorageClass != "" {
 				if of := p.warning(ctx, pod.Metadata.Name+"-"+dataVolume); of != "" {
-					why += "; its volume: " + of
+					why += "; the pod's volume: " + of
 				}
 			}
 			return why, false
@@ -156,7 +156,7 @@ func (p *Pods) notReadyError(ready []string) error {
 		}
 	}
 	if why == "" {
-		why = "Kubernetes does not say why"
+		why = "Kubernetes reports no reason"
 	}
 	return fmt.Errorf("%d of %d pods are not ready within %v: %s", len(missing), len(p.Hosts()), p.o.Ready, why)
 }

@@ -202,7 +202,7 @@ func TestRightsAndPods(t *testing.T) {
 		want   string // text in the error from Ready
 		within time.Duration
 	}{
-		{ready, "", time.Minute}, {ended, "its agent ended with exit code 1", time.Minute}, {waiting, "are not ready within", time.Millisecond},
+		{ready, "", time.Minute}, {ended, "the agent exited with code 1", time.Minute}, {waiting, "are not ready within", time.Millisecond},
 	} {
 		a.status = test.status
 		cpu, _ := ParseShare("1") // a valid quantity

@@ -93,7 +93,7 @@ func (b *backlog) reserve(size int64) bool {
 func (b *backlog) take(p piece) {
 	switch {
 	case p.kind == recordingEnds:
-		b.conn.End(p.at, "the connection's bytes came faster than they could be read: the rest of the connection is not recorded")
+		b.conn.End(p.at, "the connection's bytes arrived faster than they could be decoded, so the rest of the connection is not recorded")
 		return
 	case p.kind == connectionEnds:
 		for _, p := range b.early {

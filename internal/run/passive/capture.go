@@ -102,7 +102,7 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 			return nil
 		case err == nil:
 		case !errors.Is(err, os.ErrDeadlineExceeded):
-			return fmt.Errorf("the capture of packets failed: %w", err)
+			return fmt.Errorf("capturing packets failed: %w", err)
 		case last:
 			c.read()
 			c.missed(true)

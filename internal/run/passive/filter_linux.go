@@ -84,7 +84,7 @@ func assemble(lines []line) ([]unix.SockFilter, error) {
 			}
 			n := at[label] - i - 1
 			if n < 0 || n > math.MaxUint8 {
-				unknown = fmt.Errorf("the filter cannot be continued at %q", label)
+				unknown = fmt.Errorf("the packet filter cannot jump to %q", label)
 			}
 			return uint8(n)
 		}

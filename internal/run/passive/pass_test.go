@@ -288,7 +288,7 @@ func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
 	say([]byte("little"))
 	close(goOn)
 	stop()
-	if len(l.gaps) != 1 || l.gaps[0].Conn != 1 || l.gaps[0].Why != "the connection's bytes came faster than they could be read: the rest of the connection is not recorded" {
+	if len(l.gaps) != 1 || l.gaps[0].Conn != 1 || l.gaps[0].Why != "the connection's bytes arrived faster than they could be decoded, so the rest of the connection is not recorded" {
 		t.Fatalf("the gaps are %+v", l.gaps)
 	}
 	if at := time.Duration(l.gaps[0].At); at > passed {

@@ -137,7 +137,7 @@ func (r *Relay) connect(ctx context.Context, client net.Conn) (net.Conn, net.Con
 	secure := tls.Client(server, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = server.Close() // err is more important
-		return client, nil, fmt.Errorf("no TLS connection to the member at %s: %w", r.cfg.To, err)
+		return client, nil, fmt.Errorf("the TLS handshake with the member at %s failed: %w", r.cfg.To, err)
 	}
 	return client, secure, nil
 }

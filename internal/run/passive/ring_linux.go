@@ -37,10 +37,10 @@ func openRing(port uint16, size int) (*ring, error) {
 	// link-layer header.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if errors.Is(err, unix.EPERM) {
-		return nil, errors.New("packets cannot be captured without the right to read them: run it as root, or give the program the capability CAP_NET_RAW")
+		return nil, errors.New("capturing packets requires the right to read them; run quorumbench as root, or give its binary the capability CAP_NET_RAW")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("packets cannot be captured: %w", err)
+		return nil, fmt.Errorf("cannot capture packets: %w", err)
 	}
 	r := &ring{}
 	if err := r.open(fd, port, max(size/blockSize, 2)); err != nil {
@@ -48,12 +48,12 @@ func openRing(port uint16, size int) (*ring, error) {
 			_ = unix.Munmap(r.mem)
 		}
 		_ = unix.Close(fd) // err is more important
-		return nil, fmt.Errorf("packets cannot be captured: %w", err)
+		return nil, fmt.Errorf("cannot capture packets: %w", err)
 	}
 	r.f = os.NewFile(uintptr(fd), "packets")
 	if r.raw, err = r.f.SyscallConn(); err != nil {
 		r.close()
-		return nil, fmt.Errorf("packets cannot be captured: %w", err)
+		return nil, fmt.Errorf("cannot capture packets: %w", err)
 	}
 	return r, nil
 }

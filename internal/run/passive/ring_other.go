@@ -12,7 +12,7 @@ const gathers = 50 * time.Millisecond
 type ring struct{}
 
 func openRing(uint16, int) (*ring, error) {
-	return nil, errors.New("packets can be captured only on Linux: record as a relay, with --listen and --to")
+	return nil, errors.New("packets can be captured only on Linux; record with a relay instead (--listen and --to)")
 }
 
 func (*ring) close()                        {}

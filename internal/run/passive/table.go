@@ -38,12 +38,12 @@ const (
 
 // Reasons for gaps.
 const (
-	wasOpen  = "the connection was open before the capture began, and is not recorded; its client has to connect again"
-	lostOpen = "the beginning of the connection was not captured, and it is not recorded"
-	secured  = "the connection is over TLS, which a capture cannot read: record it as a relay, with --listen, --to, --cert, --key and --cacert"
-	notHeard = "a packet of the connection was not captured, and the rest of the connection is not recorded"
-	tooMuch  = "a packet of the connection was not captured, and too much data came after it: the rest of the connection is not recorded"
-	noEnd    = "the end of the connection was not captured: its client's address is another connection's now"
+	wasOpen  = "the connection was open before the capture began, so it is not recorded until its client connects again"
+	lostOpen = "the beginning of the connection was not captured, so the connection is not recorded"
+	secured  = "the connection uses TLS, which a capture cannot decode; record it with a relay instead (--listen, --to, --cert, --key and --cacert)"
+	notHeard = "a packet of the connection was not captured, so the rest of the connection is not recorded"
+	tooMuch  = "a packet of the connection was not captured and too much data followed it, so the rest of the connection is not recorded"
+	noEnd    = "the end of the connection was not captured: another connection now uses its client's address"
 )
 
 // ends contains the addresses of a connection.
@@ -442,5 +442,5 @@ func (t *table) finish(at int64) {
 // drop reports lost packets, as a gap after the last packet that arrived.
 func (t *table) drop(n uint64) {
 	t.dropped = true
-	t.tap.Sink.Gap(call.Gap{At: t.last, Why: fmt.Sprintf("%s came faster than they could be read: later requests and answers may be missing, and whole connections", text.Plural(n, "packet"))})
+	t.tap.Sink.Gap(call.Gap{At: t.last, Why: fmt.Sprintf("%s arrived faster than they could be read, so later requests, replies and whole connections may be missing", text.Plural(n, "packet"))})
 }

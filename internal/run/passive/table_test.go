@@ -286,7 +286,7 @@ func TestGapsAreReported(t *testing.T) {
 			packets: func(k *talk) []*segment {
 				return append(k.opens(), k.send(ofClient, 0, "nonsense"), k.send(ofServer, 0, "what?"))
 			},
-			client: "nonsense", why: "the rest of the connection is not understood: that is nonsense", ended: 1,
+			client: "nonsense", why: "the rest of the connection cannot be decoded: that is nonsense", ended: 1,
 		},
 		"nothing, of a connection that is refused": {
 			packets: func(k *talk) []*segment {

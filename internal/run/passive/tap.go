@@ -47,7 +47,7 @@ func (c *Conn) Feed(ofClient bool, at int64, b []byte) bool {
 		return false
 	}
 	if err := c.tap.Feed(ofClient, at, b); err != nil {
-		c.End(at, fmt.Sprintf("the rest of the connection is not understood: %v", err))
+		c.End(at, fmt.Sprintf("the rest of the connection cannot be decoded: %v", err))
 	}
 	return !c.ended
 }

@@ -65,7 +65,7 @@ func (b fsyncBounds) more(made int, elapsed time.Duration) bool {
 // s. It returns ctx's error if ctx is canceled.
 func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err error) {
 	if n < 1 {
-		return result, fmt.Errorf("fdatasync cannot be measured with %d writes", n)
+		return result, fmt.Errorf("cannot time fdatasync with %d writes", n)
 	}
 	took := make([]int64, 0, n)
 	bounds := boundsOf(n)
@@ -136,7 +136,7 @@ func fsyncError(dir *os.Root, err error) error {
 	if errors.As(err, &path) {
 		err = path.Err
 	}
-	return fmt.Errorf("fdatasync cannot be measured in %s: %w", dir.Name(), err)
+	return fmt.Errorf("cannot time fdatasync in %s: %w", dir.Name(), err)
 }
 
 // Device returns the device number of a folder. A measurement in one folder is valid for all
@@ -144,7 +144,7 @@ func fsyncError(dir *os.Root, err error) error {
 func Device(dir string) (uint64, error) {
 	var s unix.Stat_t
 	if err := unix.Stat(dir, &s); err != nil {
-		return 0, fmt.Errorf("the folder %s cannot be looked at: %w", dir, err)
+		return 0, fmt.Errorf("cannot find the device of the folder %s: %w", dir, err)
 	}
 	return uint64(s.Dev), nil
 }

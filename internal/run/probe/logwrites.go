@@ -40,7 +40,7 @@ const progressEvery = 250 * time.Millisecond
 func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 	root, err := os.OpenRoot(w.Dir)
 	if err != nil {
-		return result, fmt.Errorf("fdatasync cannot be measured in %s: %w", w.Dir, err)
+		return result, fmt.Errorf("cannot time fdatasync in %s: %w", w.Dir, err)
 	}
 	defer func() { _ = root.Close() }()
 	syncs, wholes := measure.NewHistogram(), measure.NewHistogram()

@@ -165,7 +165,7 @@ func TestPrefixMustBeEmpty(t *testing.T) {
 					t.Fatalf("it says %v", err)
 				}
 				text := notEmpty.Error()
-				if !strings.HasPrefix(text, `prefix "/check/" has keys`) || !strings.Contains(text, "choose another prefix") || strings.Contains(strings.ToLower(text), "delete with") {
+				if !strings.HasPrefix(text, `prefix "/check/" is not empty`) || !strings.Contains(text, "choose another prefix") || strings.Contains(strings.ToLower(text), "delete with") {
 					t.Errorf("it says %q", text)
 				}
 			}

@@ -92,7 +92,7 @@ func (r *run) leaveHosts(err error) error {
 		}
 	}
 	if more > mostLeaving {
-		err = fmt.Errorf("%w; and leaving %s failed", err, text.Plural(uint64(more-mostLeaving), "more host"))
+		err = fmt.Errorf("%w; and disconnecting from %s failed", err, text.Plural(uint64(more-mostLeaving), "more host"))
 	}
 	return err
 }

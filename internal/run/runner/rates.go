@@ -22,14 +22,14 @@ func (r rates) settle(t *scenario.Trial) error {
 	}
 	seen := r[rate.Of]
 	if len(seen) == 0 {
-		return fmt.Errorf("trial %s takes %g%% of the throughput of %s, which has no result", t.Name, rate.Percent, rate.Of)
+		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s, but that trial has no result", t.Name, rate.Percent, rate.Of)
 	}
 	of := seen[min(t.Repeat, len(seen))-1]
 	if of <= 0 {
-		return fmt.Errorf("trial %s takes %g%% of the throughput of %s, which completed nothing", t.Name, rate.Percent, rate.Of)
+		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s, but that trial completed no operations", t.Name, rate.Percent, rate.Of)
 	}
 	if rate.PerSecond = of * rate.Percent / 100; rate.PerSecond > scenario.MaxRate {
-		return fmt.Errorf("trial %s takes %g%% of the throughput of %s, which is %.0f operations per second, more than any generator sends; take a smaller share", t.Name, rate.Percent, rate.Of, rate.PerSecond)
+		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s, which is %.0f operations per second and more than any generator can send; use a smaller percentage", t.Name, rate.Percent, rate.Of, rate.PerSecond)
 	}
 	return nil
 }

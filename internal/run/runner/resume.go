@@ -27,33 +27,33 @@ type resumed struct {
 func takeUp(o *Options) (*resumed, error) {
 	was, s := o.Resume.Run, o.Scenario
 	if was.Capacity != nil || was.CapacityOver != nil {
-		return nil, errors.New("the run is a search for a capacity, which cannot be resumed; its results so far are in its report; begin another search")
+		return nil, errors.New("the run is a capacity search, which cannot be resumed; its report contains the results so far; begin another search")
 	}
 	if o.Tool != was.Tool {
-		return nil, fmt.Errorf("the run was begun by %s, and this is %s; resume it with the version that began it", named(was.Tool), named(o.Tool))
+		return nil, fmt.Errorf("the run was started by %s, but this is %s; resume the run with the version that started it", named(was.Tool), named(o.Tool))
 	}
 	for _, d := range []struct{ what, was, is string }{
 		{"scenario's text", was.Scenario, string(s.Source)},
 		{"scenario's name", was.Name, s.Name},
 		{"seed", strconv.FormatUint(was.Seed, 10), strconv.FormatUint(s.Seed, 10)},
-		{"rule of repeating", rule(was.Until), rule(record.NewUntil(s.Until))},
+		{"rule for repeating", rule(was.Until), rule(record.NewUntil(s.Until))},
 	} {
 		if d.was != d.is {
-			return nil, fmt.Errorf("the run cannot be resumed: its %s differs from the recorded one", d.what)
+			return nil, fmt.Errorf("cannot resume the run: its %s differs from the recorded value", d.what)
 		}
 	}
 	if d := differentHosts(was.Hosts, s.Hosts); d != "" {
-		return nil, fmt.Errorf("the run cannot be resumed: %s", d)
+		return nil, fmt.Errorf("cannot resume the run: %s", d)
 	}
 	r := &resumed{Resumption: o.Resume, versions: map[string]string{}, total: was.Active(len(o.Resume.Kept))}
 	plan := planned(s, len(r.Kept))
 	if s.Until == nil && len(plan) != was.Planned || len(plan) < len(r.Kept) {
-		return nil, fmt.Errorf("the run cannot be resumed: it has %d trials, and its scenario %d", max(was.Planned, len(r.Kept)), len(plan))
+		return nil, fmt.Errorf("cannot resume the run: it has %d trials, but its scenario has %d", max(was.Planned, len(r.Kept)), len(plan))
 	}
 	for i := range r.Kept {
 		t, spec := &r.Kept[i], &plan[i]
 		if t.Name != spec.Name || t.Number != spec.Number || t.Repeat != spec.Repeat || t.Seed != spec.Load.Seed {
-			return nil, fmt.Errorf("the run cannot be resumed: its trial %d is %s, and the scenario's %s", i+1,
+			return nil, fmt.Errorf("cannot resume the run: its trial %d is %s, but that of the scenario is %s", i+1,
 				text.Line(t.Name, text.MaxField), title(spec))
 		}
 		if j := slices.IndexFunc(was.Clusters, func(c record.Cluster) bool { return c.ID == t.Cluster && c.Started }); j >= 0 {
@@ -90,7 +90,7 @@ func rule(u *record.Until) string {
 // equal.
 func differentHosts(was []record.Host, is []scenario.Host) string {
 	if len(was) > 0 && len(is) == 0 {
-		return "it ran on hosts that its scenario does not name, as with --on kubernetes, and they no longer exist"
+		return "it ran on hosts that are not in its scenario (for example, with --on kubernetes) and no longer exist"
 	}
 	if !slices.EqualFunc(was, is, func(w record.Host, i scenario.Host) bool { return w.Name == i.Name && w.Via == i.Via.String() }) {
 		return "the scenario's hosts differ from the recorded ones"
@@ -103,11 +103,11 @@ func differentHosts(was []record.Host, is []scenario.Host) string {
 func (r *resumed) sameMachines(is []measure.Machine) error {
 	was := r.Run.Machines
 	if len(was) != len(is) {
-		return fmt.Errorf("the run cannot be resumed: it began on %d machines, and this is on %d", len(was), len(is))
+		return fmt.Errorf("cannot resume the run: it started on %d machines, but this invocation uses %d", len(was), len(is))
 	}
 	for i := range is {
 		if d := is[i].Difference(&was[i]); d != "" {
-			return fmt.Errorf("the run cannot be resumed: machine %s has %s; to compare two machines, begin another run and use \"quorumbench report RUN RUN\"",
+			return fmt.Errorf("cannot resume the run: machine %s has %s; to compare two machines, start another run and use \"quorumbench report RUN RUN\"",
 				text.Line(cmp.Or(was[i].Name, strconv.Itoa(i+1)), text.MaxField), text.Line(d, text.MaxField))
 		}
 	}
@@ -129,7 +129,7 @@ func (r *resumed) sameServer(spec *scenario.Trial, version string) error {
 		return nil
 	}
 	if was := r.versions[spec.Cluster.Key]; was != "" && was != version {
-		return fmt.Errorf("trial %s is not run: the server is now %s %s, and was %s before the run was resumed", title(spec), spec.Cluster.Store, version,
+		return fmt.Errorf("trial %s was not run: the server is now %s %s, but it was %s before the run was resumed", title(spec), spec.Cluster.Store, version,
 			text.Line(was, text.MaxField))
 	}
 	return nil

@@ -140,7 +140,7 @@ func (r *run) findServersThere(ctx context.Context) error {
 		on := r.membersOn(t)
 		for _, h := range on[:min(len(on), c.Members)] {
 			if _, ok := h.(host.Disker); c.Disks && !ok {
-				return fmt.Errorf("host %s: the scenario's disk faults need disks that fail on request, which this host does not support", r.hostName(h))
+				return fmt.Errorf("host %s: the scenario contains disk faults, which this host does not support", r.hostName(h))
 			}
 			if err := networkable(ctx, c, h); err != nil {
 				return err
@@ -193,7 +193,7 @@ func networkable(ctx context.Context, c *scenario.Cluster, h host.Host) error {
 	}
 	n, ok := h.(host.Networker)
 	if !ok {
-		return errors.New("network faults need members on the machine that quorumbench runs on")
+		return errors.New("network faults require members on the machine on which quorumbench runs")
 	}
 	return n.Networkable(ctx)
 }
@@ -215,7 +215,7 @@ func startable(st store.Store, c *scenario.Cluster, server, self string) error {
 	for _, p := range launch.Processes {
 		for _, part := range append(slices.Clone(p.Behind), p) {
 			if _, err := exec.LookPath(part.Path); err != nil {
-				return fmt.Errorf("a member of %s cannot be started: %w", c.FullName(), err)
+				return fmt.Errorf("cannot start a member of %s: %w", c.FullName(), err)
 			}
 		}
 	}

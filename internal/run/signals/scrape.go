@@ -81,14 +81,14 @@ func (s *Scraper) read(ctx context.Context, source store.MetricSource) (store.Sa
 	}
 	text, err := s.ask(ctx, source.Command)
 	if err != nil {
-		return nil, fmt.Errorf("%s does not answer %s: %s", s.endpoint, source.Command, errorText(ctx, err))
+		return nil, fmt.Errorf("%s does not respond to %s: %s", s.endpoint, source.Command, errorText(ctx, err))
 	}
 	sample := pick(parseLines(text), source.Names)
 	if len(sample) == 0 {
 		if remedy := remedyOf(source, text); remedy != "" {
-			return nil, fmt.Errorf("%s refuses %s: %s", s.endpoint, source.Command, remedy)
+			return nil, fmt.Errorf("%s rejects %s: %s", s.endpoint, source.Command, remedy)
 		}
-		return nil, fmt.Errorf("%s answers %s with no metric that is known", s.endpoint, source.Command)
+		return nil, fmt.Errorf("the response of %s to %s contains no known metric", s.endpoint, source.Command)
 	}
 	return sample, nil
 }
@@ -96,7 +96,7 @@ func (s *Scraper) read(ctx context.Context, source store.MetricSource) (store.Sa
 // get reads metrics in Prometheus's text format over HTTP.
 func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sample, error) {
 	fail := func(err error) (store.Sample, error) {
-		return nil, fmt.Errorf("metrics cannot be read from %s: %s", source.URL, errorText(ctx, err))
+		return nil, fmt.Errorf("cannot read metrics from %s: %s", source.URL, errorText(ctx, err))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, source.URL, nil)
 	if err != nil {
@@ -123,9 +123,9 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	sample := pick(found, source.Names)
 	if len(sample) == 0 {
 		if remedy := remedyOf(source, ""); remedy != "" {
-			return nil, fmt.Errorf("%s has no metric that is known; %s", source.URL, remedy)
+			return nil, fmt.Errorf("%s contains no known metric; %s", source.URL, remedy)
 		}
-		return nil, fmt.Errorf("%s has no metric that is known", source.URL)
+		return nil, fmt.Errorf("%s contains no known metric", source.URL)
 	}
 	return sample, nil
 }
@@ -182,7 +182,7 @@ func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Dur
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
 	took := time.Since(began)
 	if err != nil {
-		return 0, fmt.Errorf("no TCP connection to %s: %s", endpoint, errorText(ctx, err))
+		return 0, fmt.Errorf("cannot open a TCP connection to %s: %s", endpoint, errorText(ctx, err))
 	}
 	defer func() { _ = conn.Close() }()
 	if secure == nil {
@@ -203,9 +203,9 @@ func errorText(ctx context.Context, err error) string {
 	var op *net.OpError
 	switch {
 	case errors.Is(context.Cause(ctx), context.Canceled):
-		return "it was cancelled"
+		return "the request was canceled"
 	case errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil:
-		return "no answer in the time given"
+		return "no response within the time limit"
 	case errors.As(err, &op):
 		return op.Err.Error()
 	}
@@ -246,7 +246,7 @@ func (w *metricLines) Read(p []byte) (int, error) {
 			continue
 		}
 		if w.left -= len(line); w.left < 0 {
-			return 0, fmt.Errorf("the lines of the metrics that are read are longer than %d bytes", maxMetricBytes)
+			return 0, fmt.Errorf("the lines with the wanted metrics exceed %d bytes", maxMetricBytes)
 		}
 		w.line = line
 	}

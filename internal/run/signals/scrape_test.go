@@ -138,11 +138,11 @@ func TestFailedScrapeNamesTheCause(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Read(ended); err == nil || !strings.Contains(err.Error(), "cancelled") {
+	if _, err := s.Read(ended); err == nil || !strings.Contains(err.Error(), "canceled") {
 		t.Errorf("it says %v", err)
 	}
 	s, _ = NewScraper(zookeeper.New(), store.Access{}, wordServer(t, "zk_version\t3.9.5\n"))
-	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "no metric that is known") {
+	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "no known metric") {
 		t.Errorf("it says %v", err)
 	}
 }

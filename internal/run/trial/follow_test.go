@@ -63,7 +63,7 @@ func TestTheLoadMovesWithItsTarget(t *testing.T) {
 		kv.All:        nil,
 	} {
 		w, g := following(t, mode)
-		w.answer(0, store.Member{Endpoint: "a:1", Err: errors.New("no answer in the time given")})
+		w.answer(0, store.Member{Endpoint: "a:1", Err: errors.New("no response within the time limit")})
 		for range 3 {
 			w.answer(2, leading(2, 5)[2])
 			w.answer(1, leading(2, 5)[1])

@@ -23,7 +23,7 @@ func TestRefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 		before := u.read(t)
 		for _, command := range []string{"bench put --total 20 --val-size 3000000", "bench get --total 20 --key-space-size 10 --val-size 3000000"} {
 			said := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed).stderr.String()
-			if !strings.Contains(said, "the load needs the operation put, and "+u.endpoint+" refuses it: ") || strings.Contains(said, "preloading") || strings.Contains(said, "measuring") {
+			if !strings.Contains(said, "the load needs the operation put, and "+u.endpoint+" rejects the request:  ") || strings.Contains(said, "preloading") || strings.Contains(said, "measuring") {
 				t.Errorf("%s says %q", command, said)
 			}
 			u.unchanged(t, before, command)
@@ -139,7 +139,7 @@ func TestForeignKeysBelowThePrefixStay(t *testing.T) {
 		u.put(t, "quorumbench/mine")
 		p.signal(t, syscall.SIGINT)
 		p.exits(t, exitInterrupted)
-		if said := p.stderr.String(); !strings.Contains(said, `quorumbench/mine", is not of this run and stays`) {
+		if said := p.stderr.String(); !strings.Contains(said, `quorumbench/mine", does not belong to this run and is kept`) {
 			t.Errorf("the output is %s", said)
 		}
 		for key, value := range u.read(t).Keys {
@@ -228,7 +228,7 @@ func TestKeptKeys(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		p := u.quorumbench(t, w, "bench", "put", "--total", "20", "--cleanup=false").exits(t, exitDone)
-		if got := u.read(t); len(got.Keys) <= len(before.Keys) || !strings.Contains(p.stderr.String(), "left its keys below") {
+		if got := u.read(t); len(got.Keys) <= len(before.Keys) || !strings.Contains(p.stderr.String(), "left the run's keys below") {
 			t.Fatalf("%d keys, and %s", len(got.Keys), p.stderr.String())
 		}
 		u.quorumbench(t, w, "cleanup").exits(t, exitDone)

@@ -86,14 +86,14 @@ func TestCommandsChangeNothingOnKine(t *testing.T) {
 		u.unchanged(t, before, command)
 	}
 	for command, why := range map[string]string{
-		"bench delete --total 20 --key-space-size 20":  "the operation delete, and " + u.endpoint + " refuses it: delete is not implemented by kine",
-		"bench txn-put --total 20":                     "the operation txn, and " + u.endpoint + " refuses it: etcdserver: unsupported operations",
+		"bench delete --total 20 --key-space-size 20":  "the operation delete, and " + u.endpoint + " rejects the request: delete is not implemented by kine",
+		"bench txn-put --total 20":                     "the operation txn, and " + u.endpoint + " rejects the request: etcdserver: unsupported operations",
 		"bench txn-mixed --total 20":                   "unsupported operations in txn request",
-		"bench stm --total 20":                         "the operation stm, and " + u.endpoint + " refuses it: serializable is not implemented",
-		"bench stm --total 20 --stm-locker lock-rpc":   "the operation stm, and " + u.endpoint + " refuses it: unknown service v3lockpb.Lock",
-		"bench lease-keepalive --total 20":             "the operation keepalive, and " + u.endpoint + " refuses it: lease keep alive is not supported",
+		"bench stm --total 20":                         "the operation stm, and " + u.endpoint + " rejects the request: serializable is not implemented",
+		"bench stm --total 20 --stm-locker lock-rpc":   "the operation stm, and " + u.endpoint + " rejects the request: unknown service v3lockpb.Lock",
+		"bench lease-keepalive --total 20":             "the operation keepalive, and " + u.endpoint + " rejects the request: lease keep alive is not supported",
 		"bench get --total 20 --consistency local":     "serializable is not implemented",
-		"bench put --total 20 --prefix= --key-size 12": "keys without a prefix cannot be removed (" + u.endpoint + " refuses it: delete is not implemented",
+		"bench put --total 20 --prefix= --key-size 12": "keys without a prefix cannot be removed (" + u.endpoint + " rejects the request: delete is not implemented",
 		// The refused operation follows a write, whose key must not stay either.
 		"bench mixed --total 20 --key-space-size 20 --consistency local --cleanup=false": "serializable is not implemented",
 	} {
@@ -142,7 +142,7 @@ func TestAServerWithoutDeletesIsNotWrittenTo(t *testing.T) {
 	})
 	for _, command := range []string{"check perf --rate 20 --clients 5 --duration 1s", "check datascale", "bench put --total 20", "bench get --total 20", "capacity --objective p99<500ms --until 5s"} {
 		p := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed)
-		if said := p.stderr.String(); strings.Count(said, "quorumbench: ") != 1 || !strings.Contains(said, "no key can be removed ("+u.endpoint+" refuses it: delete is not implemented") {
+		if said := p.stderr.String(); strings.Count(said, "quorumbench: ") != 1 || !strings.Contains(said, "no key can be removed ("+u.endpoint+" rejects the request: delete is not implemented") {
 			t.Errorf("%s says %q", command, said)
 		}
 		u.unchanged(t, before, command)

@@ -81,7 +81,7 @@ func TestZooKeeperThatAllowsFewCommands(t *testing.T) {
 	w := newWorld(t)
 	p := w.run(t, "check", "datascale", "--store", "zookeeper", "--endpoints", endpoint)
 	text := p.stdout.String() + p.stderr.String()
-	if p.state.ExitCode() == exitDone || strings.Contains(text, `\n`) || strings.Contains(text, "no metric that is known") || !strings.Contains(text, "add mntr to 4lw.commands.whitelist") {
+	if p.state.ExitCode() == exitDone || strings.Contains(text, `\n`) || strings.Contains(text, "no known metric") || !strings.Contains(text, "add mntr to 4lw.commands.whitelist") {
 		t.Errorf("exit code %d:\n%s", p.state.ExitCode(), text)
 	}
 	w.run(t, "bench", "put", "--store", "zookeeper", "--endpoints", endpoint, "--total", "50").exits(t, exitDone)

@@ -94,7 +94,7 @@ func TestKeysAreRemovedWhenNamesNoLongerResolve(t *testing.T) {
 		p.says(t, "measuring")
 		names.knows.Store(false)
 		p.exits(t, exitDone)
-		if said := p.stderr.String(); !strings.Contains(said, "the cluster contains nothing of this run any more") {
+		if said := p.stderr.String(); !strings.Contains(said, "the cluster no longer contains anything from this run") {
 			t.Errorf("the output is %q", said)
 		}
 		u.unchanged(t, before, p.args)

@@ -53,7 +53,7 @@ func TestUserWithFewPermissions(t *testing.T) {
 	}
 	app := []string{"--user", "app:secret", "--total", "20"}
 	said := u.quorumbench(t, w, append(app, "bench", "put", "--prefix", "app/")...).exits(t, exitDone).stderr.String()
-	if !strings.Contains(said, `may not write the key "app.quorumbench-run"`) {
+	if !strings.Contains(said, `has no right to write the key "app.quorumbench-run"`) {
 		t.Errorf("the output is %q", said)
 	}
 	left("a run without a marker")

@@ -104,7 +104,7 @@ trials:
 	for second, want := range map[string]string{
 		"store: cetcd":                              "cetcd's server cannot be installed, because no registry has it",
 		"store: cetcd, exec: " + w.path("c"):        "the server of cetcd (c) does not exist",
-		"store: cetcd, exec: " + w.file(t, "d", ""): "a member of cetcd (d) cannot be started",
+		"store: cetcd, exec: " + w.file(t, "d", ""): "cannot start a member of cetcd (d)",
 		"store: zookeeper, exec: " + w.path("server") + ", settings: {java: /nowhere/java}": "a member of zookeeper",
 	} {
 		mixed := strings.Replace(file, "store: zookeeper, version: 3.9.4", second, 1)

@@ -80,9 +80,9 @@ func (m *Machine) bring(ctx context.Context) error {
 	}
 	switch {
 	case !path.IsAbs(m.folder) || !text.Printable(m.folder):
-		return errors.New("the path of its private folder cannot be used")
+		return errors.New("the path of the private folder on the machine is not absolute, or is not printable")
 	case len(m.socket()) > longestSocket:
-		return fmt.Errorf("the path of its folder %s is too long for a Unix socket; choose a dir of less than %d bytes", path.Dir(m.folder), longestSocket-len("/ssh.XXXXXX/agent.sock"))
+		return fmt.Errorf("the path of the folder %s is too long for a Unix socket; choose a dir of less than %d bytes", path.Dir(m.folder), longestSocket-len("/ssh.XXXXXX/agent.sock"))
 	}
 	want, err := m.copyBinary(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *Machine) bring(ctx context.Context) error {
 		return err
 	}
 	if got, _, _ = strings.Cut(strings.TrimPrefix(got, `\`), " "); got != want { // sha256sum adds a backslash if it escapes the file name
-		return fmt.Errorf("the copy of quorumbench there is damaged: its SHA-256 is %s, not %s", text.Line(got, sha256.Size*2), want)
+		return fmt.Errorf("the copy of quorumbench on the machine is damaged: its SHA-256 is %s, not %s", text.Line(got, sha256.Size*2), want)
 	}
 	if err := m.continueScript(); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (m *Machine) bring(ctx context.Context) error {
 // by the next step.
 func (m *Machine) continueScript() error {
 	if _, err := io.WriteString(m.in, "go\n"); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("the connection was lost: %w", err)
+		return fmt.Errorf("the connection to the machine was lost: %w", err)
 	}
 	return nil
 }
@@ -120,14 +120,14 @@ var uname = map[string]string{
 func fits(system string) error {
 	words := strings.Fields(system)
 	if len(words) != 3 || net.ParseIP(words[2]) == nil {
-		return fmt.Errorf("its shell did not print its system and address, but %q", text.Line(system, text.MaxServerText))
+		return fmt.Errorf("the machine's shell did not print its system and address, but %q", text.Line(system, text.MaxServerText))
 	}
 	arch := words[1]
 	if name, ok := uname[arch]; ok {
 		arch = name
 	}
 	if theirs := strings.ToLower(words[0]) + "/" + arch; theirs != ours {
-		return fmt.Errorf("it is %s, and this quorumbench is for %s; start an agent built for it there, and use via: agent", text.Line(theirs, 100), ours)
+		return fmt.Errorf("the machine is %s, but this quorumbench is for %s; start an agent that is built for the machine, and use via: agent", text.Line(theirs, 100), ours)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func fits(system string) error {
 func sizeOf(binary string) (int64, error) {
 	info, err := os.Stat(binary)
 	if err != nil {
-		return 0, fmt.Errorf("quorumbench's binary cannot be read: %w", err)
+		return 0, fmt.Errorf("cannot read the quorumbench binary: %w", err)
 	}
 	return info.Size(), nil
 }
@@ -144,7 +144,7 @@ func sizeOf(binary string) (int64, error) {
 func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 	f, err := os.Open(m.target.Binary)
 	if err != nil {
-		return "", fmt.Errorf("quorumbench's binary cannot be read: %w", err)
+		return "", fmt.Errorf("cannot read the quorumbench binary: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	size, err := sizeOf(m.target.Binary)
@@ -176,7 +176,7 @@ func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 	default:
 	}
 	if err != nil && !errors.Is(err, io.EOF) { // if the shell has exited, the reason is reported by the next step
-		return "", fmt.Errorf("quorumbench's binary cannot be copied: %w", err)
+		return "", fmt.Errorf("cannot copy the quorumbench binary: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -54,7 +54,7 @@ func (a Access) entryOf(machine string) (e entry, err error) {
 		e.parts, err = decode(text)
 	}
 	if err != nil {
-		return e, fmt.Errorf("ssh's configuration cannot be used: %w; give another with --ssh-config, or none", err)
+		return e, fmt.Errorf("cannot use ssh's configuration: %w; specify another file with --ssh-config, or use --ssh-config none", err)
 	}
 	return e, nil
 }
@@ -63,7 +63,7 @@ func (a Access) entryOf(machine string) (e entry, err error) {
 func decode(words []byte) (c *ssh_config.Config, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library panics on some unexpected input
-			err = errors.New("it cannot be parsed")
+			err = errors.New("the file cannot be parsed")
 		}
 	}()
 	c, err = ssh_config.DecodeBytes(words)
@@ -96,7 +96,7 @@ func (e entry) expandTokens(key, value string, tokens map[byte]string) (string, 
 			token, known = tokens[value[i]]
 		}
 		if !known {
-			return "", fmt.Errorf("%s of %s in %s has an unsupported token: %s", key, e.of, e.file, text.Line(value, 200))
+			return "", fmt.Errorf("the %s for %s in %s contains an unsupported token: %s", key, e.of, e.file, text.Line(value, 200))
 		}
 		out.WriteString(token)
 	}
@@ -116,7 +116,7 @@ func (t *Target) configure() (keys identities, err error) {
 	}
 	for _, key := range []string{"ProxyJump", "ProxyCommand"} {
 		if way := e.get(key); way != "" && !strings.EqualFold(way, "none") {
-			return keys, fmt.Errorf("%s has a %s for %s, and only direct ssh connections are supported; make it reachable, or start an agent there (via: agent)", e.file, key, host)
+			return keys, fmt.Errorf("%s contains a %s for %s, but only direct ssh connections are supported; make the machine directly reachable, or start an agent on it (via: agent)", e.file, key, host)
 		}
 	}
 	name, err := e.expandTokens("HostName", cmp.Or(e.get("HostName"), "%h"), map[byte]string{'h': host})
@@ -127,7 +127,7 @@ func (t *Target) configure() (keys identities, err error) {
 		port = cmp.Or(e.get("Port"), sshPort)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return keys, fmt.Errorf("the Port of %s in %s is %q, which is not a port", host, e.file, text.Line(port, 100))
+		return keys, fmt.Errorf("the Port for %s in %s is %q, which is not a valid port", host, e.file, text.Line(port, 100))
 	}
 	t.User, t.Address = cmp.Or(t.User, e.get("User")), net.JoinHostPort(name, port)
 	return e.identities(name, t.User)

@@ -75,13 +75,13 @@ Host !db1 *
 func TestRefusesConfigurations(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	for text, want := range map[string]string{
-		"Host db1\n  ProxyJump gate\n":    "has a ProxyJump for db1",
-		"ProxyCommand nc %h %p\n":         "has a ProxyCommand for db1",
-		"Host db1\n  Port ssh\n":          `the Port of db1 in `,
-		"Host db1\n  HostName %k\n":       "HostName of db1 in ",
-		"Host db1\n  IdentityFile %C%\n":  "IdentityFile of db1 in ",
+		"Host db1\n  ProxyJump gate\n":    "contains a ProxyJump for db1",
+		"ProxyCommand nc %h %p\n":         "contains a ProxyCommand for db1",
+		"Host db1\n  Port ssh\n":          `the Port for db1 in `,
+		"Host db1\n  HostName %k\n":       "HostName for db1 in ",
+		"Host db1\n  IdentityFile %C%\n":  "IdentityFile for db1 in ",
 		"Match exec true\n  Port 1\n":     "Match Exec is not supported",
-		"Include " + t.TempDir() + "/[\n": "ssh's configuration cannot be used: ",
+		"Include " + t.TempDir() + "/[\n": "cannot use ssh's configuration: ",
 	} {
 		_, _, err := configured(t, Target{Address: "db1"}, text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

@@ -93,9 +93,9 @@ func (k *keys) offerOnly(file string, held []ssh.Signer) error {
 	signer, err := signerOf(file, held)
 	switch {
 	case errors.Is(err, errEncrypted):
-		return fmt.Errorf("the key %s is encrypted, and no ssh agent holds it; add it to one with ssh-add %s", file, file)
+		return fmt.Errorf("the key %s is encrypted and not in an ssh agent; add it to your ssh agent with ssh-add %s", file, file)
 	case err != nil:
-		return fmt.Errorf("the key %s cannot be used: %w", file, err)
+		return fmt.Errorf("cannot use the key %s: %w", file, err)
 	}
 	k.signers, k.from = []ssh.Signer{signer}, []string{file}
 	return nil
@@ -121,20 +121,20 @@ func (k *keys) offerAll(held []ssh.Signer, named identities) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case errors.Is(err, errEncrypted):
-			k.unused = append(k.unused, fmt.Sprintf("%s is encrypted, and no ssh agent holds it; add it to one with ssh-add", file))
+			k.unused = append(k.unused, fmt.Sprintf("%s is encrypted and not in an ssh agent; add it to your ssh agent with ssh-add", file))
 		case err != nil:
-			k.unused = append(k.unused, fmt.Sprintf("%s cannot be used: %v", file, err))
+			k.unused = append(k.unused, fmt.Sprintf("cannot use %s: %v", file, err))
 		case !slices.Contains(k.signers, signer):
 			k.signers, k.from = append(k.signers, signer), append(k.from, file)
 		}
 	}
 	if len(k.signers) == 0 {
-		return fmt.Errorf("there is no key to log in with, neither in an ssh agent (SSH_AUTH_SOCK) nor in ~/.ssh%s", k.notes())
+		return fmt.Errorf("there is no key to log in with in an ssh agent (SSH_AUTH_SOCK) or in ~/.ssh%s", k.notes())
 	}
 	return nil
 }
 
-var errEncrypted = errors.New("it is encrypted")
+var errEncrypted = errors.New("the key is encrypted")
 
 // signerOf returns the key in a file, or the same key from the ssh agent.
 func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
@@ -174,7 +174,7 @@ func (k *keys) refused(t *Target, user string, err error) error {
 		return why
 	}
 	if k.known.accepted {
-		return fmt.Errorf("it accepts none of the keys (%[2]s) for %[1]s; add one to ~/.ssh/authorized_keys there, or choose another user or key%[3]s",
+		return fmt.Errorf("the machine accepts none of the keys (%[2]s) for user %[1]s; add one of them to ~/.ssh/authorized_keys on the machine, or choose another user or key%[3]s",
 			user, strings.Join(k.from, ", "), k.notes())
 	}
 	return fmt.Errorf("the handshake with %s failed: %s", t.Address, text.Line(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), text.MaxServerText))

@@ -36,7 +36,7 @@ func (a Access) knownHosts() (*known, error) {
 	if a.KnownHosts == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return nil, fmt.Errorf("the known hosts cannot be found: %w", err)
+			return nil, fmt.Errorf("cannot find the known hosts: %w", err)
 		}
 		paths = []string{filepath.Join(home, ".ssh", "known_hosts"), "/etc/ssh/ssh_known_hosts"}
 	}
@@ -46,12 +46,12 @@ func (a Access) knownHosts() (*known, error) {
 		case err == nil:
 			k.files = append(k.files, file)
 		case a.KnownHosts != "" || !errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("the known hosts cannot be read: %w", err)
+			return nil, fmt.Errorf("cannot read the known hosts: %w", err)
 		}
 	}
 	check, err := knownhosts.New(k.files...)
 	if err != nil {
-		return nil, fmt.Errorf("the known hosts cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read the known hosts: %w", err)
 	}
 	k.check = func(name string, at net.Addr, key ssh.PublicKey) error {
 		err := check(name, at, key)
@@ -119,13 +119,13 @@ func (k *known) refused(address string, shown ssh.PublicKey, err error) error {
 	name := knownhosts.Normalize(address)
 	switch {
 	case errors.As(err, &wrong) && len(wrong.Want) == 0:
-		return fmt.Errorf("its host key (%s) is unknown; verify that it is the machine's, and then connect once with ssh or add it to %s", fingerprint(shown), k.to)
+		return fmt.Errorf("the machine's host key (%s) is unknown; verify the key, and then connect once with ssh or add the key to %s", fingerprint(shown), k.to)
 	case errors.As(err, &wrong):
 		at := wrong.Want[0]
-		return fmt.Errorf("its host key has changed: it is %s, and %s line %d has another one; another machine may be intercepting the connection; if the machine has a new key, remove the old one with ssh-keygen -f %s -R '%s'",
+		return fmt.Errorf("the machine's host key has changed: it is %s, but %s line %d contains another key; another machine may be intercepting the connection; if the machine really has a new key, remove the old key with ssh-keygen -f %s -R '%s'",
 			fingerprint(shown), at.Filename, at.Line, at.Filename, name)
 	case errors.As(err, &revoked):
-		return fmt.Errorf("its host key (%s) is revoked in %s line %d and must not be used any more", fingerprint(shown), revoked.Revoked.Filename, revoked.Revoked.Line)
+		return fmt.Errorf("the machine's host key (%s) is revoked in %s line %d and must not be used", fingerprint(shown), revoked.Revoked.Filename, revoked.Revoked.Line)
 	}
 	return nil
 }

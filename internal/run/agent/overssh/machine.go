@@ -65,7 +65,7 @@ func (m *Machine) answer(ctx context.Context, word string) (string, error) {
 				return strings.TrimSpace(rest), nil
 			}
 		case <-late.C:
-			return "", fmt.Errorf("its shell did not respond within %v", m.target.Within)
+			return "", fmt.Errorf("the machine's shell did not respond within %v", m.target.Within)
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
@@ -77,12 +77,12 @@ func (m *Machine) early(late <-chan time.Time) error {
 	select {
 	case <-m.ended:
 	case <-late:
-		return fmt.Errorf("its shell did not end within %v after its last output", m.target.Within)
+		return fmt.Errorf("the machine's shell did not exit within %v after its last output", m.target.Within)
 	}
 	if last := m.said.last(); last != "" {
 		return fmt.Errorf("no agent could be started: %s", last)
 	}
-	return fmt.Errorf("no agent could be started: its shell ended (%w)", cmp.Or(m.exit, errors.New("without an error")))
+	return fmt.Errorf("no agent could be started: the machine's shell exited (%w)", cmp.Or(m.exit, errors.New("without an error")))
 }
 
 // Dial implements agent.Transport.
@@ -91,7 +91,7 @@ func (m *Machine) Dial(ctx context.Context) (net.Conn, error) {
 	var refused *ssh.OpenChannelError
 	switch {
 	case errors.As(err, &refused):
-		return nil, fmt.Errorf("its ssh server does not forward to the agent's socket (%s); set AllowStreamLocalForwarding and not DisableForwarding in its sshd_config", text.Line(refused.Message, 100))
+		return nil, fmt.Errorf("the machine's ssh server does not forward connections to the agent's socket (%s); in its sshd_config, set AllowStreamLocalForwarding and remove DisableForwarding", text.Line(refused.Message, 100))
 	case err != nil:
 		return nil, fmt.Errorf("the ssh connection was lost: %w", err)
 	}
@@ -122,11 +122,11 @@ func (m *Machine) removed() error {
 	select {
 	case <-m.ended:
 		if errors.As(m.exit, &lost) {
-			return fmt.Errorf("host %s: the connection was lost before the copied files were removed; they are removed there when the agent's lease is over", m.target.Name)
+			return fmt.Errorf("host %s: the connection was lost before the copied files were removed; the host removes them when the agent's lease is over", m.target.Name)
 		}
 		return nil
 	case <-late.C:
-		return fmt.Errorf("host %s: the copied files were not removed within %v; check %s there", m.target.Name, within, m.folder)
+		return fmt.Errorf("host %s: the copied files were not removed within %v; check the folder %s on the host", m.target.Name, within, m.folder)
 	}
 }
 

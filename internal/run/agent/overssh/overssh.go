@@ -47,7 +47,7 @@ func (m *Machine) connect(ctx context.Context) error {
 	defer cancel()
 	socket, err := (&net.Dialer{}).DialContext(within, "tcp", t.Address)
 	if err != nil {
-		return fmt.Errorf("it cannot be reached over ssh: %w", err)
+		return fmt.Errorf("cannot connect over ssh: %w", err)
 	}
 	stop := context.AfterFunc(within, func() { _ = socket.Close() })
 	defer stop()
@@ -92,7 +92,7 @@ func (m *Machine) start() (err error) {
 		return err
 	}
 	if m.session, err = m.client.NewSession(); err != nil {
-		return fmt.Errorf("it refused to open a session: %w", err)
+		return fmt.Errorf("the ssh server refused to open a session: %w", err)
 	}
 	m.session.Stderr = &m.said
 	out, err := m.session.StdoutPipe()
@@ -106,11 +106,11 @@ func (m *Machine) start() (err error) {
 		close(m.ended) // there is no shell to wait for
 		switch {
 		case !late.Stop():
-			return fmt.Errorf("it did not start a shell within %v", m.target.Within)
+			return fmt.Errorf("the ssh server did not start a shell within %v", m.target.Within)
 		case strings.HasPrefix(err.Error(), "ssh: command "): // the rest of the message is the whole script
-			return errors.New("it did not start a shell: its ssh server refuses to run a command")
+			return errors.New("the ssh server refuses to run commands")
 		}
-		return fmt.Errorf("it did not start a shell: %w", err)
+		return fmt.Errorf("the ssh server did not start a shell: %w", err)
 	}
 	go func() {
 		m.exit = m.session.Wait()

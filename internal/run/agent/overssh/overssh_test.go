@@ -91,11 +91,11 @@ func TestHostKeys(t *testing.T) {
 	reached(t, s, to)
 
 	to.Access.KnownHosts = filepath.Join(t.TempDir(), "none")
-	refused(t, to, "the known hosts cannot be read: ")
+	refused(t, to, "cannot read the known hosts: ")
 	to.Access.KnownHosts = file(t, "odd", "this is no such file\n")
-	refused(t, to, "the known hosts cannot be read: ")
+	refused(t, to, "cannot read the known hosts: ")
 	to.Access.KnownHosts = ""
-	refused(t, to, "its host key (", "SHA256:", ") is unknown; ", "/.ssh/known_hosts")
+	refused(t, to, "the machine's host key (", "SHA256:", ") is unknown; ", "/.ssh/known_hosts")
 
 	key, err := os.ReadFile(s.KnownHosts)
 	if err != nil {
@@ -110,7 +110,7 @@ func TestHostKeys(t *testing.T) {
 	s.RenewHostKey(t)
 	reached(t, s, to)
 	to.Access.KnownHosts = old
-	refused(t, to, "its host key has changed: ", old+" line 1", "ssh-keygen -f "+old+" -R '"+knownhosts.Normalize(s.Address)+"'")
+	refused(t, to, "the machine's host key has changed: ", old+" line 1", "ssh-keygen -f "+old+" -R '"+knownhosts.Normalize(s.Address)+"'")
 }
 
 // A machine is recognized by a host certificate from a known authority.
@@ -160,20 +160,20 @@ func TestKeys(t *testing.T) {
 	servers.WriteSSHKey(t, encrypted, s.Key, "secret")
 
 	to.Access.Identity = ""
-	refused(t, to, "there is no key to log in with, neither in an ssh agent (SSH_AUTH_SOCK) nor in ~/.ssh")
+	refused(t, to, "there is no key to log in with in an ssh agent (SSH_AUTH_SOCK) or in ~/.ssh")
 	servers.WriteSSHKey(t, id, s.Key, "secret")
-	refused(t, to, "there is no key to log in with", id+" is encrypted, and no ssh agent holds it; add it to one with ssh-add")
+	refused(t, to, "there is no key to log in with", id+" is encrypted and not in an ssh agent; add it to your ssh agent with ssh-add")
 	servers.WriteSSHKey(t, id, s.Key, "")
 	reached(t, s, to)
 
 	to.Access.Identity = wrong
-	refused(t, to, "it accepts none of the keys ("+wrong+") for ")
+	refused(t, to, "the machine accepts none of the keys ("+wrong+") for ")
 	to.Access.Identity = encrypted
-	refused(t, to, "the key "+encrypted+" is encrypted, and no ssh agent holds it; add it to one with ssh-add "+encrypted)
+	refused(t, to, "the key "+encrypted+" is encrypted and not in an ssh agent; add it to your ssh agent with ssh-add "+encrypted)
 	to.Access.Identity = file(t, "odd", "no key")
-	refused(t, to, "cannot be used: ")
+	refused(t, to, "cannot use the key ")
 	to.Access.Identity = filepath.Join(home, "none")
-	refused(t, to, "cannot be used: ", "no such file")
+	refused(t, to, "cannot use the key ", "no such file")
 
 	// The ssh agent has the key that is encrypted in the file, and another key.
 	serveKeys(t, servers.NewSSHKey(t), s.Key)
@@ -185,7 +185,7 @@ func TestKeys(t *testing.T) {
 	}
 	reached(t, s, to)
 	serveKeys(t, servers.NewSSHKey(t))
-	refused(t, to, "it accepts none of the keys (the ssh agent's 1 key) for ")
+	refused(t, to, "the machine accepts none of the keys (the ssh agent's 1 key) for ")
 	t.Setenv("SSH_AUTH_SOCK", filepath.Join(home, "none"))
 	refused(t, to, "there is no key to log in with", "does not respond")
 }
@@ -228,7 +228,7 @@ func TestRefusesADamagedCopy(t *testing.T) {
 			s := servers.StartSSH(t, "127.0.0.74", "ForceCommand "+file(t, "filter", "#!/bin/sh\n(head -c 3; "+filter+") | sh -c \"$SSH_ORIGINAL_COMMAND\"\n"))
 			to := reachable(t, s)
 			to.Binary = file(t, "quorumbench", "#!/bin/sh\n: >"+started+"\n"+strings.Repeat("# aaaaaaaaaaaaaaaa\n", 1000))
-			refused(t, to, "the copy of quorumbench there is damaged: its SHA-256 is ")
+			refused(t, to, "the copy of quorumbench on the machine is damaged: its SHA-256 is ")
 			if _, err := os.Stat(started); err == nil {
 				t.Error("it was started")
 			}
@@ -242,12 +242,12 @@ func TestRefusesUnusableMachines(t *testing.T) {
 	end := filepath.Join(t.TempDir(), "end")
 	says := func(system string) string { return `echo "quorumbench-system ` + system + `"; read go` }
 	for name, c := range map[string]struct{ does, want string }{
-		"another system":     {says("Linux mips64 10.0.0.1"), "it is linux/mips64, and this quorumbench is for " + runtime.GOOS + "/" + runtime.GOARCH + "; "},
-		"no system":          {says("x"), `its shell did not print its system and address, but "x"`},
+		"another system":     {says("Linux mips64 10.0.0.1"), "the machine is linux/mips64, but this quorumbench is for " + runtime.GOOS + "/" + runtime.GOARCH + "; "},
+		"no system":          {says("x"), `the machine's shell did not print its system and address, but "x"`},
 		"no shell":           {"echo 'This account is not available.' >&2; exit 1", "no agent could be started: This account is not available."},
-		"nothing":            {"exit 3", "no agent could be started: its shell ended ("},
-		"silence":            {"cat >/dev/null", "its shell did not respond within 5s"},
-		"odd folder":         {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder somewhere; cat >/dev/null", "the path of its private folder cannot be used"},
+		"nothing":            {"exit 3", "no agent could be started: the machine's shell exited ("},
+		"silence":            {"cat >/dev/null", "the machine's shell did not respond within 5s"},
+		"odd folder":         {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder somewhere; cat >/dev/null", "the path of the private folder on the machine is not absolute"},
 		"long folder":        {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /" + strings.Repeat("x", 100) + "/ssh.123456; cat >/dev/null", "is too long for a Unix socket; choose a dir of less than 85 bytes"},
 		"takes no copy":      {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /x/ssh.123456; read end <" + end, "the copy of quorumbench made no progress for 5s"},
 		"an agent that ends": {`sh -c "$SSH_ORIGINAL_COMMAND"`, "no agent could be started: quorumbench: it cannot be"},
@@ -302,7 +302,7 @@ func TestReportsAServerWithoutForwarding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Dial(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "its ssh server does not forward to the agent's socket (") {
+	if _, err := m.Dial(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "the machine's ssh server does not forward connections to the agent's socket (") {
 		t.Errorf("%v", err)
 	}
 	if err := m.Close(); err != nil {
@@ -335,7 +335,7 @@ func TestNoServer(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, to, "it cannot be reached over ssh: ", "refused")
+	refused(t, to, "cannot connect over ssh: ", "refused")
 }
 
 // An interrupted copy is removed before Reach returns.

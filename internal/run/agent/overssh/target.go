@@ -37,7 +37,7 @@ func (t *Target) login() (string, error) {
 	}
 	u, err := user.Current()
 	if err != nil {
-		return "", fmt.Errorf("the user's name is unknown; write USER@HOST: %w", err)
+		return "", fmt.Errorf("the local user name is unknown; specify USER@HOST: %w", err)
 	}
 	return u.Username, nil
 }

@@ -63,7 +63,7 @@ func Serve(at, folder string, in io.Reader, out io.Writer) error {
 		var r request
 		if err := requests.Decode(&r); err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				err = fmt.Errorf("a request to the disk at %s cannot be read: %w", at, err)
+				err = fmt.Errorf("cannot read a request to the disk at %s: %w", at, err)
 				return errors.Join(err, d.unmount())
 			}
 			return d.unmount()

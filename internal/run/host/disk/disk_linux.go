@@ -60,7 +60,7 @@ func (d *disk) start() error {
 		AttrTimeout: &none, EntryTimeout: &none, NullPermissions: true,
 	})
 	if err != nil {
-		return fmt.Errorf("a file system for disk faults cannot be mounted at %s, which needs /dev/fuse and either root or the program fusermount3: %w", d.at, err)
+		return fmt.Errorf("cannot mount a file system for disk faults at %s, which requires /dev/fuse and either root or the program fusermount3: %w", d.at, err)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (d *disk) unmount() error {
 		return nil
 	}
 	if lazily := unix.Unmount(d.at, unix.MNT_DETACH|unix.MNT_FORCE); lazily != nil {
-		return fmt.Errorf("the disk at %s cannot be unmounted: %w", d.at, errors.Join(err, lazily))
+		return fmt.Errorf("cannot unmount the disk at %s: %w", d.at, errors.Join(err, lazily))
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (d *disk) powerLoss() (lost int, err error) {
 	}
 	errs = append(errs, d.names.lose(), d.start())
 	if err := errors.Join(errs...); err != nil {
-		return lost, fmt.Errorf("the power loss of the disk at %s failed, so its contents are undefined: %w", d.at, err)
+		return lost, fmt.Errorf("the simulated power loss of the disk at %s failed, so its contents are undefined: %w", d.at, err)
 	}
 	return lost, nil
 }

@@ -11,7 +11,7 @@ import (
 type disk struct{ faults atomic.Pointer[Faults] }
 
 func mount(string, string) (*disk, error) {
-	return nil, errors.New("disk faults need Linux")
+	return nil, errors.New("disk faults require Linux")
 }
 
 func (*disk) unmount() error          { return nil }

@@ -132,7 +132,7 @@ func TestReportsUnmountableDisk(t *testing.T) {
 	at := place(t)
 	must(t, os.Remove(at))
 	_, err := Start(t.Context(), os.Args[0], at)
-	if err == nil || !strings.Contains(err.Error(), "cannot be mounted at "+at) {
+	if err == nil || !strings.Contains(err.Error(), "cannot mount a file system for disk faults at "+at) {
 		t.Errorf("%v", err)
 	}
 }

@@ -77,12 +77,12 @@ func Start(ctx context.Context, self, what string, inherited []*os.File, args ..
 	_ = to.Close()
 	if err != nil {
 		_ = out.Close()
-		return nil, fmt.Errorf("%s cannot be started: %w", what, err)
+		return nil, fmt.Errorf("cannot start %s: %w", what, err)
 	}
 	p := &Process{what: what, pid: cmd.Process.Pid, in: in, out: out, answers: json.NewDecoder(out), ended: make(chan struct{})}
 	go func() {
 		if err := cmd.Wait(); err != nil {
-			p.failed = fmt.Errorf("%s ended: %w: %s", what, err, strings.TrimSpace(said.String()))
+			p.failed = fmt.Errorf("the process for %s exited: %w: %s", what, err, strings.TrimSpace(said.String()))
 		}
 		close(p.ended)
 	}()
@@ -124,7 +124,7 @@ func (p *Process) lost(err error) error {
 	if p.failed != nil {
 		return p.failed
 	}
-	return fmt.Errorf("%s does not answer: %w", p.what, err)
+	return fmt.Errorf("the process for %s does not respond: %w", p.what, err)
 }
 
 // Close stops the process and waits until it has exited. It may be called more than once.

@@ -68,7 +68,7 @@ func runInNamespace(leave, what func() error) error {
 	err = what()
 	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
 		runtime.LockOSThread() // the thread must exit with this goroutine, because no other may use it
-		return errors.Join(err, fmt.Errorf("a thread cannot return from a member's network: %w", back))
+		return errors.Join(err, fmt.Errorf("a thread cannot return from a member's network namespace: %w", back))
 	}
 	return err
 }
@@ -159,7 +159,7 @@ func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
 			return subnet, err
 		}
 	}
-	return netip.Prefix{}, errors.New("the members' network needs a /24 subnet of 198.18.0.0/15 that this machine does not use, and found none")
+	return netip.Prefix{}, errors.New("the members' network requires a /24 subnet in 198.18.0.0/15 that this machine does not use, but there is none")
 }
 
 // place returns the address in the subnet with the given last byte.
@@ -178,7 +178,7 @@ const queueLength = 10_000
 func newDevice(name string, at netip.Addr) (file *os.File, index int, err error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, 0, fmt.Errorf("the device /dev/net/tun: %w", err)
+		return nil, 0, fmt.Errorf("cannot open the device /dev/net/tun: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -191,7 +191,7 @@ func newDevice(name string, at netip.Addr) (file *os.File, index int, err error)
 	}
 	r.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, r); err != nil {
-		return nil, 0, fmt.Errorf("a device of the members' network: %w", err)
+		return nil, 0, fmt.Errorf("cannot create a device for the members' network: %w", err)
 	}
 	if err := configure(r.Name(), at); err != nil {
 		return nil, 0, err
@@ -248,7 +248,7 @@ func ask(name string, request uint, fill func(*unix.Ifreq) error) (*unix.Ifreq, 
 		err = unix.IoctlIfreq(fd, request, r)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the device %s of the members' network: %w", name, err)
+		return nil, fmt.Errorf("cannot configure the device %s for the members' network: %w", name, err)
 	}
 	return r, nil
 }
@@ -259,11 +259,11 @@ func ask(name string, request uint, fill func(*unix.Ifreq) error) (*unix.Ifreq, 
 func inUse(subnet netip.Prefix, ignored int) (bool, error) {
 	b, err := syscall.NetlinkRIB(syscall.RTM_GETROUTE, syscall.AF_INET)
 	if err != nil {
-		return false, fmt.Errorf("this machine's routes cannot be read: %w", err)
+		return false, fmt.Errorf("cannot read this machine's routes: %w", err)
 	}
 	messages, err := syscall.ParseNetlinkMessage(b)
 	if err != nil {
-		return false, fmt.Errorf("this machine's routes cannot be read: %w", err)
+		return false, fmt.Errorf("cannot read this machine's routes: %w", err)
 	}
 	for i := range messages {
 		if to, device := routeOf(&messages[i]); device != ignored && to.Bits() > 1 && to.Overlaps(subnet) {
@@ -299,9 +299,9 @@ func routeOf(m *syscall.NetlinkMessage) (to netip.Prefix, device int) {
 func refused(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		return fmt.Errorf("network faults need root, or a user and network namespace, as made by unshare --map-root-user --net: %w", err)
+		return fmt.Errorf("network faults require root, or separate user and network namespaces (for example, run under unshare --map-root-user --net): %w", err)
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
-		return fmt.Errorf("network faults need TUN devices, which this machine does not have: %w", err)
+		return fmt.Errorf("network faults require TUN devices, which this machine does not have: %w", err)
 	}
 	return err
 }

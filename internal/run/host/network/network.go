@@ -136,7 +136,7 @@ func (n *Network) end(name string) (int, error) {
 	if i := slices.Index(n.ends, name); i >= 0 {
 		return i, nil
 	}
-	return 0, fmt.Errorf("the network has no end %q; it has %s", name, strings.Join(n.ends, ", "))
+	return 0, fmt.Errorf("the members' network has no end %q; its ends are %s", name, strings.Join(n.ends, ", "))
 }
 
 // Close removes the networks. The members' processes must have exited. Close may be called more

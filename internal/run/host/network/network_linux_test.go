@@ -171,7 +171,7 @@ func TestMembersReachEachOther(t *testing.T) {
 		}
 	}
 	for _, f := range []Fault{{From: "m1", To: "m4"}, {From: "m9", To: "m1"}} {
-		if err := n.Set(t.Context(), []Fault{f}); err == nil || !strings.Contains(err.Error(), "it has clients, m1, m2, m3") {
+		if err := n.Set(t.Context(), []Fault{f}); err == nil || !strings.Contains(err.Error(), "its ends are clients, m1, m2, m3") {
 			t.Errorf("a link from or to an unknown end: %v", err)
 		}
 	}
@@ -314,11 +314,11 @@ func TestRefusesImpossibleNetworks(t *testing.T) {
 		subnet  string
 		members int
 	}{{"198.18.7.0", 3}, {"198.18.7.0/16", 3}, {"fd00::/24", 3}, {"198.18.7.0/24", 0}, {"198.18.7.0/24", 254}} {
-		if err := Serve(c.subnet, c.members, os.Stdin, os.Stdout); err == nil || !strings.Contains(err.Error(), "not a network") {
+		if err := Serve(c.subnet, c.members, os.Stdin, os.Stdout); err == nil || !strings.Contains(err.Error(), "not a valid network") {
 			t.Errorf("%s with %d members: %v", c.subnet, c.members, err)
 		}
 	}
-	if err := refused(fmt.Errorf("x: %w", unix.EPERM)); !strings.Contains(err.Error(), "need root") {
+	if err := refused(fmt.Errorf("x: %w", unix.EPERM)); !strings.Contains(err.Error(), "require root") {
 		t.Error(err)
 	}
 	if err := refused(fmt.Errorf("x: %w", unix.ENOENT)); !strings.Contains(err.Error(), "TUN") {

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-var errNoNetworks = errors.New("network faults need Linux")
+var errNoNetworks = errors.New("network faults require Linux")
 
 // Space represents a member's network, which requires Linux.
 type Space struct{}

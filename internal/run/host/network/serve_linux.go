@@ -34,14 +34,14 @@ const batch = 64
 func Serve(subnet string, members int, in, out *os.File) error {
 	prefix, err := netip.ParsePrefix(subnet)
 	if err != nil || !prefix.Addr().Is4() || prefix.Bits() != 24 || members < 1 || members >= ourPlace {
-		return fmt.Errorf("%q with %d members is not a network; give an IPv4 subnet such as 198.18.7.0/24 and at most %d members", subnet, members, ourPlace-1)
+		return fmt.Errorf("%q with %d members is not a valid network; specify an IPv4 subnet such as 198.18.7.0/24 and at most %d members", subnet, members, ourPlace-1)
 	}
 	address := prefix.Addr().As4()
 	s := &forwarder{answers: json.NewEncoder(out), began: time.Now()}
 	s.fabric = newFabric([3]byte(address[:3]), members, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), s.send)
 	for _, fd := range append([]int{int(in.Fd())}, devices(members)...) {
 		if err := unix.SetNonblock(fd, true); err != nil {
-			return fmt.Errorf("file %d of the members' network cannot be used: %w", fd, err)
+			return fmt.Errorf("cannot use file descriptor %d for the members' network: %w", fd, err)
 		}
 		s.polled = append(s.polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
@@ -117,7 +117,7 @@ func (s *forwarder) ask() (more bool, err error) {
 	case err == unix.EAGAIN || err == unix.EINTR:
 		return true, nil
 	case err != nil:
-		return false, fmt.Errorf("a request to the members' network cannot be read: %w", err)
+		return false, fmt.Errorf("cannot read a request to the members' network: %w", err)
 	case n == 0:
 		return false, nil
 	}

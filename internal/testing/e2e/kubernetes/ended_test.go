@@ -89,8 +89,8 @@ func TestPodDoesNotStart(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--image", "localhost/nothing:1"}, "does not start: its image localhost/nothing:1 cannot be pulled: "},
-		{[]string{"--pod-cpu", "64", "--ready-timeout", "4s"}, "of 2 pods are not ready within 4s: worker-0: no node takes it: 0/1 nodes are available: 1 Insufficient cpu"},
+		{[]string{"--image", "localhost/nothing:1"}, "does not start: cannot pull the image localhost/nothing:1: "},
+		{[]string{"--pod-cpu", "64", "--ready-timeout", "4s"}, "of 2 pods are not ready within 4s: worker-0: the pod cannot be scheduled on any node: 0/1 nodes are available: 1 Insufficient cpu"},
 		{[]string{"--namespace", "nowhere"}, `namespaces "nowhere" not found`},
 		{[]string{"--context", "unknown"}, `context "unknown" does not exist`},
 	} {

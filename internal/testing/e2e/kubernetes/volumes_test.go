@@ -47,14 +47,14 @@ func TestVolume(t *testing.T) {
 	}
 
 	c, _, out = command(t, puts, "--members", "1", "--workers", "1", "--pod-storage-class", "none", "--ready-timeout", "4s")
-	if err := c.Run(); err == nil || !strings.Contains(out.String(), `; its volume: ProvisioningFailed: storageclass.storage.k8s.io "none" not found`) {
+	if err := c.Run(); err == nil || !strings.Contains(out.String(), `; the pod's volume: ProvisioningFailed: storageclass.storage.k8s.io "none" not found`) {
 		t.Errorf("with a class that is not there it ends with %v and says:\n%s", err, out)
 	}
 	checkGone(t)
 
 	// A second member would need another volume.
 	c, _, out = command(t, puts, "--members", "2", "--workers", "1", "--pod-storage-class", "disks", "--ready-timeout", "8s")
-	if err := c.Run(); err == nil || !strings.Contains(out.String(), "no node takes it: ") || !strings.Contains(out.String(), "volume") {
+	if err := c.Run(); err == nil || !strings.Contains(out.String(), "the pod cannot be scheduled on any node: ") || !strings.Contains(out.String(), "volume") {
 		t.Errorf("without a volume it ends with %v and says:\n%s", err, out)
 	}
 	checkGone(t)
