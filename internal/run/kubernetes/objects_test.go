@@ -38,7 +38,7 @@ func TestParseShare(t *testing.T) {
 		}
 	}
 	for given, want := range map[string]string{
-		"": "is no quantity", "2:": "is no quantity", "0": "is no quantity", "-1": "is no quantity", "1:2:3": "is no quantity", "much": "is no quantity",
+		"": "is not a valid quantity", "2:": "is not a valid quantity", "0": "is not a valid quantity", "-1": "is not a valid quantity", "1:2:3": "is not a valid quantity", "much": "is not a valid quantity",
 		"2:1": "requests more than its limit",
 	} {
 		if s, err := ParseShare(given); err == nil || !strings.Contains(err.Error(), want) {
@@ -55,7 +55,7 @@ func TestQuantities(t *testing.T) {
 			ours, ok := parseQuantity(a)
 			other, ok2 := parseQuantity(b)
 			if !ok || !ok2 {
-				t.Fatalf("%s or %s is no quantity", a, b)
+				t.Fatalf("%s or %s is not a valid quantity", a, b)
 			}
 			x, y := resource.MustParse(a), resource.MustParse(b)
 			if got, want := ours.value.Cmp(other.value), x.Cmp(y); got != want {
