@@ -33,14 +33,14 @@ func TestFaultsOfDisksOnAnAgent(t *testing.T) {
 	m := startMachines(t, []string{"127.0.0.65"}, "--heartbeat", "10s", "--lease", "1s")[0]
 	clean := func() bool {
 		mounts, err := os.ReadFile("/proc/self/mounts")
-		return err == nil && !strings.Contains(string(mounts), m.dir) && len(left(m.dir)) == 0
+		return err == nil && !strings.Contains(string(mounts), m.dir) && len(findProcessesIn(m.dir)) == 0
 	}
 	run := m.suffers(t, "power-loss all at 600ms for 50ms", "replace follower at 1s for 50ms")
 	if f := run.Trials[0].Faults[0]; f.LostFiles == 0 {
 		t.Errorf("with the power no file lost anything: %+v", f)
 	}
 	if !clean() {
-		t.Errorf("left below %s are %v, or something is mounted", m.dir, left(m.dir))
+		t.Errorf("left below %s are %v, or something is mounted", m.dir, findProcessesIn(m.dir))
 	}
 
 	dir := filepath.Join(t.TempDir(), "run")

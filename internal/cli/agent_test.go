@@ -146,8 +146,8 @@ func assignment(c *cluster.Cluster, total uint64) *load.Assignment {
 	}
 }
 
-// left returns the processes whose command line names a path below a folder.
-func left(dir string) (processes []string) {
+// findProcessesIn returns the processes whose command line names a path below a folder.
+func findProcessesIn(dir string) (processes []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, e := range entries {
 		if b, err := os.ReadFile(e); err == nil && strings.Contains(string(b), dir+"/") {
@@ -206,7 +206,7 @@ func TestAClusterBehindAgents(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		if p := left(machines[i].dir); len(p) > 0 {
+		if p := findProcessesIn(machines[i].dir); len(p) > 0 {
 			t.Errorf("left %v", p)
 		}
 	}
@@ -332,7 +332,7 @@ func TestMembersOfAKilledAgent(t *testing.T) {
 			t.Errorf("%s: %v", e.Member, e.Exit)
 		}
 	}
-	settle.Eventually(t, "nothing is left", func() bool { return len(left(machines[0].dir)) == 0 })
+	settle.Eventually(t, "nothing is left", func() bool { return len(findProcessesIn(machines[0].dir)) == 0 })
 	if err := c.Stop(t.Context()); err == nil || strings.Contains(err.Error(), "internal") {
 		t.Errorf("stopping what is out of reach: %v", err)
 	}
@@ -411,7 +411,7 @@ func TestAControllerIsLost(t *testing.T) {
 				}
 				return same > 20
 			})
-			settle.Eventually(t, "nothing is left", func() bool { return len(left(m.dir)) == 0 })
+			settle.Eventually(t, "nothing is left", func() bool { return len(findProcessesIn(m.dir)) == 0 })
 			data := glob(m.dir, "quorumbench-data-*")
 			if len(data) == 0 {
 				t.Error("the data is gone")
@@ -440,8 +440,8 @@ func TestAControllerIsLost(t *testing.T) {
 	}
 }
 
-// only returns the only path that a pattern matches.
-func only(t *testing.T, pattern string) string {
+// onlyMatch returns the only path that a pattern matches.
+func onlyMatch(t *testing.T, pattern string) string {
 	t.Helper()
 	all, err := filepath.Glob(pattern)
 	if err != nil || len(all) != 1 {
@@ -483,7 +483,7 @@ trials:
 		}
 		log := filepath.Join(dir, "logs", run.Clusters[0].ID, m.Name+".log")
 		here, err := os.ReadFile(log)
-		there, err2 := os.ReadFile(only(t, filepath.Join(machines[i%2].dir, "*", log)))
+		there, err2 := os.ReadFile(onlyMatch(t, filepath.Join(machines[i%2].dir, "*", log)))
 		if err != nil || err2 != nil || len(here) == 0 || !bytes.Equal(here, there) {
 			t.Errorf("the log of %s has %d bytes here and %d there, %v, %v", m.Name, len(here), len(there), err, err2)
 		}
@@ -499,7 +499,7 @@ trials:
 		if want := "the clock of agent " + m.target.Name + " was "; !strings.Contains(stderr.String(), want) {
 			t.Errorf("no %q in %s", want, &stderr)
 		}
-		if p := left(m.dir); len(p) > 0 {
+		if p := findProcessesIn(m.dir); len(p) > 0 {
 			t.Errorf("left %v", p)
 		}
 		err := filepath.WalkDir(m.dir, func(path string, _ fs.DirEntry, err error) error {

@@ -75,7 +75,7 @@ func (f *fleet) stop() {
 		if code := m.ProcessState.ExitCode(); code != 0 {
 			f.b.Errorf("agent %s ended with %d", m.target.Name, code)
 		}
-		if p := left(m.dir); len(p) > 0 {
+		if p := findProcessesIn(m.dir); len(p) > 0 {
 			f.b.Errorf("of agent %s there are left: %v", m.target.Name, p)
 		}
 	}

@@ -116,12 +116,12 @@ func (a *commandLine) clusterUp(ctx context.Context, f *clusterFlags) error {
 	a.Printf("%s\n", strings.Join(p.Endpoints(), ","))
 	a.members(p, status)
 	a.Printf("\nTry:  quorumbench bench put --store %s --endpoints %s --total 10000\nStop: quorumbench cluster down%s\n",
-		p.Store, strings.Join(p.Endpoints(), ","), f.again())
+		p.Store, strings.Join(p.Endpoints(), ","), f.flagsForNext())
 	return nil
 }
 
-// again returns the flags that select the same cluster in another `cluster` command.
-func (f *clusterFlags) again() string {
+// flagsForNext returns the flags that select the same cluster in another `cluster` command.
+func (f *clusterFlags) flagsForNext() string {
 	if dir, err := cluster.DefaultDir(f.store); err == nil && dir == f.dir {
 		return " --store " + f.store
 	}

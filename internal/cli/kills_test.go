@@ -164,7 +164,7 @@ func (k *kill) run(t *testing.T) {
 	if k.how == syscall.SIGSTOP && pid > 0 && k.victim != ofController {
 		_ = syscall.Kill(pid, syscall.SIGCONT) // fails if the member was killed meanwhile
 	}
-	settle.Eventually(t, k.String()+": nothing is left", func() bool { return len(k.left()) == 0 })
+	settle.Eventually(t, k.String()+": nothing is left", func() bool { return len(k.runningProcesses()) == 0 })
 	k.free(t)
 	recorded := k.checkRecord(t)
 	k.checkMembers(t, recorded)
@@ -274,8 +274,8 @@ func (k *kill) member() (pid int) {
 	return pid
 }
 
-// left returns the processes that agents started and that still run, even if the agent has ended.
-func (k *kill) left() (all []string) {
+// runningProcesses returns the processes that agents started and that still run, even if the agent has ended.
+func (k *kill) runningProcesses() (all []string) {
 	k.keep()
 	for data, mark := range k.marks {
 		for _, h := range host.FindMarked(mark, data) {
@@ -284,7 +284,7 @@ func (k *kill) left() (all []string) {
 		}
 	}
 	for _, m := range k.machines {
-		all = append(all, left(m.dir)...)
+		all = append(all, findProcessesIn(m.dir)...)
 	}
 	return all
 }

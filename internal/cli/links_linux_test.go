@@ -37,9 +37,9 @@ func watch(t *testing.T) *watched {
 	return w
 }
 
-// put replaces a file or folder of a run directory by a pipe, by a link to a device, or by a link
+// replace replaces a file or folder of a run directory by a pipe, by a link to a device, or by a link
 // to the watched folder, into which it moves the original.
-func (w *watched) put(t *testing.T, kind, path string) {
+func (w *watched) replace(t *testing.T, kind, path string) {
 	t.Helper()
 	var err error
 	switch kind {
@@ -144,7 +144,7 @@ func readLinks(t *testing.T, dir string) {
 			t.Run(kind+"/"+entries[0], func(t *testing.T) {
 				place, outside := writeRun(t, dir, readRaw(t, dir)), watch(t)
 				for _, entry := range entries {
-					outside.put(t, kind, filepath.Join(place, entry))
+					outside.replace(t, kind, filepath.Join(place, entry))
 				}
 				commands := [][]string{
 					{"report", place, "--format", "svg", "--out", filepath.Join(t.TempDir(), "svg")},
@@ -188,7 +188,7 @@ func resumeLinks(t *testing.T, dir string) {
 					t.Fatal(err)
 				}
 			}
-			outside.put(t, test.kind, path)
+			outside.replace(t, test.kind, path)
 			code, said := mainWithin(t, "run", "--resume", place)
 			if test.refused != "" {
 				if code != command.ExitUsage || !strings.Contains(lastLine(said), test.refused) {
@@ -214,7 +214,7 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 				t.Fatal(err)
 			}
 			path := filepath.Join(to, name, entry)
-			outside.put(t, kind, path)
+			outside.replace(t, kind, path)
 			code, said := mainWithin(t, "upload", dir, "file://"+to)
 			if last := lastLine(said); code != command.ExitFailed || !strings.Contains(last, path) || !strings.Contains(last, "remove it, or choose another folder") {
 				t.Errorf("%s at %q: exit code %d, %q", kind, entry, code, last)

@@ -213,7 +213,7 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 		return err
 	}
 	for _, p := range parts {
-		path, err := p.into(f.out)
+		path, err := p.writeTo(f.out)
 		if err != nil {
 			return err
 		}
@@ -234,8 +234,8 @@ func inFolders(run *record.Run) string {
 	return "the runs in " + strings.Join(dirs, ", ")
 }
 
-// into writes the part as a file in a folder, and returns the path of the file.
-func (p *part) into(folder string) (path string, err error) {
+// writeTo writes the part as a file in a folder, and returns the path of the file.
+func (p *part) writeTo(folder string) (path string, err error) {
 	if p.binary {
 		return report.WriteBinary(folder, p.name, p.write)
 	}

@@ -24,7 +24,7 @@ func (a *commandLine) reportFiles(run *record.Run, dir string, quiet bool) error
 		parts = append(parts, junitPart(a.Gate, run))
 	}
 	for _, p := range parts {
-		path, err := p.into(dir)
+		path, err := p.writeTo(dir)
 		if err != nil {
 			return err
 		}

@@ -79,8 +79,8 @@ func (c *cut) holds(t *testing.T) *record.Run {
 	return run
 }
 
-// is checks that a completed run has everything that an uninterrupted run would have.
-func (c *cut) is(t *testing.T, run *record.Run, starts int) {
+// checkResumed checks that a completed run has everything that an uninterrupted run would have.
+func (c *cut) checkResumed(t *testing.T, run *record.Run, starts int) {
 	t.Helper()
 	if run.State != record.Complete || len(run.Problems) > 0 || len(run.Trials) != len(c.plan) || run.Planned != len(c.plan) {
 		t.Fatalf("it is %s, with %d of %d trials, and %q", run.State, len(run.Trials), len(c.plan), run.Problems)
@@ -165,7 +165,7 @@ func TestKilledRunIsResumed(t *testing.T) {
 	if run := c.holds(t); len(run.Trials) < 2 || run.State != record.Incomplete {
 		t.Fatalf("it is %s, and has %d trials", run.State, len(run.Trials))
 	}
-	c.is(t, c.resume(t), 2)
+	c.checkResumed(t, c.resume(t), 2)
 }
 
 // A resumed run can be interrupted and resumed again, from the file and only from the record.
@@ -177,7 +177,7 @@ func TestInterruptedRunIsResumedRepeatedly(t *testing.T) {
 	c.part(t, "[3/6] ", syscall.SIGKILL, path, "--resume", c.dir)
 	c.part(t, "[4/6] ", syscall.SIGINT, "--resume", c.dir)
 	run := c.resume(t)
-	c.is(t, run, 4)
+	c.checkResumed(t, run, 4)
 	if s := run.Starts; s[0].State != record.Interrupted || s[1].State != record.Incomplete || s[1].Before < 1 || s[2].Before < 2 {
 		t.Errorf("its starts are %+v", s)
 	}
@@ -205,7 +205,7 @@ trials:
 	for n := 1; len(c.plan) < len(run.Trials); n++ {
 		c.plan = append(c.plan, s.Round(n)...)
 	}
-	c.is(t, run, 2)
+	c.checkResumed(t, run, 2)
 	if before == 0 || run.Until.Ended == "" || run.Starts[1].Before < 2 {
 		t.Errorf("it ended because of %q, with the starts %+v", run.Until.Ended, run.Starts)
 	}

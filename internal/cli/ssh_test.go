@@ -62,7 +62,7 @@ func (o *overSSH) scenario(t *testing.T, keys, trial string) (file string) {
 
 // nothingIn returns an error that names processes and files left below a folder.
 func nothingIn(dir string) error {
-	if p := left(dir); len(p) > 0 {
+	if p := findProcessesIn(dir); len(p) > 0 {
 		return fmt.Errorf("%v are left running", p)
 	}
 	if entries, _ := filepath.Glob(filepath.Join(dir, "*", "*")); len(entries) > 0 {
@@ -135,8 +135,8 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 		b := start(t, append([]string{"run", o.scenario(t, "", endless), "--runs-dir", t.TempDir()}, o.flags...)...)
 		b.await(t, "measuring, ")
 		cache := o.servers[0].Cache
-		if len(left(cache)) < 4 {
-			t.Errorf("an agent and three members are not below %s: %v", cache, left(cache))
+		if len(findProcessesIn(cache)) < 4 {
+			t.Errorf("an agent and three members are not below %s: %v", cache, findProcessesIn(cache))
 		}
 		if err := b.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 		b.end()
 		settle.Eventually(t, "nothing runs, and the binary is gone", func() bool {
 			private, _ := filepath.Glob(filepath.Join(dir, "ssh.*"))
-			return len(left(dir)) == 0 && len(private) == 0
+			return len(findProcessesIn(dir)) == 0 && len(private) == 0
 		})
 		globbed(t, dir, "*/*") // the logs
 	})
@@ -184,7 +184,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 			_ = b.Process.Signal(signal)
 		}
 		b.end()
-		settle.Eventually(t, "nothing runs", func() bool { return len(left(dir)) == 0 })
+		settle.Eventually(t, "nothing runs", func() bool { return len(findProcessesIn(dir)) == 0 })
 		globbed(t, dir, "ssh.*/quorumbench")
 		b = start(t, append([]string{"run", o.scenario(t, ", dir: '"+dir+"'", "total: 10"), "--runs-dir", t.TempDir()}, o.flags...)...)
 		if code := b.end(); code != 0 {

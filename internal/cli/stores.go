@@ -160,7 +160,7 @@ func (info *storeInfo) findServers(st store.Store) error {
 func printStores(to io.Writer, all []storeInfo) error {
 	rows := [][]string{{"store", "servers here", "operations", "reads", "in flight per connection"}}
 	for _, s := range all {
-		rows = append(rows, []string{s.Name, s.here(), names(s.Operations), names(s.Reads), s.inFlight()})
+		rows = append(rows, []string{s.Name, s.installedVersions(), names(s.Operations), names(s.Reads), s.inFlight()})
 	}
 	if err := text.Table(to, rows); err != nil {
 		return err
@@ -208,8 +208,8 @@ func printStore(to io.Writer, s storeInfo) error {
 	return text.Table(to, rows)
 }
 
-// here returns the versions of the store's server that are on this machine.
-func (info *storeInfo) here() string {
+// installedVersions returns the versions of the store's server that are on this machine.
+func (info *storeInfo) installedVersions() string {
 	var out []string
 	if info.BuiltIn {
 		out = append(out, strings.TrimSpace(info.BuiltInVersion+" built in"))

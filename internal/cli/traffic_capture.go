@@ -22,11 +22,11 @@ type captured struct {
 	packets *passive.Packets
 }
 
-func (c *captured) at() string { return c.of }
+func (c *captured) address() string { return c.of }
 
 func (c *captured) close() { c.packets.Close() }
 
-func (c *captured) hear(ctx context.Context, understood *passive.TapConfig, began time.Time) (all uint32, missing string, err error) {
+func (c *captured) record(ctx context.Context, understood *passive.TapConfig, began time.Time) (all uint32, missing string, err error) {
 	c.cfg.Tap, c.cfg.Began = *understood, began
 	running := passive.NewCapture(c.cfg)
 	err = running.Serve(ctx, c.packets)

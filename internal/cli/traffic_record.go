@@ -66,12 +66,12 @@ The recording continues until the command receives SIGINT, SIGTERM or SIGHUP, or
 
 // hearing is the source of observed traffic, already started: a relay or a packet capture.
 type hearing interface {
-	// at returns the observed address, such as the address at which the relay listens.
-	at() string
-	// hear decodes the traffic until ctx ends, and writes the decoded calls to understood.Sink.
+	// address returns the observed address, such as the address at which the relay listens.
+	address() string
+	// record decodes the traffic until ctx ends, and writes the decoded calls to understood.Sink.
 	// Times are relative to began. hear returns the number of connections and, if traffic is
 	// missing, a sentence that explains why.
-	hear(ctx context.Context, understood *passive.TapConfig, began time.Time) (connections uint32, missing string, err error)
+	record(ctx context.Context, understood *passive.TapConfig, began time.Time) (connections uint32, missing string, err error)
 	close()
 }
 
@@ -116,8 +116,8 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 		ctx, cancel = context.WithTimeout(ctx, f.duration)
 		defer cancel()
 	}
-	a.Printf("%s\n", h.at())
-	all, missing, err := h.hear(ctx, &understood, began)
+	a.Printf("%s\n", h.address())
+	all, missing, err := h.record(ctx, &understood, began)
 	if closing := w.Close(); err == nil {
 		err = closing
 	}

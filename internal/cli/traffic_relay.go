@@ -23,12 +23,12 @@ type relayed struct {
 	l   net.Listener
 }
 
-func (r *relayed) at() string { return r.l.Addr().String() }
+func (r *relayed) address() string { return r.l.Addr().String() }
 
 // close closes the listener of a relay that has not begun to serve. Otherwise Serve closes it.
 func (r *relayed) close() { _ = r.l.Close() }
 
-func (r *relayed) hear(ctx context.Context, understood *passive.TapConfig, began time.Time) (uint32, string, error) {
+func (r *relayed) record(ctx context.Context, understood *passive.TapConfig, began time.Time) (uint32, string, error) {
 	r.cfg.Tap, r.cfg.Now = *understood, func() int64 { return int64(time.Since(began)) }
 	running := passive.NewRelay(r.cfg)
 	err := running.Serve(ctx, r.l)

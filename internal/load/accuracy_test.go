@@ -361,7 +361,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 			if strings.HasSuffix(name, "recorded") {
 				p.Reports.History = func(time.Time, time.Duration) *history.Recorder {
 					b := history.NewBlock()
-					return &history.Recorder{Take: func() *history.Block { return b }, Hand: (*history.Block).Reset}
+					return &history.Recorder{Take: func() *history.Block { return b }, Deliver: (*history.Block).Reset}
 				}
 			}
 			allocations := countAllocations(&p)

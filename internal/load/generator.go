@@ -120,7 +120,7 @@ func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
 	if err != nil {
 		return err
 	}
-	cfg.Hand = func(s *measure.Second) { g.seen <- handed{i, s} }
+	cfg.Deliver = func(s *measure.Second) { g.seen <- handed{i, s} }
 	cfg.Recycle = g.recycled
 	cfg.Mark = func(m engine.Mark) func() { return g.mark(i, m) }
 	poller, err := g.plan.newPoller(len(cfg.Endpoints), g.base)

@@ -24,7 +24,7 @@ func (h *recordings) history(zero time.Time, within time.Duration) *history.Reco
 	if age := time.Since(zero); age < -within || age > time.Hour {
 		h.t.Errorf("a loop's clock began %v ago, give or take %v", age, within)
 	}
-	return &history.Recorder{Take: history.NewBlock, Hand: func(b *history.Block) {
+	return &history.Recorder{Take: history.NewBlock, Deliver: func(b *history.Block) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		var err error

@@ -97,7 +97,7 @@ func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 // isPast reports whether a shard will hand over no more of a second.
 func (c *Collector) isPast(shard int, p place) bool {
 	s := &c.shards[shard]
-	return s.ended || s.begun && !s.last.before(p)
+	return s.ended || s.begun && !s.last.isBefore(p)
 }
 
 // advance passes on the earliest seconds that no shard will add to any more.

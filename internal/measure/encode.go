@@ -107,7 +107,7 @@ func (c *coder) second(s *Second) {
 	codeSmall(c, uint64(Measured), &s.Phase)
 	codeSmall(c, mostSeconds, &s.Index)
 	codeSmall(c, mostCount, &s.Length)
-	c.counts(s.all()...)
+	c.counts(s.pointers()...)
 	c.counts(&s.Due, &s.Keys, &s.Retries, &s.Done, &s.Unreported)
 	for i := range s.Outcomes {
 		c.counts(&s.Outcomes[i])

@@ -157,13 +157,13 @@ type Counts struct {
 	Late     uint64 `json:"late_answers"`   // replies that arrived after their operation's timeout
 }
 
-// all lists the counts, for adding and encoding.
-func (c *Counts) all() []*uint64 { return []*uint64{&c.BytesIn, &c.BytesOut, &c.Extra, &c.Late} }
+// pointers lists the counts, for adding and encoding.
+func (c *Counts) pointers() []*uint64 { return []*uint64{&c.BytesIn, &c.BytesOut, &c.Extra, &c.Late} }
 
 // AddCounts adds the counts of another second or shard.
 func (c *Counts) AddCounts(o *Counts) {
-	to := c.all()
-	for i, n := range o.all() {
+	to := c.pointers()
+	for i, n := range o.pointers() {
 		*to[i] += *n
 	}
 }

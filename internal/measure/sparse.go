@@ -207,7 +207,7 @@ func (s *Sum) Fastest() Figure {
 		return Figure{}
 	}
 	at := slices.IndexFunc(s.counts, func(n int64) bool { return n > 0 })
-	return known(float64(StepAt(at)))
+	return knownFigure(float64(StepAt(at)))
 }
 
 // Slowest returns the same as for the sum's Histogram.
@@ -222,7 +222,7 @@ func (s *Sum) Slowest(failed uint64) Figure {
 	for s.counts[at] == 0 {
 		at--
 	}
-	return known(float64(StepAt(at+1) - 1))
+	return knownFigure(float64(StepAt(at+1) - 1))
 }
 
 // atRanks returns the highest value in the step of each operation with one of the given

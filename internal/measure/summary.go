@@ -16,8 +16,8 @@ type Figure struct {
 	Failed bool
 }
 
-// known returns a known figure.
-func known(ns float64) Figure { return Figure{NS: ns, Known: true} }
+// knownFigure returns a known figure.
+func knownFigure(ns float64) Figure { return Figure{NS: ns, Known: true} }
 
 // Summary describes a distribution of times in nanoseconds.
 type Summary struct {
@@ -51,14 +51,14 @@ func Summarize(h *Histogram, failed uint64) Summary {
 		return s
 	}
 	if succeeded > 0 {
-		s.Min = known(float64(h.Min()))
+		s.Min = knownFigure(float64(h.Min()))
 	} else {
 		s.Min = Figure{Failed: true}
 	}
 	if failed > 0 {
 		s.Mean, s.Stddev, s.Max = Figure{Failed: true}, Figure{Failed: true}, Figure{Failed: true}
 	} else {
-		s.Mean, s.Stddev, s.Max = known(h.Mean()), known(h.StdDev()), Slowest(h, 0)
+		s.Mean, s.Stddev, s.Max = knownFigure(h.Mean()), knownFigure(h.StdDev()), Slowest(h, 0)
 	}
 	copy(s.Percentiles[:], PercentilesOf(h, failed, Percentiles...))
 	return s
@@ -139,7 +139,7 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(rank
 	}
 	if len(ranks) > 0 {
 		for k, v := range at(ranks) {
-			figures[places[k]] = known(float64(v))
+			figures[places[k]] = knownFigure(float64(v))
 		}
 	}
 	return figures
@@ -154,7 +154,7 @@ func Slowest(h *Histogram, failed uint64) Figure {
 	case h == nil || h.TotalCount() == 0:
 		return Figure{}
 	}
-	return known(float64(h.ValueAtPercentile(100)))
+	return knownFigure(float64(h.ValueAtPercentile(100)))
 }
 
 // FailedFrom returns the percentile above which operations failed. ok is false if none failed.

@@ -14,8 +14,8 @@ type place struct {
 // place returns the place of the second.
 func (s *Second) place() place { return place{s.Phase, s.Index} }
 
-// before reports whether p is earlier than o.
-func (p place) before(o place) bool { return p.compare(o) < 0 }
+// isBefore reports whether p is earlier than o.
+func (p place) isBefore(o place) bool { return p.compare(o) < 0 }
 
 // compare orders places by phase and index.
 func (p place) compare(o place) int {

@@ -95,7 +95,7 @@ func (p place) errorf(format string, args ...any) *Error {
 	return e
 }
 
-func (p place) after(q place) bool {
+func (p place) isAfter(q place) bool {
 	return p.line > q.line || p.line == q.line && p.column > q.column
 }
 

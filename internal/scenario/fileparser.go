@@ -90,8 +90,8 @@ func trialKeys(parameters map[string]*Parameter) []string {
 	return slices.DeleteFunc(sortedKeys(parameters), func(key string) bool { return strings.Contains(key, ".") })
 }
 
-// known returns the parameter for a key, and reports whether the key is allowed here.
-func (p *fileParser) known(pair pair, in where) (*Parameter, bool) {
+// findParameter returns the parameter for a key, and reports whether the key is allowed here.
+func (p *fileParser) findParameter(pair pair, in where) (*Parameter, bool) {
 	k, ok := p.trialKey(pair.key)
 	switch {
 	case !ok:
@@ -221,7 +221,7 @@ func (p *fileParser) clashes(l layer) {
 		b, second := l[c[1]]
 		if first && second {
 			at := a.at
-			if b.at.after(a.at) {
+			if b.at.isAfter(a.at) {
 				at = b.at
 			}
 			p.failf(at, "<"+c[0]+"> and <"+c[1]+"> exclude each other; give one of them")

@@ -13,7 +13,7 @@ func (p *fileParser) readLayer(n *node, in where) layer {
 		return l
 	}
 	for _, pair := range n.pairs {
-		if k, ok := p.known(pair, in); ok {
+		if k, ok := p.findParameter(pair, in); ok {
 			p.value(k, pair.value)
 			l[pair.key] = pair
 		}
@@ -50,7 +50,7 @@ func (p *fileParser) matrix(n *node) []axis {
 	}
 	var axes []axis
 	for _, pair := range n.pairs {
-		if k, ok := p.known(pair, inMatrix); ok {
+		if k, ok := p.findParameter(pair, inMatrix); ok {
 			axes = append(axes, p.axis(pair, k, inMatrix))
 		}
 	}

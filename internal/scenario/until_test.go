@@ -20,7 +20,7 @@ func namesOf(round []Trial) (all []string) {
 	return all
 }
 
-func until(t *testing.T, text string, u Until) *Scenario {
+func parseUntil(t *testing.T, text string, u Until) *Scenario {
 	t.Helper()
 	s, err := Parse("ab.yaml", []byte(text), shelf{}, Options{Until: u})
 	if err != nil {
@@ -31,7 +31,7 @@ func until(t *testing.T, text string, u Until) *Scenario {
 
 // A run that is repeated until it is precise alternates its sides: A B, then B A.
 func TestRoundsAreInterleaved(t *testing.T) {
-	s := until(t, ab+"until: {precision: 2%}\ntrials: [{name: a, baseline: {members: 1}}]\n", Until{})
+	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a, baseline: {members: 1}}]\n", Until{})
 	a, b := s.Trials[0].Name, s.Trials[1].Name
 	if a == b {
 		t.Fatal("there is one side")
@@ -55,7 +55,7 @@ func TestRoundsAreInterleaved(t *testing.T) {
 // Over two rounds every trial has the same mean place, so that a linear drift affects all
 // equally; trials of one cluster stay together.
 func TestRoundsCancelDrift(t *testing.T) {
-	s := until(t, ab+"until: {precision: 2%}\ntrials: [{name: a, matrix: {members: [1, 3], clients: [1, 2, 3]}}]\n", Until{})
+	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a, matrix: {members: [1, 3], clients: [1, 2, 3]}}]\n", Until{})
 	places := map[string]int{}
 	for n := 1; n <= 4; n++ {
 		last, seen := "", map[string]bool{}
@@ -78,7 +78,7 @@ func TestRoundsCancelDrift(t *testing.T) {
 
 // A trial that takes its rate from another one follows it in every round.
 func TestRoundsKeepSourcesFirst(t *testing.T) {
-	s := until(t, ab+"until: {precision: 2%}\ntrials: [{name: half, rate: 50% of full}, {name: full}, {name: other}]\n", Until{})
+	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: half, rate: 50% of full}, {name: full}, {name: other}]\n", Until{})
 	for n := 1; n <= 3; n++ {
 		if all := namesOf(s.Round(n)); slices.Index(all, "full") > slices.Index(all, "half") || len(all) != 3 {
 			t.Errorf("round %d is %q", n, all)
@@ -88,7 +88,7 @@ func TestRoundsKeepSourcesFirst(t *testing.T) {
 
 // Reseeding, as --seed does, keeps the rule and one round.
 func TestReseedingKeepsTheRule(t *testing.T) {
-	s := until(t, ab+"until: {precision: 2%}\ntrials: [{name: a}, {name: b}]\n", Until{})
+	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a}, {name: b}]\n", Until{})
 	s.Reseed(7)
 	if s.Until == nil || len(s.Trials) != 2 {
 		t.Errorf("%v, %d trials", s.Until, len(s.Trials))
@@ -108,7 +108,7 @@ func TestFlagsReplaceUntil(t *testing.T) {
 		{file, Until{Precision: 0.05, AtMost: time.Minute, Metrics: []string{"p50"}}, "until every 95 % interval of p50 is within ± 5 %, for at most 1m", time.Minute},
 		{ab + "repeats: 7\ntrials: [{name: a, repeats: 3}]\n", Until{Precision: 0.031}, "until every 95 % interval of ops and p90 is within ± 3.1 %, for at most 30m", DefaultAtMost},
 	} {
-		s := until(t, test.text, test.flag)
+		s := parseUntil(t, test.text, test.flag)
 		if s.Until.Text() != test.want || s.Until.AtMost != test.most || len(s.Trials) != 1 || s.Trials[0].Repeats != 0 {
 			t.Errorf("%q, %d trials, the first repeated %d times", s.Until.Text(), len(s.Trials), s.Trials[0].Repeats)
 		}
@@ -116,7 +116,7 @@ func TestFlagsReplaceUntil(t *testing.T) {
 			t.Errorf("warnings %q", s.Warnings)
 		}
 	}
-	if s := until(t, ab+"trials: [{name: a}]\n", Until{AtMost: time.Hour}); s.Until != nil {
+	if s := parseUntil(t, ab+"trials: [{name: a}]\n", Until{AtMost: time.Hour}); s.Until != nil {
 		t.Error("a time alone repeats")
 	}
 }

@@ -91,7 +91,7 @@ func TestWarming(t *testing.T) {
 				t.Fatalf("trial %d has the number %d, and runs: %v", n, number, w.runs())
 			}
 			spent += length
-			about := w.take(c.rates[n-1], "")
+			about := w.addTrial(c.rates[n-1], "")
 			if len(about.PerSecond) != n {
 				t.Errorf("after %[2]d trials the record has %[1]d", len(about.PerSecond), n)
 			}

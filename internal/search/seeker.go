@@ -94,7 +94,7 @@ func (s *seeker) next(before *record.Trial, number int) (*scenario.Trial, error)
 			s.began = before.Started
 		}
 		at = s.Now().Sub(s.began).Seconds()
-		if err := s.take(before); err != nil {
+		if err := s.addTrial(before); err != nil {
 			return nil, err
 		}
 	}
@@ -174,8 +174,8 @@ func (s *seeker) shown() string {
 	return text.PerSecond(s.plan.Rate)
 }
 
-// take adds the result of a trial.
-func (s *seeker) take(t *record.Trial) error {
+// addTrial adds the result of a trial.
+func (s *seeker) addTrial(t *record.Trial) error {
 	if s.warm.runs() {
 		s.warmed(t)
 		return nil
@@ -216,7 +216,7 @@ func (s *seeker) take(t *record.Trial) error {
 // warmed adds the result of a warm-up trial. The search of a warm store begins at a share of
 // the closed loop's throughput, unless the options give the first rate.
 func (s *seeker) warmed(t *record.Trial) {
-	s.found.WarmUp = s.warm.take(t.PerSecond, s.SlowAtFirst(s.load.Cluster.Store))
+	s.found.WarmUp = s.warm.addTrial(t.PerSecond, s.SlowAtFirst(s.load.Cluster.Store))
 	s.found.Trials = append(s.found.Trials, record.CapacityTrial{Purpose: record.PurposeWarmUp, Bad: []*float64{}})
 	s.search.Seen = max(s.search.Seen, t.PerSecond)
 	if first := t.PerSecond * warmShare; s.From == nil {

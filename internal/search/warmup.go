@@ -48,8 +48,8 @@ func (w *warming) next() (length time.Duration, number int) {
 // runs reports whether a warm-up trial is running.
 func (w *warming) runs() bool { return w != nil && w.running }
 
-// take adds a trial's result, and returns the results of all.
-func (w *warming) take(perSecond float64, reason string) *record.WarmUp {
+// addTrial adds a trial's result, and returns the results of all.
+func (w *warming) addTrial(perSecond float64, reason string) *record.WarmUp {
 	w.running = false
 	before := w.about.PerSecond
 	if len(before)+1 >= fewestWarmUp && perSecond <= stillFaster*slices.Max(before) {

@@ -23,7 +23,7 @@ func TestStateOfEachFigure(t *testing.T) {
 		{"a stop that moves only p90", func(f *Figures) {
 			f.PausedNS, f.Added.Sampled.Percentiles[4].NS = 3e9, 40e6
 		}, []string{"p90"}},
-		{"few operations", func(f *Figures) { *f = few(999, 0) }, []string{"p99", "p99.9", "max", "p97", "response-p99"}},
+		{"few operations", func(f *Figures) { *f = openLoop(999, 0) }, []string{"p99", "p99.9", "max", "p97", "response-p99"}},
 		{"a lost event", func(f *Figures) { f.Events.Expected, f.Events.Lost = 1000, 1 }, []string{"watch-p99"}},
 		{"a member too many", func(f *Figures) { f.Unreported = 1 }, []string{}},
 		{"a clock that was set", func(f *Figures) { f.Hosts = []Host{{Name: "b", Jumps: 1}} }, []string{}},

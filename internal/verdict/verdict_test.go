@@ -69,8 +69,8 @@ func TestRules(t *testing.T) {
 		set   func(*Figures)
 		state State
 	}{
-		{11, "one of 1,000 completed", false, func(f *Figures) { *f = few(1000, 999) }, Suspect},
-		{1, "none completed", false, func(f *Figures) { *f = few(1000, 1000) }, Invalid},
+		{11, "one of 1,000 completed", false, func(f *Figures) { *f = openLoop(1000, 999) }, Suspect},
+		{1, "none completed", false, func(f *Figures) { *f = openLoop(1000, 1000) }, Invalid},
 		{1, "none due", false, func(f *Figures) { *f = Figures{Seconds: 10} }, Invalid},
 
 		{2, "one more due", false, func(f *Figures) { f.Due++; f.Timed++ }, Invalid},
@@ -136,8 +136,8 @@ func TestRules(t *testing.T) {
 		{11, "0.1 %", false, func(f *Figures) { fail(f, 100) }, Valid},
 		{11, "above", false, func(f *Figures) { fail(f, 101) }, Suspect},
 
-		{12, "1000", false, func(f *Figures) { *f = few(1000, 0) }, Valid},
-		{12, "999", false, func(f *Figures) { *f = few(999, 0) }, Suspect},
+		{12, "1000", false, func(f *Figures) { *f = openLoop(1000, 0) }, Valid},
+		{12, "999", false, func(f *Figures) { *f = openLoop(999, 0) }, Suspect},
 
 		{13, "one lost", false, func(f *Figures) { f.LostMembers = []string{"m2"} }, Suspect},
 		{13, "two lost", false, func(f *Figures) { f.LostMembers = []string{"m2", "m3"} }, Suspect},
@@ -198,8 +198,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// few returns an open loop of n operations with some failures.
-func few(n, failed uint64) Figures {
+// openLoop returns an open loop of n operations with some failures.
+func openLoop(n, failed uint64) Figures {
 	f := goodOpen()
 	f.Due, f.Timed, f.Succeeded, f.Done, f.Rate = n, n, n, n, float64(n)/10
 	fail(&f, failed)

@@ -33,7 +33,7 @@ func conduct(ctx context.Context, o options) (err error) {
 		return fmt.Errorf("our own binary cannot be found: %w", err)
 	}
 	c := &comparison{options: o, cases: o.chosen()}
-	c.say("building quorumbench")
+	c.reportProgress("building quorumbench")
 	if c.place, err = newPlace(o); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (c *comparison) choosePeers(ctx context.Context, self string) {
 		NewEtcdBenchmark(os.Getenv(EtcdBenchmarkEnv)), NewGoZooKeeper(self), NewWrk(), NewHey(),
 	}
 	if slices.ContainsFunc(c.cases, func(k Case) bool { return k.Tmpfs }) {
-		all = append(all, NewEtcdctl(BuildEtcdctl(ctx, func(step string) { c.say("building etcdctl: " + step) })))
+		all = append(all, NewEtcdctl(BuildEtcdctl(ctx, func(step string) { c.reportProgress("building etcdctl: " + step) })))
 	}
 	if c.soak {
 		all = all[:1]
@@ -101,7 +101,7 @@ func (c *comparison) measure(ctx context.Context) error {
 }
 
 func (c *comparison) onBed(ctx context.Context, b *bed, cases []Case) (err error) {
-	c.say("starting the servers of " + b.store.Name())
+	c.reportProgress("starting the servers of " + b.store.Name())
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err := b.prepare(ctx, cases); err != nil {
 		if ctx.Err() != nil {
@@ -142,13 +142,13 @@ func (c *comparison) warm(ctx context.Context, b *bed, cases []Case) error {
 		if k.Once || k.Null || k.Tmpfs {
 			continue
 		}
-		c.say("warming the servers up: " + k.Title)
+		c.reportProgress("warming the servers up: " + k.Title)
 		_, err := c.run(ctx, b, k, c.peers[0])
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			c.say("warming up failed: " + err.Error())
+			c.reportProgress("warming up failed: " + err.Error())
 		}
 	}
 	return nil
@@ -199,11 +199,11 @@ func (c *comparison) measureOne(ctx context.Context, b *bed, round int, prefix s
 		return ctx.Err()
 	case err != nil:
 		c.note("%s%v", prefix, err)
-		c.say(prefix + err.Error())
+		c.reportProgress(prefix + err.Error())
 		return nil
 	}
 	c.results.Add(Run{Round: round, Case: k.Name, Peer: p.Name, Figures: figures})
-	c.say(prefix + figures.String())
+	c.reportProgress(prefix + figures.String())
 	return nil
 }
 
@@ -230,5 +230,5 @@ func (c *comparison) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// say reports progress.
-func (c *comparison) say(text string) { fmt.Fprintln(os.Stderr, text) }
+// reportProgress reports progress.
+func (c *comparison) reportProgress(text string) { fmt.Fprintln(os.Stderr, text) }

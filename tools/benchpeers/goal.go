@@ -104,13 +104,13 @@ func Goals(rate float64) []Goal {
 		resident("resident memory, 100 connections x 10", 64*mebibyte, CaseLocal, CaseLinearizable, CasePut),
 		resident("resident memory, 1,000 connections x 10", 200*mebibyte, CaseMany),
 		{Title: "resident memory after ten minutes / after one", Limit: 1.1, AtMost: true, Show: showRatio, Values: soak},
-		off("open loop, achieved rate off the one asked for", 0.001, CaseOpen, rate),
+		distanceGoal("open loop, achieved rate off the one asked for", 0.001, CaseOpen, rate),
 		{
 			Title: "open loop, lateness p99.9", Limit: 1e6, AtMost: true, Show: text.Duration,
 			Values: func(r *Results) []float64 { return r.Values(CaseOpen, ours, lateness) },
 		},
-		off("check perf --load l, null server: off its rate", 0.005, CaseCheckL, RateL),
-		off("check perf --load xl, null server: off its rate", 0.005, CaseCheckXL, RateXL),
+		distanceGoal("check perf --load l, null server: off its rate", 0.005, CaseCheckL, RateL),
+		distanceGoal("check perf --load xl, null server: off its rate", 0.005, CaseCheckXL, RateXL),
 		{
 			Title: "check perf --load l, one member on tmpfs: passes", Limit: 1, Show: text.Share,
 			Values: func(r *Results) []float64 { return r.passed(CaseCheckTmpfs, ours) },
@@ -169,9 +169,9 @@ func soak(r *Results) []float64 {
 	return []float64{long[0] / short[0]}
 }
 
-// off returns a goal for the relative distance between quorumbench's rate and the requested
+// distanceGoal returns a goal for the relative distance between quorumbench's rate and the requested
 // one.
-func off(title string, limit float64, name string, rate float64) Goal {
+func distanceGoal(title string, limit float64, name string, rate float64) Goal {
 	return Goal{
 		Title: title, Limit: limit, AtMost: true, Show: text.Share,
 		Values: func(r *Results) []float64 { return deviations(r.Values(name, ours, perSecond), rate) },

@@ -34,7 +34,7 @@ func main() {
 	if hosts.IsRestarted() {
 		err = demo(*program, *scenarioFile, flag.Args(), signals)
 	} else {
-		err = again(signals)
+		err = restart(signals)
 	}
 	var ended *exec.ExitError
 	if errors.As(err, &ended) && ended.ExitCode() > 0 { // it has printed the reason
@@ -46,8 +46,8 @@ func main() {
 	}
 }
 
-// again runs this program in a namespace where it can create hosts.
-func again(signals <-chan os.Signal) error {
+// restart runs this program in a namespace where it can create hosts.
+func restart(signals <-chan os.Signal) error {
 	c := hosts.RestartCommand(context.Background(), os.Args[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := attended(c, signals)

@@ -147,7 +147,7 @@ func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) 
 			return out, err
 		}
 		for _, truth := range undisturbed {
-			by := apart(truth, again)
+			by := largestDifference(truth, again)
 			if by <= mostRestless {
 				out.Judge(truth, got)
 				out.Keep(settled(truth, again))
@@ -160,8 +160,8 @@ func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) 
 	return out, restlessError{closest}
 }
 
-// apart returns the relative difference between the throughput, p50 and p99 of two runs.
-func apart(a, b *record.Trial) (most float64) {
+// largestDifference returns the relative difference between the throughput, p50 and p99 of two runs.
+func largestDifference(a, b *record.Trial) (most float64) {
 	for _, d := range verdictbench.Deviations(a, b) {
 		if slices.Contains([]string{verdict.Throughput, "p50", "p99"}, d.Figure) {
 			most = max(most, d.Off, -d.Off)

@@ -30,7 +30,7 @@ In etcd's benchmark it is 1, so that every operation writes the same key.`
   quorumbench bench get --store zookeeper --endpoints 10.0.0.1:2181 --rate 1000 --duration 1m`
 	common := newCommon(command.NewFlags(g.PersistentFlags()), &a.Wide)
 	for _, kind := range kinds() {
-		g.AddCommand(one(a, common, kind))
+		g.AddCommand(newSubcommand(a, common, kind))
 	}
 	command.GroupCommands(g,
 		command.HelpGroup{Title: "Write", Names: "put delete cas txn-put"},
@@ -56,8 +56,8 @@ func indented(lines []string) string {
 	return "  quorumbench bench " + strings.Join(lines, "\n  quorumbench bench ")
 }
 
-// one returns the subcommand for a kind.
-func one(a *command.App, common *common, kind kind) *cobra.Command {
+// newSubcommand returns the subcommand for a kind.
+func newSubcommand(a *command.App, common *common, kind kind) *cobra.Command {
 	c := &cobra.Command{Use: strings.TrimSpace(kind.name + " " + kind.args), Short: kind.short, Example: indented(examples[kind.name]), Args: command.ArgsBetween(0, kind.most, kind.takes)}
 	if kind.alias != "" {
 		c.Aliases = []string{kind.alias}

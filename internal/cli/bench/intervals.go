@@ -27,20 +27,20 @@ func (f *options) fillRange(args []string) error {
 		if !f.prefix {
 			return command.Usage("bench range needs %s", f.kind.takes)
 		}
-		f.put("range-key", firstOfAll)
-		f.put("range-end", afterAll)
+		f.mustSet("range-key", firstOfAll)
+		f.mustSet("range-end", afterAll)
 		return nil
 	}
-	f.put("range-key", args[0])
+	f.mustSet("range-key", args[0])
 	switch {
 	case len(args) > 1:
-		f.put("range-end", args[1])
+		f.mustSet("range-end", args[1])
 	case f.prefix:
 		end := prefixEnd(args[0])
 		if end == "" {
 			return command.Usage("no key sorts after all keys with the prefix %q, so the range has no end; give a shorter prefix, or KEY and END without --prefix", args[0])
 		}
-		f.put("range-end", end)
+		f.mustSet("range-end", end)
 	}
 	return nil
 }
@@ -75,11 +75,11 @@ func (f *options) fillMixed([]string) error {
 	case put == 0 && get == 0:
 		return command.Usage("--put-weight and --get-weight are both 0, so there is nothing to do; make one of them positive")
 	case put == 0:
-		f.put("mix", fmt.Sprintf("get=%g", get))
+		f.mustSet("mix", fmt.Sprintf("get=%g", get))
 	case get == 0:
-		f.put("mix", fmt.Sprintf("put=%g", put))
+		f.mustSet("mix", fmt.Sprintf("put=%g", put))
 	default:
-		f.put("mix", fmt.Sprintf("put=%g,get=%g", put, get))
+		f.mustSet("mix", fmt.Sprintf("put=%g,get=%g", put, get))
 	}
 	return nil
 }
@@ -96,11 +96,11 @@ func (f *options) fillTxnMixed(args []string) error {
 		return command.Usage("--rw-ratio is %g, but must be from 0 to %d", f.rwRatio, scenario.MaxRate)
 	}
 	if f.rwRatio == 0 {
-		f.put("mix", "txn")
+		f.mustSet("mix", "txn")
 		f.preset.Drop("range-limit")
 		return nil
 	}
-	f.put("mix", fmt.Sprintf("txn-get=%g,txn=1", f.rwRatio))
+	f.mustSet("mix", fmt.Sprintf("txn-get=%g,txn=1", f.rwRatio))
 	first, end := firstOfAll, afterAll
 	if prefix := f.text("prefix"); prefix != "" {
 		if behind := prefixEnd(prefix); behind != "" {
@@ -118,7 +118,7 @@ func (f *options) fillTxnMixed(args []string) error {
 	case f.endKey != "":
 		end = f.endKey
 	}
-	f.put("range-key", first)
-	f.put("range-end", end)
+	f.mustSet("range-key", first)
+	f.mustSet("range-end", end)
 	return nil
 }

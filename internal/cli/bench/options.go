@@ -180,7 +180,7 @@ func (f *options) fill(args []string) error {
 		n         int
 	}{{"conns", "connections", f.conns}, {"clients", "clients", f.clients}} {
 		if f.set.Changed(of.flag) {
-			f.put(of.key, strconv.Itoa(of.n))
+			f.mustSet(of.key, strconv.Itoa(of.n))
 		}
 	}
 	if c.Given("rate") && !f.set.Changed("clients") && f.conns > 0 {
@@ -190,12 +190,12 @@ func (f *options) fill(args []string) error {
 		if d, err := scenario.ParseDistribution(f.text("distribution")); c.Given("distribution") && err == nil && d.Name != scenario.Sequential {
 			return command.Usage("--sequential-keys and --distribution %s contradict each other; give one of them", d)
 		}
-		f.put("distribution", scenario.Sequential)
+		f.mustSet("distribution", scenario.Sequential)
 	}
 	if f.kind.preloads {
 		c.Names["preload: false"] = "--no-preload"
 		if f.noPreload {
-			f.put("preload", "false")
+			f.mustSet("preload", "false")
 		}
 	} else {
 		c.Names["preload: false"] = "no --preload"
@@ -205,7 +205,7 @@ func (f *options) fill(args []string) error {
 			return command.Usage("--paginate and --page-size both set the page size; give only one of them")
 		}
 		c.Names["page-size"] = "--paginate"
-		f.put("page-size", benchPage)
+		f.mustSet("page-size", benchPage)
 	}
 	if f.kind.fill != nil {
 		return f.kind.fill(f, args)
@@ -232,8 +232,8 @@ func (f *options) text(key string) string {
 // benchPage is the page size that `--paginate` sets, in keys. etcd's benchmark uses the same size.
 const benchPage = "10000"
 
-// put sets a parameter to a valid value, and panics if the value is not valid.
-func (f *options) put(key, text string) {
+// mustSet sets a parameter to a valid value, and panics if the value is not valid.
+func (f *options) mustSet(key, text string) {
 	if err := f.preset.Set(key, text); err != nil {
 		panic("cli: " + key + ": " + err.Error())
 	}

@@ -23,7 +23,7 @@ func (f *options) fillWatch([]string) error {
 		return command.Usage("--watched-key-total must be at least 1, not %d", w.keys)
 	}
 	if n, err := command.ParseInt(f.text("key-space")); !f.preset.Given("key-space") || err == nil && n > w.keys {
-		f.put("key-space", strconv.Itoa(w.keys))
+		f.mustSet("key-space", strconv.Itoa(w.keys))
 	}
 	return f.onStreams("--watch-per-stream")
 }
@@ -38,8 +38,8 @@ func (f *options) onStreams(flag string) error {
 	case w.perStream < 1 || w.perStream > scenario.MaxWatchers/w.streams:
 		return command.Usage("%s is %d, but must be from 1 to %d because there are %d streams", flag, w.perStream, scenario.MaxWatchers/w.streams, w.streams)
 	}
-	f.put("watch.watchers", strconv.Itoa(w.streams*w.perStream))
-	f.put("watch.streams", strconv.Itoa(w.streams))
+	f.mustSet("watch.watchers", strconv.Itoa(w.streams*w.perStream))
+	f.mustSet("watch.streams", strconv.Itoa(w.streams))
 	return nil
 }
 

@@ -38,9 +38,9 @@ func (e *environment) lookup(flag string) (value, name string) {
 	return "", ""
 }
 
-// take calls set with the value of the flag's variable if that variable is set, and records that it
+// apply calls set with the value of the flag's variable if that variable is set, and records that it
 // was used. An error names the variable.
-func (e *environment) take(flag string, set func(value string) error) error {
+func (e *environment) apply(flag string, set func(value string) error) error {
 	value, name := e.lookup(flag)
 	if name == "" {
 		return nil
@@ -54,7 +54,7 @@ func (e *environment) take(flag string, set func(value string) error) error {
 
 // takeFile stores the value of the flag's variable in *into. The value must be an existing file.
 func (e *environment) takeFile(flag string, into *string) error {
-	return e.take(flag, func(value string) error {
+	return e.apply(flag, func(value string) error {
 		if _, err := os.Stat(value); err != nil {
 			return fmt.Errorf("there is no file %q", value)
 		}
@@ -82,19 +82,19 @@ func (e *environment) takeAccess(to *scenario.Attach, plain bool, given func(fla
 			do(e.takeFile("cacert", &to.CACert))
 		}
 		if verify && to.CACert == "" {
-			do(e.take("insecure-skip-tls-verify", toggle(&to.SkipVerify)))
+			do(e.apply("insecure-skip-tls-verify", toggle(&to.SkipVerify)))
 		}
 		if !given("cert") && !given("key") {
 			do(e.takePair(to))
 		}
-		do(e.take("tls", toggle(&to.TLS)))
+		do(e.apply("tls", toggle(&to.TLS)))
 		to.TLS = to.TLS || to.CACert != "" || to.Cert != "" || to.SkipVerify
 	}
 	if _, can := e.can.Features[kv.Users]; can && !given("user") {
 		do(e.takeUser(to))
 	}
 	if !given("dial-timeout") {
-		do(e.take("dial-timeout", func(value string) (err error) { to.DialTimeout, err = text.ParseDuration(value); return err }))
+		do(e.apply("dial-timeout", func(value string) (err error) { to.DialTimeout, err = text.ParseDuration(value); return err }))
 	}
 	return failed
 }
@@ -169,7 +169,7 @@ func (a *App) UseEnvironment(c *cobra.Command) error {
 		e.can.Variables = nil
 	}
 	if !flag.Changed {
-		if err := e.take(flag.Name, endpoints.takeAll); err != nil {
+		if err := e.apply(flag.Name, endpoints.takeAll); err != nil {
 			return err
 		}
 	}

@@ -72,10 +72,10 @@ type Config struct {
 	// LeaseOf returns the lease that operation n of a client keeps alive, if the operation
 	// is a keep-alive. It is nil if ended leases are not recorded.
 	LeaseOf func(n uint64, client uint32) int64
-	// Hand receives complete seconds in order; a measure.Collector merges them. Recycle
+	// Deliver receives complete seconds in order; a measure.Collector merges them. Recycle
 	// returns a histogram for reuse, or nil if none is free. The goroutine that merges
 	// seconds calls Recycle too. Neither function blocks for long.
-	Hand    func(*measure.Second)
+	Deliver func(*measure.Second)
 	Recycle func() *measure.Histogram
 	// Changed is called when a connection was lost (lost is true), or when a reply named a
 	// term higher than all earlier ones (lost is false). It must not block.

@@ -15,8 +15,8 @@ type mailbox struct {
 	endpoints []string
 }
 
-// put changes the mailbox and marks it as full.
-func (m *mailbox) put(change func(*mailbox)) {
+// update changes the mailbox and marks it as full.
+func (m *mailbox) update(change func(*mailbox)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change(m)
@@ -25,27 +25,27 @@ func (m *mailbox) put(change func(*mailbox)) {
 
 // Start makes the first phase begin at a time on the loop's clock.
 func (l *Loop) Start(at int64) {
-	l.control.put(func(m *mailbox) { m.start = at })
+	l.control.update(func(m *mailbox) { m.start = at })
 	l.poller.Wake()
 }
 
 // Stop closes the window now. The loop waits up to DrainOnStop for operations in flight.
 func (l *Loop) Stop() {
-	l.control.put(func(m *mailbox) { m.stop = true })
+	l.control.update(func(m *mailbox) { m.stop = true })
 	l.poller.Wake()
 }
 
 // Retarget moves each place to another endpoint at once; endpoints has one for each place.
 // Operations in flight complete on their old connections.
 func (l *Loop) Retarget(endpoints []string) {
-	l.control.put(func(m *mailbox) { m.endpoints = endpoints })
+	l.control.update(func(m *mailbox) { m.endpoints = endpoints })
 	l.poller.Wake()
 }
 
 // closeAt closes the window at the time at which the load's last operation ended in
 // another loop.
 func (l *Loop) closeAt(at int64) {
-	l.control.put(func(m *mailbox) { m.closeAt = at })
+	l.control.update(func(m *mailbox) { m.closeAt = at })
 	l.poller.Wake()
 }
 

@@ -118,7 +118,7 @@ func benchConfig(conns int) Config {
 	cfg := Config{
 		Source: &samePut{key: []byte("key"), value: []byte("value")}, Stride: 1,
 		Timeout: 10 * secondNS, MaxInFlight: 1000, DrainOnStop: secondNS,
-		Codecs: func(store.Dialed) store.Codec { return &tagCodec{} }, Hand: func(*measure.Second) {},
+		Codecs: func(store.Dialed) store.Codec { return &tagCodec{} }, Deliver: func(*measure.Second) {},
 	}
 	for range conns {
 		cfg.Endpoints = append(cfg.Endpoints, "server")

@@ -73,7 +73,7 @@ func (b *bench) run(t *testing.T) *bench {
 	t.Helper()
 	collector := measure.NewCollector(1)
 	collector.Each = func(s *measure.Second) { b.each = append(b.each, *s) }
-	b.cfg.Hand = func(s *measure.Second) { collector.Add(0, s) }
+	b.cfg.Deliver = func(s *measure.Second) { collector.Add(0, s) }
 	var poller poll.Poller = b.sim
 	if b.poller != nil {
 		poller = b.poller(b.sim)
@@ -448,7 +448,7 @@ func TestStopReturnsTheResult(t *testing.T) {
 	b := newBench(2, 10, closed(3600*secondNS))
 	var loop *Loop
 	collector := measure.NewCollector(1)
-	b.cfg.Hand = func(s *measure.Second) { collector.Add(0, s) }
+	b.cfg.Deliver = func(s *measure.Second) { collector.Add(0, s) }
 	loop = New(b.cfg, b.sim)
 	b.serve = func(s *sim, conn int, request []byte) {
 		if s.now < 4e9 {
@@ -473,7 +473,7 @@ func TestStopReturnsTheResult(t *testing.T) {
 func TestConnectFailsWithTheReason(t *testing.T) {
 	b := newBench(2, 2, closed(secondNS))
 	b.dial = func(*sim, int, string) error { return errRefused }
-	b.cfg.Hand = func(*measure.Second) {}
+	b.cfg.Deliver = func(*measure.Second) {}
 	var got error
 	if res := New(b.cfg, b.sim).Run(b.now+secondNS, func(err error) { got = err }); res != nil || got != errRefused {
 		t.Errorf("connecting ended with %v", got)

@@ -103,7 +103,7 @@ func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
 					serve(s, conn, request)
 				} else if answers {
 					gen := s.conns[conn].gen
-					s.after(4*millisecond, func() {
+					s.schedule(4*millisecond, func() {
 						if s.conns[conn].gen == gen {
 							s.cut(conn)
 						}
@@ -207,7 +207,7 @@ func TestBriefConnectionsFollowTheTarget(t *testing.T) {
 		return nil
 	}
 	collector := measure.NewCollector(1)
-	b.cfg.Hand = func(s *measure.Second) { collector.Add(0, s) }
+	b.cfg.Deliver = func(s *measure.Second) { collector.Add(0, s) }
 	loop := New(b.cfg, b.sim)
 	b.at = func(s *sim) {
 		if s.now > 3e9 && !moved {

@@ -74,8 +74,8 @@ type collectingLoop struct {
 func laggingLoop(source Source, i, n, places int, first uint64, phases ...Phase) *collectingLoop {
 	h := &collectingLoop{}
 	l := New(Config{
-		Hand:   func(s *measure.Second) { h.seconds = append(h.seconds, s) },
-		Source: source, Offset: uint64(i), Stride: uint64(n), Places: places, Endpoints: make([]string, 1),
+		Deliver: func(s *measure.Second) { h.seconds = append(h.seconds, s) },
+		Source:  source, Offset: uint64(i), Stride: uint64(n), Places: places, Endpoints: make([]string, 1),
 		Phases: phases, Shared: NewShared(n, 0, 1),
 	}, newSim(1))
 	l.clock = clockwork{phases: phases, at: len(phases) - 1}

@@ -30,8 +30,8 @@ type work struct {
 	lastAt   int64  // when the last operation of the ended loops ended
 }
 
-// take returns the loop's next batch, which is empty if no number is left.
-func (w *work) take(loop, loops int) span {
+// nextBatch returns the loop's next batch, which is empty if no number is left.
+func (w *work) nextBatch(loop, loops int) span {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n := len(w.returned); n > 0 {
@@ -91,7 +91,7 @@ func (l *Loop) nextNumber() (n uint64, ok bool) {
 	}
 	if c.batch.first == c.batch.end {
 		s := l.cfg.Shared
-		if c.batch = s.work.take(l.index(), len(s.loops)); c.batch.first == c.batch.end {
+		if c.batch = s.work.nextBatch(l.index(), len(s.loops)); c.batch.first == c.batch.end {
 			if s.work.requested.CompareAndSwap(false, true) {
 				s.wakeOthers(l.index())
 			}

@@ -67,7 +67,7 @@ func (l *Loop) startDueUntil(end int64) {
 			l.startOperation(l.sched.n, l.sched.due, l.sched.dueSecond(&l.secs), i)
 			l.sched.step()
 		default:
-			o, got := s.spill.take(end)
+			o, got := s.spill.takeFirst(end)
 			if !got { // another loop has taken it
 				s.limit.give(l.index())
 				continue

@@ -66,8 +66,8 @@ func (s *spill) add(o spilled) bool {
 	return true
 }
 
-// take removes and returns the operation that was due first, if that was before a time.
-func (s *spill) take(before int64) (o spilled, ok bool) {
+// takeFirst removes and returns the operation that was due first, if that was before a time.
+func (s *spill) takeFirst(before int64) (o spilled, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.head == len(s.queue) || s.queue[s.head].due >= before {
@@ -150,7 +150,7 @@ func (l *Loop) abandonSpilled(at int64) {
 		return
 	}
 	for {
-		o, ok := l.cfg.Shared.spill.take(never)
+		o, ok := l.cfg.Shared.spill.takeFirst(never)
 		if !ok {
 			return
 		}

@@ -53,7 +53,7 @@ func TestLoopsPark(t *testing.T) {
 			b := newBench(1, 0, Phase{Kind: measure.Measured, Duration: 3 * secondNS, Pacer: pace.NewConstant(float64(secondNS) / float64(c.every))})
 			open, parks := 0, 0
 			b.serve = func(s *sim, conn int, request []byte) {
-				s.after(c.takes, func() { open-- })
+				s.schedule(c.takes, func() { open-- })
 				s.reply(conn, c.takes, reply(request, kv.OK))
 			}
 			b.written = func(*sim, int) { open++ }
@@ -96,7 +96,7 @@ func TestParkedLoopsReconnect(t *testing.T) {
 	b := newBench(1, 0, Phase{Kind: measure.Measured, Duration: 2 * secondNS, Pacer: pace.NewConstant(2)})
 	b.poller = func(s *sim) poll.Poller {
 		s.now, s.wire = 1_000_000_000, 10_000
-		s.after(1200*millisecond, func() { s.cut(0) }) // 200 ms after an operation, 300 ms before the next
+		s.schedule(1200*millisecond, func() { s.cut(0) }) // 200 ms after an operation, 300 ms before the next
 		return &parkingSim{sim: s, asleep: func(int64) {}}
 	}
 	b.run(t)

@@ -82,7 +82,7 @@ func TestUnwrittenOperationsDoNotFail(t *testing.T) {
 					done = true
 					c.fault(b)
 					if c.heal != nil {
-						s.after(500*millisecond, func() {
+						s.schedule(500*millisecond, func() {
 							healed = true
 							c.heal(b)
 							s.reply(0, s.wire, reply(make([]byte, requestLen), kv.OK)) // a reply to nothing, so that the loop checks the codec's room

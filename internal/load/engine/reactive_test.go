@@ -94,7 +94,7 @@ func TestNothingIsPromptedWhenStopped(t *testing.T) {
 	b := newBench(2, 0, open(1000, 100*secondNS))
 	src := &prompting{}
 	b.cfg.Source = src
-	b.cfg.Hand = func(*measure.Second) {}
+	b.cfg.Deliver = func(*measure.Second) {}
 	loop := New(b.cfg, b.sim)
 	b.at = func(s *sim) {
 		if s.now > 3*secondNS {
@@ -135,7 +135,7 @@ func TestDrainEndsWithoutAStore(t *testing.T) {
 	src := &insisting{again: 3 * secondNS, lost: map[int]int{}}
 	b.cfg.Source = src
 	b.serve = func(*sim, int, []byte) {}
-	b.cfg.Hand = func(*measure.Second) {}
+	b.cfg.Deliver = func(*measure.Second) {}
 	loop := New(b.cfg, b.sim)
 	b.at = func(s *sim) {
 		if s.now > 60*secondNS {

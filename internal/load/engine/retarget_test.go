@@ -54,7 +54,7 @@ func (m *movingBench) run(t *testing.T) *movingBench {
 	t.Helper()
 	collector := measure.NewCollector(1)
 	collector.Each = func(s *measure.Second) { m.each = append(m.each, *s) }
-	m.cfg.Hand = func(s *measure.Second) { collector.Add(0, s) }
+	m.cfg.Deliver = func(s *measure.Second) { collector.Add(0, s) }
 	m.loop = New(m.cfg, m.sim)
 	m.res = m.loop.Run(m.now+secondNS, func(err error) {
 		if err != nil {
@@ -194,7 +194,7 @@ func TestTimeoutsBelongToTheTermInWhichTheyWereSent(t *testing.T) {
 func TestWatchersMoveWithTheirPlace(t *testing.T) {
 	w := newWatchBench(t, 1, 3, open(1000, 2*secondNS))
 	collector := measure.NewCollector(1)
-	w.cfg.Hand = func(s *measure.Second) { collector.Add(0, s) }
+	w.cfg.Deliver = func(s *measure.Second) { collector.Add(0, s) }
 	loop := New(w.cfg, w.sim)
 	moved := false
 	w.at = func(s *sim) {

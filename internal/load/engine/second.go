@@ -106,7 +106,7 @@ func newSecondQueue(cfg *Config) secondQueue {
 		}
 		return measure.NewHistogram()
 	}
-	return secondQueue{fresh: fresh, live: measure.NewLivePool(fresh), hand: cfg.Hand, several: cfg.Shared.several()}
+	return secondQueue{fresh: fresh, live: measure.NewLivePool(fresh), hand: cfg.Deliver, several: cfg.Shared.several()}
 }
 
 // failureKind is a kind of error of one member at one term.

@@ -74,8 +74,8 @@ func newSim(conns int) *sim {
 	return &sim{conns: make([]simConn, conns), wire: 10_000, now: 1_000_000_000}
 }
 
-// after calls do after d nanoseconds.
-func (s *sim) after(d int64, do func()) {
+// schedule calls do after d nanoseconds.
+func (s *sim) schedule(d int64, do func()) {
 	s.seq++
 	heap.Push(&s.events, simEvent{at: s.now + d, seq: s.seq, do: do})
 }
@@ -83,7 +83,7 @@ func (s *sim) after(d int64, do func()) {
 // reply delivers bytes to the loop after d nanoseconds.
 func (s *sim) reply(conn int, d int64, b []byte) {
 	gen := s.conns[conn].gen
-	s.after(d, func() {
+	s.schedule(d, func() {
 		if c := &s.conns[conn]; c.open && c.gen == gen {
 			c.in = append(c.in, b...)
 		}
@@ -148,7 +148,7 @@ func (s *sim) Dial(conn int, endpoint string) {
 	}
 	s.conns[conn] = simConn{gen: s.conns[conn].gen + 1}
 	gen := s.conns[conn].gen
-	s.after(s.wire, func() {
+	s.schedule(s.wire, func() {
 		c := &s.conns[conn]
 		if c.gen != gen {
 			return
@@ -193,7 +193,7 @@ func (s *sim) Write(conn int, p []byte) (int, error) {
 	if s.most > 0 && len(p) > s.most {
 		p = p[:s.most]
 		c.stuck, c.denied = true, true
-		s.after(millisecond, func() {
+		s.schedule(millisecond, func() {
 			if c := &s.conns[conn]; c.gen == gen {
 				c.stuck = false
 			}
@@ -201,7 +201,7 @@ func (s *sim) Write(conn int, p []byte) (int, error) {
 	}
 	for b := p; len(b) >= requestLen; b = b[requestLen:] {
 		request := append([]byte(nil), b[:requestLen]...)
-		s.after(s.wire, func() {
+		s.schedule(s.wire, func() {
 			if c := &s.conns[conn]; c.open && c.gen == gen && s.serve != nil {
 				s.serve(s, conn, request)
 			}

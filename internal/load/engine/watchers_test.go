@@ -138,7 +138,7 @@ func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	w.cfg.MaxInFlight = 20
 	w.serve = func(s *sim, conn int, request []byte) {
 		if from, to := int64(2.5e9), int64(3e9); s.now >= from && s.now < to {
-			s.after(to-s.now, func() { w.answer(s, conn, request) })
+			s.schedule(to-s.now, func() { w.answer(s, conn, request) })
 			return
 		}
 		w.answer(s, conn, request)
@@ -242,7 +242,7 @@ func TestWatchersAreCreatedAgain(t *testing.T) {
 func TestRefusedWatcherIsReported(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, secondNS))
 	w.serve = func(s *sim, conn int, request []byte) { s.reply(conn, s.wire, reply(request, kv.Denied)) }
-	w.cfg.Hand = func(*measure.Second) {}
+	w.cfg.Deliver = func(*measure.Second) {}
 	w.cfg.Codecs = func(store.Dialed) store.Codec { return newSimCodec(100) }
 	var got error
 	if r := New(w.cfg, w.sim).Run(w.now+secondNS, func(err error) { got = err }); r != nil || got == nil || got.Error() != "server refused to create a watcher: denied" {
@@ -269,7 +269,7 @@ func (h *eventCounter) WatchEvent(uint32, *store.Event, int64, int64, int64) { h
 // Processing a watch event does not allocate.
 func TestEventsDoNotAllocate(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, secondNS))
-	w.cfg.Hand = func(*measure.Second) {}
+	w.cfg.Deliver = func(*measure.Second) {}
 	l := New(w.cfg, w.sim)
 	l.clock.current = &second{}
 	l.clock.current.Phase = measure.Measured

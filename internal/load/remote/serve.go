@@ -110,7 +110,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 	}
 	job, err := w.Prepare(ctx, asked.Assignment, load.Reports{
 		History:     to,
-		Second:      func(s *measure.Second) { out.put(encodeSecond(s)) },
+		Second:      func(s *measure.Second) { out.enqueue(encodeSecond(s)) },
 		SecondsOnly: true,
 		Changed:     out.changed,
 		Mark:        func(m load.Mark) { out.queueMessage(message{Mark: &m}) },
@@ -269,18 +269,18 @@ func (o *sender) history(zero time.Time, _ time.Duration) *history.Recorder {
 		Take: func() *history.Block {
 			if !begun { // an empty part announces the loop before its first operation, so that its loss is noticed
 				begun = true
-				o.put(encodeHistory(loop, zero, block))
+				o.enqueue(encodeHistory(loop, zero, block))
 			}
 			return block
 		},
-		Hand: func(b *history.Block) {
-			o.put(encodeHistory(loop, zero, b))
+		Deliver: func(b *history.Block) {
+			o.enqueue(encodeHistory(loop, zero, b))
 			b.Reset()
 		},
 	}
 }
 
-func (o *sender) put(b []byte) {
+func (o *sender) enqueue(b []byte) {
 	o.mu.Lock()
 	full := o.queued+len(b) > mostQueued && o.queued > 0
 	if !o.done && !full {
@@ -299,7 +299,7 @@ func (o *sender) queueMessage(m message) {
 	if err != nil {
 		b, _ = encode(message{Answer: errorReply(err)})
 	}
-	o.put(b)
+	o.enqueue(b)
 }
 
 // reply queues a reply, or the reason why it cannot be sent.
@@ -311,7 +311,7 @@ func (o *sender) reply(a *reply) {
 	if err != nil {
 		b, _ = encode(message{Answer: errorReply(err)})
 	}
-	o.put(b)
+	o.enqueue(b)
 }
 
 // changed is called from the load's loops, so it does not encode anything. Several reports become

@@ -261,7 +261,7 @@ func TestCutsOffAWorkerWithImpossibleReads(t *testing.T) {
 }
 
 func forgetful(time.Time, time.Duration) *history.Recorder {
-	return &history.Recorder{Take: history.NewBlock, Hand: func(*history.Block) {}}
+	return &history.Recorder{Take: history.NewBlock, Deliver: func(*history.Block) {}}
 }
 
 func blockOf(o history.Op) *history.Block {

@@ -182,7 +182,7 @@ func (j *job) listen() {
 		} else if m, failed := decode(b); failed != nil {
 			err = failed
 		} else {
-			over, err = j.take(m)
+			over, err = j.handle(m)
 		}
 		if err != nil {
 			j.fail(err)
@@ -221,8 +221,8 @@ func (j *job) second(s *measure.Second) error {
 	return nil
 }
 
-// take handles a message; over reports whether it is the last.
-func (j *job) take(m *message) (over bool, err error) {
+// handle handles a message; over reports whether it is the last.
+func (j *job) handle(m *message) (over bool, err error) {
 	switch {
 	case m.Changed != nil:
 		if j.to.Changed != nil {

@@ -24,8 +24,8 @@ type model struct {
 // answer is a version in a response, and the response's time.
 type answer struct{ version, at int64 }
 
-// do executes a random call at the given time.
-func (m *model) do(now int64) *call.Call {
+// randomCall executes a random call at the given time.
+func (m *model) randomCall(now int64) *call.Call {
 	c := &call.Call{At: now - 1 - m.Int64N(80)}
 	c.Took = now + 1 + m.Int64N(80) - c.At
 	names := []string{"j", "k"}
@@ -129,7 +129,7 @@ func TestNoCallWaitsForItself(t *testing.T) {
 			m := &model{revisions: revisions, keys: map[string]int64{}, responses: map[string][]answer{}, Rand: rand.New(rand.NewPCG(seed, 1))}
 			p, order := &Plan{}, map[*call.Call]int{}
 			for n := range 30 {
-				c := m.do(int64(n) * 10)
+				c := m.randomCall(int64(n) * 10)
 				p.calls, order[c] = append(p.calls, c), n
 			}
 			slices.SortStableFunc(p.calls, func(a, b *call.Call) int { return cmp.Compare(a.At, b.At) })

@@ -75,7 +75,7 @@ func (f *finder) needPart(part *call.Part) {
 		f.needNewest(f.writes[string(part.Key)])
 	}
 	for i := range f.sweeps {
-		if within(f.sweeps[i].part, part.Key) {
+		if containsKey(f.sweeps[i].part, part.Key) {
 			f.needNewest([]int32{f.sweeps[i].by})
 		}
 	}

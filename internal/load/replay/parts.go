@@ -14,8 +14,8 @@ func writtenKey(part *call.Part) []byte {
 	return part.Key
 }
 
-// within reports whether a part's range of keys contains key.
-func within(part *call.Part, key []byte) bool {
+// containsKey reports whether a part's range of keys contains key.
+func containsKey(part *call.Part, key []byte) bool {
 	switch part.Scope {
 	case call.Prefix:
 		return bytes.HasPrefix(key, part.Key)
@@ -59,7 +59,7 @@ func executed(c *call.Call, part *call.Part) bool {
 func changesKey(c *call.Call, key []byte) bool {
 	for i := range c.Parts {
 		part := &c.Parts[i]
-		if writes := part.Action == call.Write || part.Action == call.Remove; writes && executed(c, part) && within(part, key) {
+		if writes := part.Action == call.Write || part.Action == call.Remove; writes && executed(c, part) && containsKey(part, key) {
 			return true
 		}
 	}

@@ -45,7 +45,7 @@ func TestGuardsHoldAgainOnEtcd(t *testing.T) {
 	if o.Held < 60 || o.HeldAgain != o.Held || o.HeldNow != 0 || o.Held == o.Guarded {
 		t.Errorf("guards held in the replay: %+v", o)
 	}
-	same(t, plain, official.Etcd(t, store.Access{Endpoints: []string{to}}))
+	checkSameKeys(t, plain, official.Etcd(t, store.Access{Endpoints: []string{to}}))
 }
 
 func key(i int) string { return "/registry/k" + strconv.Itoa(i) }
@@ -87,9 +87,9 @@ func change(t *testing.T, c *clientv3.Client) {
 	must(err)
 }
 
-// same compares the keys of both stores, of which one has a prefix. After a plain recording the
+// checkSameKeys compares the keys of both stores, of which one has a prefix. After a plain recording the
 // values are the same, too.
-func same(t *testing.T, a, b *clientv3.Client) {
+func checkSameKeys(t *testing.T, a, b *clientv3.Client) {
 	t.Helper()
 	want, err := a.Get(t.Context(), "", clientv3.WithFromKey())
 	if err != nil {

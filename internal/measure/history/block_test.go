@@ -103,7 +103,7 @@ func TestRecorderDoesNotAllocate(t *testing.T) {
 			free = free[:len(free)-1]
 			return b
 		},
-		Hand: func(b *history.Block) {
+		Deliver: func(b *history.Block) {
 			handed += b.Len()
 			b.Reset()
 			free = append(free, b)

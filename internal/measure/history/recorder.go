@@ -5,8 +5,8 @@ package history
 type Recorder struct {
 	// Take returns an empty block, and Hand receives a block with operations. Each is called
 	// once per block.
-	Take func() *Block
-	Hand func(*Block)
+	Take    func() *Block
+	Deliver func(*Block)
 
 	cur  *Block
 	last int64 // end of the last operation added
@@ -25,7 +25,7 @@ func (r *Recorder) Add(o *Op) {
 		r.cur = r.Take()
 	}
 	if !r.cur.Append(o) {
-		r.Hand(r.cur)
+		r.Deliver(r.cur)
 		r.cur = r.Take()
 		r.cur.Append(o)
 	}
@@ -34,7 +34,7 @@ func (r *Recorder) Add(o *Op) {
 // Flush hands over the current block. Afterwards everything added can be read.
 func (r *Recorder) Flush() {
 	if r.cur != nil && r.cur.Len() > 0 {
-		r.Hand(r.cur)
+		r.Deliver(r.cur)
 		r.cur = nil
 	}
 }

@@ -65,7 +65,7 @@ func (w *Writer) Recorder() *Recorder {
 				return NewBlock()
 			}
 		},
-		Hand: func(b *Block) { w.full <- b },
+		Deliver: func(b *Block) { w.full <- b },
 	}
 }
 

@@ -13,20 +13,20 @@ import (
 
 const ms = time.Millisecond
 
-// at returns an event of a member's log, with its time after noon and its duration.
-func at(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
+// memberEvent returns an event of a member's log, with its time after noon and its duration.
+func memberEvent(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
 	return record.Event{Time: noon.Add(after), Kind: string(kind), Member: member, Duration: took, Line: "the log's"}
 }
 
 // Start and end of a snapshot are one event, with the time between them.
 func TestSnapshotsArePaired(t *testing.T) {
 	events := []record.Event{
-		at(1*time.Second, "m1", stores.SnapshotStarted, 0),
-		at(1100*ms, "m2", stores.SnapshotStarted, 0),
-		at(1400*ms, "m1", stores.SnapshotDone, 0),
-		at(1500*ms, "m2", stores.SnapshotDone, 10*ms),
-		at(1600*ms, "m1", stores.SnapshotDone, 0),
-		at(1700*ms, "m1", stores.SnapshotStarted, 0),
+		memberEvent(1*time.Second, "m1", stores.SnapshotStarted, 0),
+		memberEvent(1100*ms, "m2", stores.SnapshotStarted, 0),
+		memberEvent(1400*ms, "m1", stores.SnapshotDone, 0),
+		memberEvent(1500*ms, "m2", stores.SnapshotDone, 10*ms),
+		memberEvent(1600*ms, "m1", stores.SnapshotDone, 0),
+		memberEvent(1700*ms, "m1", stores.SnapshotStarted, 0),
 	}
 	before := slices.Clone(events)
 	var took []time.Duration
@@ -47,9 +47,9 @@ func TestGapAndSlowestSecondHaveTheirEvents(t *testing.T) {
 			P99: measure.Figure{NS: p99, Known: true}})
 	}
 	trial.Events = []record.Event{
-		at(-900*ms, "m1", stores.GCPause, 20*ms), // before the window
-		at(2100*ms, "m2", stores.ElectionStarted, 0), at(2110*ms, "m2", stores.Elected, 90*ms),
-		at(4500*ms, "m3", stores.GCPause, 80*ms), at(4700*ms, "m3", stores.GCPause, 30*ms),
+		memberEvent(-900*ms, "m1", stores.GCPause, 20*ms), // before the window
+		memberEvent(2100*ms, "m2", stores.ElectionStarted, 0), memberEvent(2110*ms, "m2", stores.Elected, 90*ms),
+		memberEvent(4500*ms, "m3", stores.GCPause, 80*ms), memberEvent(4700*ms, "m3", stores.GCPause, 30*ms),
 	}
 	h := EventsOf(trial)
 	if len(h.Counted) != 2 || h.Counted[0].Kind != stores.Elected || h.Counted[1].Times != 2 || h.Counted[1].Total != 110*ms || h.Uncounted {

@@ -42,7 +42,7 @@ func TestFaultsAreNoLimits(t *testing.T) {
 		}
 		trial.TermChanges, trial.TermChangesInFaults = 1, 1
 		trial.Capped = 1000
-		trial.Events = append(trial.Events, at(26*time.Second, "m1", stores.SlowFsync, 5*time.Second))
+		trial.Events = append(trial.Events, memberEvent(26*time.Second, "m1", stores.SlowFsync, 5*time.Second))
 	}
 	trial := broken()
 	inside(trial)
@@ -52,7 +52,7 @@ func TestFaultsAreNoLimits(t *testing.T) {
 	outside := broken()
 	inside(outside)
 	outside.Stores[len(outside.Stores)-1].Metrics[stores.LeaderChanges] = stores.Reading{Value: 7}
-	outside.Events = append(outside.Events, at(45*time.Second, "m1", stores.SlowFsync, 5*time.Second))
+	outside.Events = append(outside.Events, memberEvent(45*time.Second, "m1", stores.SlowFsync, 5*time.Second))
 	l := FindLimits(outside)
 	if len(l.Causes) != 2 || l.Causes[0].Text != "the leader changed: member m1 counted 1 change in the window" || l.Causes[1].What != CausePauses {
 		t.Errorf("of what came by itself it says %+v", l.Causes)

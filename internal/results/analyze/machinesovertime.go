@@ -184,7 +184,7 @@ func (o *OverTime) addMachines() {
 		o.bands[p.name] = all[i].band(isMember)
 		all[i].all = slices.DeleteFunc(all[i].all, func(l Line) bool { return !l.reaches(p.least) })
 		if p.of == nil && len(all[i].all) > maxLines { // of many programs, those with the highest use are drawn
-			slices.SortStableFunc(all[i].all, func(a, b Line) int { return cmp.Compare(b.most(), a.most()) })
+			slices.SortStableFunc(all[i].all, func(a, b Line) int { return cmp.Compare(b.highest(), a.highest()) })
 			all[i].all = all[i].all[:maxLines]
 		}
 		o.addLines(p.name, p.title, p.unit, p.name == "disk-flush", &all[i])
@@ -197,8 +197,8 @@ func (l *Line) reaches(least float64) bool {
 	return slices.ContainsFunc(l.High, func(v float64) bool { return v >= least })
 }
 
-// most returns the highest value of the line; 0 if it has none.
-func (l *Line) most() (most float64) {
+// highest returns the highest value of the line; 0 if it has none.
+func (l *Line) highest() (most float64) {
 	for _, v := range l.High {
 		if v > most {
 			most = v

@@ -34,7 +34,7 @@ func (o *OverTime) panelOf(name string) *Panel {
 	return nil
 }
 
-func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+func equalOrNaN(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
 // With columns of one second, charts have the timeline's own figures, including the warm-up and
 // gaps.
@@ -60,7 +60,7 @@ func TestOverTimeIsTheTimeline(t *testing.T) {
 			if f.Known {
 				want = f.NS
 			}
-			if !same(latency[j].High[i], want) {
+			if !equalOrNaN(latency[j].High[i], want) {
 				t.Errorf("column %d has %s %v and not %v", i, latency[j].Name, latency[j].High[i], want)
 			}
 		}
@@ -86,9 +86,9 @@ func TestFewColumnsKeepExtremes(t *testing.T) {
 		for i := range whole.Panels {
 			for j := range whole.Panels[i].Lines {
 				a, b := &whole.Panels[i].Lines[j], &o.Panels[i].Lines[j]
-				if least(a.Low) != least(b.Low) || most(a.High) != most(b.High) {
+				if least(a.Low) != least(b.Low) || highest(a.High) != highest(b.High) {
 					t.Errorf("%d columns: %s %s is from %v to %v, and not from %v to %v", columns, whole.Panels[i].Name, a.Name,
-						least(b.Low), most(b.High), least(a.Low), most(a.High))
+						least(b.Low), highest(b.High), least(a.Low), highest(a.High))
 				}
 			}
 		}
@@ -115,7 +115,7 @@ func least(all []float64) float64 {
 	return x
 }
 
-func most(all []float64) float64 {
+func highest(all []float64) float64 {
 	x := math.Inf(-1)
 	for _, v := range all {
 		if !math.IsNaN(v) {

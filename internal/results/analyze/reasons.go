@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Said is a sentence and the trials that it is about. Sentences that differ only in figures, or
+// Sentence is a sentence and the trials that it is about. Sentences that differ only in figures, or
 // that come from the same rule, are merged.
-type Said struct {
+type Sentence struct {
 	Text   string
 	Trials []string // labels; repeats of a trial are one, with their number
 	Count  int      // of the trials
@@ -23,7 +23,7 @@ type Said struct {
 
 // sentences collects sentences about trials.
 type sentences struct {
-	all    []Said
+	all    []Sentence
 	keys   []string
 	trials [][]*record.Trial
 	worst  []*record.Trial
@@ -33,7 +33,7 @@ type sentences struct {
 func (s *sentences) add(key, text string, t *record.Trial) {
 	i := slices.Index(s.keys, key)
 	if i < 0 {
-		s.all, s.keys = append(s.all, Said{Text: text}), append(s.keys, key)
+		s.all, s.keys = append(s.all, Sentence{Text: text}), append(s.keys, key)
 		s.trials, s.worst = append(s.trials, []*record.Trial{t}), append(s.worst, t)
 		return
 	}
@@ -49,8 +49,8 @@ func (s *sentences) add(key, text string, t *record.Trial) {
 	s.all[i].Worst = Label(s.worst[i])
 }
 
-// said returns the sentences with their trials.
-func (s *sentences) said() []Said {
+// withTrials returns the sentences with their trials.
+func (s *sentences) withTrials() []Sentence {
 	for i := range s.all {
 		s.all[i].Trials, s.all[i].Count = labelsOf(s.trials[i]), len(s.trials[i])
 	}
@@ -85,7 +85,7 @@ var (
 
 // Reasons returns why trials are not valid, and the notes, in the order in which the trials ran.
 // The first notes are of windows that opened too early.
-func Reasons(run *record.Run) (why, notes []Said) {
+func Reasons(run *record.Run) (why, notes []Sentence) {
 	var reasons, others sentences
 	for _, r := range Rows(run) {
 		if l, late := LateSteadyOf(r); late {
@@ -108,7 +108,7 @@ func Reasons(run *record.Run) (why, notes []Said) {
 			others.add(sentenceKey(n), n, t)
 		}
 	}
-	return reasons.said(), others.said()
+	return reasons.withTrials(), others.withTrials()
 }
 
 // Notes returns sentences about a trial that do not affect its verdict.

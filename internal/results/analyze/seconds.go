@@ -56,7 +56,7 @@ func EachSecond(t *record.Trial, each func(*Second) error) error {
 	keep := func(tag record.Tag) bool { return tag.Phase == measure.Measured && tag.Time == t.HeadlineTime() }
 	err = record.ReadIntervals(t.Dir, t.Folder, keep, w.interval)
 	if err == nil {
-		err = w.until(math.MaxInt)
+		err = w.passSecondsBefore(math.MaxInt)
 	}
 	if errors.Is(err, errEnough) {
 		return nil
@@ -83,7 +83,7 @@ type walk struct {
 
 func (w *walk) interval(i *record.Interval) error {
 	index := int(math.Round(i.Start.Sub(w.opened).Seconds()))
-	if err := w.until(index); err != nil {
+	if err := w.passSecondsBefore(index); err != nil {
 		return err
 	}
 	if len(w.rows) == 0 {
@@ -93,8 +93,8 @@ func (w *walk) interval(i *record.Interval) error {
 	return nil
 }
 
-// until hands over the seconds before index.
-func (w *walk) until(index int) error {
+// passSecondsBefore hands over the seconds before index.
+func (w *walk) passSecondsBefore(index int) error {
 	for w.next < index && len(w.rows) > 0 {
 		s := Second{Row: w.rows[0], Times: w.times}
 		if s.Second-w.next > maxGap {

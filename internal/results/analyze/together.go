@@ -13,9 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Together combines trials with the same load of several stores, versions or builds, or of several
+// ChartGroup combines trials with the same load of several stores, versions or builds, or of several
 // runs: a line for each, on one axis.
-type Together struct {
+type ChartGroup struct {
 	Name  string // in file names and links
 	Title string // the operations and the kind of loop
 	// OneStore reports whether the trials differ in their run, and not in their store.
@@ -32,7 +32,7 @@ const togetherColumns = 240
 
 // GroupForCharts groups the trials that are drawn in one chart, in their order. It uses the first
 // of a trial's repeats.
-func GroupForCharts(all []*OverTime) (out []Together) {
+func GroupForCharts(all []*OverTime) (out []ChartGroup) {
 	var order []string
 	groups := map[string][]*OverTime{}
 	seen := map[int]bool{}
@@ -48,7 +48,7 @@ func GroupForCharts(all []*OverTime) (out []Together) {
 	}
 	for _, key := range order {
 		if g, ok := newTogether(key, groups[key]); ok {
-			if slices.ContainsFunc(out, func(o Together) bool { return o.Name == g.Name }) {
+			if slices.ContainsFunc(out, func(o ChartGroup) bool { return o.Name == g.Name }) {
 				g.Name += fmt.Sprint("-", len(out)+1)
 			}
 			out = append(out, g)
@@ -68,8 +68,8 @@ func togetherTitle(t *record.Trial) string {
 	return Headline(t)
 }
 
-func newTogether(title string, all []*OverTime) (Together, bool) {
-	g := Together{Name: "together-" + record.Slug(title), Title: title}
+func newTogether(title string, all []*OverTime) (ChartGroup, bool) {
+	g := ChartGroup{Name: "together-" + record.Slug(title), Title: title}
 	var sides, stores []string
 	for _, o := range all {
 		sides, stores = AppendNew(sides, side(o.Trial)), AppendNew(stores, Store(o.Trial))
@@ -225,7 +225,7 @@ func lineName(t *record.Trial) string {
 }
 
 // overTime aligns all windows at 0.
-func (g *Together) overTime(all []*OverTime) {
+func (g *ChartGroup) overTime(all []*OverTime) {
 	o, width, span := &g.OverTime, 1, 1
 	for _, of := range all {
 		width = max(width, of.Grid.Width)
@@ -249,7 +249,7 @@ func (g *Together) overTime(all []*OverTime) {
 }
 
 // byWrites uses completed writes as the axis.
-func (g *Together) byWrites(all []*OverTime) {
+func (g *ChartGroup) byWrites(all []*OverTime) {
 	most := 0.0
 	for _, of := range all {
 		if of.written == nil {

@@ -40,7 +40,7 @@ func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
 
 func bandsOf(o *OverTime, panel string, line int) (low, high float64) {
 	l := o.panelOf(panel).Lines[line]
-	return least(l.Low), most(l.High)
+	return least(l.Low), highest(l.High)
 }
 
 // In a combined chart, each store's line has the extremes of the store's own window only; members
@@ -63,12 +63,12 @@ func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 		low, high := bandsOf(o, "throughput", i)
 		own := panelLine("throughput", "completed")(of)
 		from := -of.Grid.From // earlier seconds are the warm-up
-		if low != least(own.Low[from:]) || high != most(own.High[from:]) {
-			t.Errorf("%s has throughputs from %v to %v, and together from %v to %v", of.Trial.Name, least(own.Low[from:]), most(own.High[from:]), low, high)
+		if low != least(own.Low[from:]) || high != highest(own.High[from:]) {
+			t.Errorf("%s has throughputs from %v to %v, and together from %v to %v", of.Trial.Name, least(own.Low[from:]), highest(own.High[from:]), low, high)
 		}
 		low, high = bandsOf(o, "mean", i)
-		if low != least(of.mean.Low[from:]) || high != most(of.mean.High[from:]) {
-			t.Errorf("%s has means from %v to %v, and together from %v to %v", of.Trial.Name, least(of.mean.Low[from:]), most(of.mean.High[from:]), low, high)
+		if low != least(of.mean.Low[from:]) || high != highest(of.mean.High[from:]) {
+			t.Errorf("%s has means from %v to %v, and together from %v to %v", of.Trial.Name, least(of.mean.Low[from:]), highest(of.mean.High[from:]), low, high)
 		}
 		if low, high = bandsOf(o, "processors", i); low != 0.25 || high != 0.75 {
 			t.Errorf("its members use from %v to %v processors", low, high)

@@ -138,7 +138,7 @@ func CallsTable(t *record.Trial) Table {
 			row = append(row, Cell{}, Cell{})
 		}
 		for _, s := range spans {
-			row = append(row, s.each(c))
+			row = append(row, s.perSpan(c))
 		}
 		table.Rows = append(table.Rows, row)
 	}
@@ -167,9 +167,9 @@ func spansOf(t *record.Trial) (all []callSpan) {
 	return all
 }
 
-// each returns the number of calls of a kind per span, without those before the first span. It is
+// perSpan returns the number of calls of a kind per span, without those before the first span. It is
 // empty for calls that belong to no span.
-func (s *callSpan) each(c *record.Calls) Cell {
+func (s *callSpan) perSpan(c *record.Calls) Cell {
 	n := s.calls(c)
 	if c.Span || s.ended == 0 || n == 0 {
 		return Cell{}

@@ -19,8 +19,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// held checks a run against thresholds.
-func held(t *testing.T, r *record.Run, thresholds ...string) []analyze.ThresholdResult {
+// thresholdResults checks a run against thresholds.
+func thresholdResults(t *testing.T, r *record.Run, thresholds ...string) []analyze.ThresholdResult {
 	t.Helper()
 	var all []analyze.Threshold
 	for _, text := range thresholds {
@@ -49,7 +49,7 @@ func TestThresholdsAsJUnit(t *testing.T) {
 	r.Finished, r.Machines = &end, []measure.Machine{{Name: "box"}}
 	r.Problems = []string{"The last line of trial-02-put/timeline.csv is not whole."}
 	var b bytes.Buffer
-	if err := ThresholdsJUnit(&b, r, held(t, r, "p50<5ms", "lateness-p99<1ms")); err != nil {
+	if err := ThresholdsJUnit(&b, r, thresholdResults(t, r, "p50<5ms", "lateness-p99<1ms")); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "thresholds.junit.xml", b.String())

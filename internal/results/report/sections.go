@@ -250,7 +250,7 @@ func reasons(to layout, run *record.Run) {
 }
 
 // about returns sentences after the names of their trials; trials is the number of all trials.
-func about(all []analyze.Said, trials int) []string {
+func about(all []analyze.Sentence, trials int) []string {
 	lines := make([]string, 0, len(all))
 	for _, s := range all {
 		line := s.Text

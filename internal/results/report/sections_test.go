@@ -18,8 +18,8 @@ import (
 // opened is the time at which the windows of the made-up trials open; they last 5 s.
 var opened = noon.Add(2 * time.Second)
 
-// at returns an event in a member's log at a time in the window; took is its duration.
-func at(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
+// memberEvent returns an event in a member's log at a time in the window; took is its duration.
+func memberEvent(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
 	return record.Event{
 		Time: opened.Add(after), Kind: string(kind), Member: member, Duration: took,
 		Text: member + " " + kind.Predicate(), Line: "the log's",
@@ -44,16 +44,16 @@ func eventful() record.Trial {
 		})
 	}
 	t.Events = []record.Event{
-		at(-900*ms, "m1", stores.GCPause, 20*ms), // in the warm-up
-		at(500*ms, "m3", stores.SnapshotStarted, 0),
-		at(540*ms, "m3", stores.SnapshotDone, 0),
-		at(2100*ms, "m2", stores.ElectionStarted, 0),
-		at(2110*ms, "m2", stores.Elected, 90*ms),
+		memberEvent(-900*ms, "m1", stores.GCPause, 20*ms), // in the warm-up
+		memberEvent(500*ms, "m3", stores.SnapshotStarted, 0),
+		memberEvent(540*ms, "m3", stores.SnapshotDone, 0),
+		memberEvent(2100*ms, "m2", stores.ElectionStarted, 0),
+		memberEvent(2110*ms, "m2", stores.Elected, 90*ms),
 		{Time: opened.Add(2130 * ms), Kind: "election", Member: "m2", Text: "m2 leads at term 3, after term 2"},
 		{Time: opened.Add(2150 * ms), Kind: "member_lost", Member: "m1", Text: "m1 was lost: no answer"},
-		at(2300*ms, "m1", stores.SlowFsync, 1200*ms),
-		at(4500*ms, "m3", stores.GCPause, 80*ms),
-		at(4700*ms, "m3", stores.GCPause, 30*ms),
+		memberEvent(2300*ms, "m1", stores.SlowFsync, 1200*ms),
+		memberEvent(4500*ms, "m3", stores.GCPause, 80*ms),
+		memberEvent(4700*ms, "m3", stores.GCPause, 30*ms),
 	}
 	return t
 }
@@ -141,7 +141,7 @@ func TestEventsAreCountedOnce(t *testing.T) {
 		var total time.Duration
 		for range rng.IntN(50) {
 			after := time.Duration(rng.Int64N(int64(9*time.Second))) - 2*time.Second
-			e := at(after, fmt.Sprintf("m%d", 1+rng.IntN(3)), stores.SlowFsync, time.Duration(1+rng.Int64N(int64(time.Second))))
+			e := memberEvent(after, fmt.Sprintf("m%d", 1+rng.IntN(3)), stores.SlowFsync, time.Duration(1+rng.Int64N(int64(time.Second))))
 			trial.Events = append(trial.Events, e)
 			if after >= 0 && after-e.Duration <= 5*time.Second {
 				want, total, longest = want+1, total+e.Duration, max(longest, e.Duration)

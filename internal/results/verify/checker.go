@@ -21,8 +21,8 @@ type revision struct {
 	ord uint32
 }
 
-// each calls do with every operation and its number.
-func (c *checker) each(do func(uint32, *history.Op)) error {
+// forEachOperation calls do with every operation and its number.
+func (c *checker) forEachOperation(do func(uint32, *history.Op)) error {
 	ord := uint32(0)
 	return c.in.Read(func(ops []history.Op) error {
 		for i := range ops {

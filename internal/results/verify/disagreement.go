@@ -33,7 +33,7 @@ type sighting struct {
 // that served it.
 func sightingOf(o *history.Op, ord uint32) (versionName, sighting, bool) {
 	s := sighting{member: o.Member, ord: ord}
-	if o.Member == 0 || o.Kind == kv.Watch || aside(o) {
+	if o.Member == 0 || o.Kind == kv.Watch || isAuxiliary(o) {
 		return versionName{}, s, false
 	}
 	value := o.Read
@@ -83,7 +83,7 @@ func (c *checker) disagreement() (diverged []pairing, err error) {
 	every := c.survey.operations/mostSightings + 1
 	seen := map[versionName]sighting{}
 	pairs := map[[2]uint64]*pairing{}
-	err = c.each(func(ord uint32, o *history.Op) {
+	err = c.forEachOperation(func(ord uint32, o *history.Op) {
 		name, s, ok := sightingOf(o, ord)
 		if !ok || mixed(o.Key)%every != 0 {
 			return
@@ -214,7 +214,7 @@ func (c *checker) following(p *pairing) ([]bool, error) {
 	slices.SortFunc(users, func(a, b user) int { return cmp.Compare(a.ord, b.ord) })
 	late, follows := make([]bool, len(c.found.all)), make([]bool, len(c.found.all))
 	next := 0
-	err := c.each(func(ord uint32, o *history.Op) {
+	err := c.forEachOperation(func(ord uint32, o *history.Op) {
 		isLate := max(o.At, o.Mod, o.Expected) >= from
 		served := isLate && o.Member == p.members[1]
 		if served {

@@ -25,7 +25,7 @@ type guessed struct {
 	after int64 // mod is above this revision
 }
 
-func (g *guess) with(key uint64, v guessed, at int64) *guess {
+func (g *guess) add(key uint64, v guessed, at int64) *guess {
 	next := &guess{keys: maps.Clone(g.keys), at: at}
 	next.keys[key] = v
 	return next
@@ -58,7 +58,7 @@ func explained(t *testing.T, ops []history.Op) bool {
 		case cur.mod >= 0 || taken[mod] || mod <= cur.after:
 			return nil
 		}
-		return g.with(key, guessed{value: cur.value, mod: mod}, g.at)
+		return g.add(key, guessed{value: cur.value, mod: mod}, g.at)
 	}
 	step := func(state, input, _ any) (out []any) {
 		g, o := state.(*guess), input.(*history.Op)
@@ -74,7 +74,7 @@ func explained(t *testing.T, ops []history.Op) bool {
 			if next.value == 0 {
 				next = guessed{}
 			}
-			return append(out, g.with(o.Key, next, g.at))
+			return append(out, g.add(o.Key, next, g.at))
 		case o.At < g.at:
 			return nil
 		case role == wrote:
@@ -89,10 +89,10 @@ func explained(t *testing.T, ops []history.Op) bool {
 			if o.Written == 0 {
 				next.mod = 0
 			}
-			return append(out, known.with(o.Key, next, o.At))
+			return append(out, known.add(o.Key, next, o.At))
 		case o.Kind == kv.CAS: // refused
 			if next := shows(g, o.Key, o.Mod, history.Unseen); next != nil && next.keys[o.Key].mod != o.Expected {
-				out = append(out, next.with(o.Key, next.keys[o.Key], o.At))
+				out = append(out, next.add(o.Key, next.keys[o.Key], o.At))
 			}
 			return out
 		default:
@@ -101,7 +101,7 @@ func explained(t *testing.T, ops []history.Op) bool {
 				value = 0
 			}
 			if next := shows(g, o.Key, o.Mod, value); next != nil {
-				out = append(out, next.with(o.Key, next.keys[o.Key], o.At))
+				out = append(out, next.add(o.Key, next.keys[o.Key], o.At))
 			}
 			return out
 		}

@@ -72,7 +72,7 @@ func (k *keyChecker) authors() {
 		if k.based && r.mod > 0 && r.mod <= k.base {
 			continue
 		}
-		if r.role == notice && r.value == history.Unseen && k.based && k.timed.puts.until(r.ended, k.timed.writes) < 0 {
+		if r.role == notice && r.value == history.Unseen && k.based && k.timed.puts.latestEnd(r.ended, k.timed.writes) < 0 {
 			k.add(finding{kind: Invented, promise: history.Once, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
 		}
 		w := k.writerOf(r)
@@ -258,9 +258,9 @@ func (k *keyChecker) wasUntil(r *timed) int64 {
 	case r.from == before:
 		return -1
 	case r.from == something:
-		return t.puts.until(r.ended, t.writes)
+		return t.puts.latestEnd(r.ended, t.writes)
 	}
-	return t.deletes.until(r.ended, t.writes)
+	return t.deletes.latestEnd(r.ended, t.writes)
 }
 
 // ageInTime measures how stale a read was: how many writes began and ended between the returned
@@ -281,7 +281,7 @@ func (k *keyChecker) ageInTime(r *timed) {
 		}
 	}
 	if behind > 0 {
-		of.behind(behind, r.began-since)
+		of.recordLag(behind, r.began-since)
 	}
 }
 
@@ -328,7 +328,7 @@ func (k *keyChecker) comparedInTime() {
 // deleted since.
 func (k *keyChecker) goneInTime(r *timed) {
 	t := &k.timed
-	if !k.based || r.answer <= k.base || t.deletes.until(r.ended, t.writes) >= 0 {
+	if !k.based || r.answer <= k.base || t.deletes.latestEnd(r.ended, t.writes) >= 0 {
 		return
 	}
 	f := finding{kind: LostWrite, promise: history.Snapshot, n: 2, ords: [3]uint32{0, r.ord}, revision: r.answer}

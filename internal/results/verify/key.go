@@ -18,7 +18,7 @@ type version struct {
 	pending  bool   // its write belongs to a transaction of which another part was seen
 }
 
-func (v *version) there() bool { return v.value != history.Absent }
+func (v *version) exists() bool { return v.value != history.Absent }
 
 // count returns the number of writes since the key was created, if writes expect a count; 0:
 // unknown.
@@ -26,7 +26,7 @@ func (v *version) count() int64 { return v.expected + 1 }
 
 // state describes a version.
 func (v *version) state() string {
-	if !v.there() {
+	if !v.exists() {
 		return fmt.Sprintf("the key had been deleted at revision %d", v.rev)
 	}
 	if v.value == history.Unseen {

@@ -10,7 +10,7 @@ import (
 
 // Operations for the table below. They take half a second each and do not overlap.
 func line(ops ...history.Op) *memory {
-	m := &memory{header: history.Header{Base: 10, Promises: all()}}
+	m := &memory{header: history.Header{Base: 10, Promises: allPromises()}}
 	now := int64(0)
 	for _, o := range ops {
 		if !o.Joined {
@@ -270,7 +270,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add(b.Bytes(), int64(0))
 	f.Fuzz(func(t *testing.T, in []byte, base int64) {
 		ops, _ := history.Decode(in, nil)
-		m := &memory{header: history.Header{Base: max(base, 0), Promises: all()}, ops: ops}
+		m := &memory{header: history.Header{Base: max(base, 0), Promises: allPromises()}, ops: ops}
 		for i := range ops {
 			if i > 0 && ops[i].Done < ops[i-1].Done {
 				return

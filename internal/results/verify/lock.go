@@ -77,8 +77,8 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 			sure, longest = -1, -1
 		}
 		switch {
-		case sure >= 0 && alive.sure(&l.all[sure]) > h.got:
-			if x := both(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // reported once for any number of earlier holds
+		case sure >= 0 && alive.heldUntil(&l.all[sure]) > h.got:
+			if x := overlapFinding(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // reported once for any number of earlier holds
 				l.all[sure].back = l.all[sure].back || x.kind == TokenBack
 				f.add(x)
 			}
@@ -91,7 +91,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 			continue // the same client acquired it again with the same key
 		}
 		for k := i; k >= 0 && l.all[k].lock == h.lock && l.all[k].token == h.token; k-- {
-			if x := &l.all[k]; sure < 0 || alive.sure(x) > alive.sure(&l.all[sure]) {
+			if x := &l.all[k]; sure < 0 || alive.heldUntil(x) > alive.heldUntil(&l.all[sure]) {
 				sure = k
 			}
 			if x := &l.all[k]; x.released() && (longest < 0 || x.freed > l.all[longest].freed) {
@@ -103,9 +103,9 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 	return t
 }
 
-// both returns the finding for two holds, the first of which has the lower token and was not
+// overlapFinding returns the finding for two holds, the first of which has the lower token and was not
 // released when the other was acquired.
-func both(low, high *held) finding {
+func overlapFinding(low, high *held) finding {
 	f := finding{kind: HeldTwice, promise: history.Exclusive, key: high.lock, n: 2, ords: [3]uint32{low.ord, high.ord}, revision: low.token}
 	if low.released() {
 		f.n, f.ords = 3, [3]uint32{low.ord, low.freedBy, high.ord}
@@ -116,11 +116,11 @@ func both(low, high *held) finding {
 	return finding{kind: TokenBack, promise: history.Fence, key: high.lock, n: 2, ords: [3]uint32{high.ord, low.ord}, revision: high.token}
 }
 
-// sure returns the time until which a client certainly held the lock: until it released it, or
+// heldUntil returns the time until which a client certainly held the lock: until it released it, or
 // until its lease may have expired. Leases that are not kept alive outlive the load. A hold
 // without a known release proves nothing, because it may have ended before the response that
 // granted it was read.
-func (l *leases) sure(h *held) int64 {
+func (l *leases) heldUntil(h *held) int64 {
 	if !h.released() {
 		return 0
 	}

@@ -60,9 +60,9 @@ func (s *sweep) push(next step) {
 	s.steps = append(s.steps, next)
 }
 
-// before returns the bound of the operations that ended strictly before a time, because two
+// boundBefore returns the bound of the operations that ended strictly before a time, because two
 // events with the same clock reading have no order.
-func (s *sweep) before(at int64) bound {
+func (s *sweep) boundBefore(at int64) bound {
 	lo, hi, back := 0, len(s.steps), 1
 	for hi-back > 0 { // most look back a little
 		if s.steps[hi-back].done < at {

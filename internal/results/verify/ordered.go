@@ -36,7 +36,7 @@ func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) err
 		checker: c, in: in, first: first, again: len(txns.again) > 0, txns: txns,
 		seen: newSweep(c.survey.longest), watchers: newWatchers(),
 	}
-	if err := c.each(p.take); err != nil {
+	if err := c.forEachOperation(p.take); err != nil {
 		return err
 	}
 	var otherParts sync.WaitGroup
@@ -53,7 +53,7 @@ func (p *pass) take(ord uint32, o *history.Op) {
 		return
 	}
 	if o.Kind == kv.KeepAlive {
-		p.kept(o)
+		p.processLease(o)
 		return
 	}
 	if !o.Joined {
@@ -64,7 +64,7 @@ func (p *pass) take(ord uint32, o *history.Op) {
 	ordered := p.first && o.At > 0
 	var limit bound
 	if mine || ordered {
-		limit = p.seen.before(o.Invoked)
+		limit = p.seen.boundBefore(o.Invoked)
 	}
 	if ordered {
 		p.orderOf(o, role, p.ord, &limit)

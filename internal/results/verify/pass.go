@@ -18,8 +18,8 @@ type pass struct {
 	ord, head    uint32   // numbers of the operation and of its transaction
 }
 
-// kept processes an operation of a lease or a lock.
-func (p *pass) kept(o *history.Op) {
+// processLease processes an operation of a lease or a lock.
+func (p *pass) processLease(o *history.Op) {
 	switch {
 	case !p.first:
 	case o.Lock != history.NoHold:

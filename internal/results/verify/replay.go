@@ -32,7 +32,7 @@ func (k *keyChecker) replay() {
 			k.read(r, &p)
 		}
 		if r.flagged(isFinal) {
-			k.kept(r)
+			k.checkFinalRead(r)
 		}
 		if r.flagged(isConflict) {
 			k.conflict(r, &p)
@@ -57,7 +57,7 @@ func (k *keyChecker) current(p *place) *version {
 func (k *keyChecker) absent(p *place, by int64, ord uint32) bool {
 	v := k.current(p)
 	switch {
-	case v == nil, !v.there(), p.gone:
+	case v == nil, !v.exists(), p.gone:
 		return true
 	case k.deletes.take(by):
 		p.gone, p.by = true, ord
@@ -91,14 +91,14 @@ func (k *keyChecker) read(r *entry, p *place) {
 	}
 }
 
-// kept checks that a member has every acknowledged write of the key. Members are read after all
+// checkFinalRead checks that a member has every acknowledged write of the key. Members are read after all
 // faults have healed, and may lag behind the last acknowledged revision.
-func (k *keyChecker) kept(r *entry) {
+func (k *keyChecker) checkFinalRead(r *entry) {
 	at := k.upTo(r.lo)
 	if r.at >= r.lo || at < 0 {
 		return
 	}
-	if v := &k.versions[at]; v.done >= 0 && v.there() && v.rev > r.at && v.rev > r.mod {
+	if v := &k.versions[at]; v.done >= 0 && v.exists() && v.rev > r.at && v.rev > r.mod {
 		k.add(finding{kind: LostWrite, promise: history.Durable, n: 2, ords: [3]uint32{v.ord, r.ord}, revision: v.rev, state: v.state()})
 	}
 }
@@ -107,7 +107,7 @@ func matches(r *entry, v *version) bool {
 	if r.mod > 0 {
 		return r.mod == v.rev
 	}
-	return v.there() && (r.value == v.value || r.value == history.Unseen || v.value == history.Unseen)
+	return v.exists() && (r.value == v.value || r.value == history.Unseen || v.value == history.Unseen)
 }
 
 // wrong adds the violation of a read that should have returned a version.
@@ -122,7 +122,7 @@ func (k *keyChecker) wrong(r *entry, cur int) {
 		f.kind, f.promise = Partial, history.Once
 	case k.deletedSince(r, cur):
 		f.kind, f.promise = Resurrected, history.Durable
-	case r.flagged(isFinal) || !v.seen && v.there() && v.done >= 0:
+	case r.flagged(isFinal) || !v.seen && v.exists() && v.done >= 0:
 		f.kind, f.promise = LostWrite, history.Durable
 	}
 	k.add(f)
@@ -134,7 +134,7 @@ func (k *keyChecker) deletedSince(r *entry, cur int) bool {
 		return false
 	}
 	for ; cur >= 0 && k.versions[cur].rev > r.mod; cur-- {
-		if !k.versions[cur].there() {
+		if !k.versions[cur].exists() {
 			return true
 		}
 	}
@@ -158,7 +158,7 @@ func (k *keyChecker) compared(v *version, p *place) {
 		if k.absent(p, v.rev, v.ord) {
 			return
 		}
-	case was != nil && was.rev == v.expected && was.there() && !p.gone:
+	case was != nil && was.rev == v.expected && was.exists() && !p.gone:
 		return
 	}
 	f := finding{kind: WrongCAS, promise: history.Compare, n: 1, ords: [3]uint32{v.ord}, state: "the key had no such revision"}
@@ -177,7 +177,7 @@ func (k *keyChecker) mayCount(v *version, count, by int64, p *place) bool {
 	switch {
 	case v == nil || k.deletes.possible(by):
 		return true
-	case !v.there() || p.gone:
+	case !v.exists() || p.gone:
 		return k.puts.possible(by)
 	case v.count() == 0 || v.count() == count:
 		return true
@@ -191,9 +191,9 @@ func (k *keyChecker) conflict(r *entry, p *place) {
 	without := r.flagged(isSelf)
 	if !r.flagged(isKnown) && v != nil && !k.puts.possible(r.at) && !k.deletes.possible(r.at) {
 		if r.mod == 0 {
-			without = !v.there()
+			without = !v.exists()
 		} else {
-			without = v.there() && k.isExpected(v, r.mod) && !p.gone
+			without = v.exists() && k.isExpected(v, r.mod) && !p.gone
 		}
 	}
 	if without {
@@ -223,9 +223,9 @@ func (k *keyChecker) looseRead(r *entry) {
 		}
 		return
 	}
-	gone := !v.there() || len(k.deletes.lows) > 0
+	gone := !v.exists() || len(k.deletes.lows) > 0
 	for i := cur; i < len(k.versions) && !gone; i++ {
-		gone = !k.versions[i].there()
+		gone = !k.versions[i].exists()
 	}
 	if !gone {
 		k.wrong(r, cur)
@@ -249,7 +249,7 @@ func (k *keyChecker) age(r *entry) {
 			since = min(since, done)
 		}
 	}
-	of.behind(int64(last-first+1), r.time-since)
+	of.recordLag(int64(last-first+1), r.time-since)
 }
 
 // mostLooked limits the versions whose acknowledgements age looks at. The first acknowledged one

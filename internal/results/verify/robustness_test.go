@@ -255,7 +255,7 @@ func (r *etcdRun) answered(o *etcdOp) {
 
 // operations returns the history for the checker of this package.
 func (r *etcdRun) operations() *memory {
-	m := &memory{header: history.Header{Store: "etcd", Base: 1, Promises: all()}}
+	m := &memory{header: history.Header{Store: "etcd", Base: 1, Promises: allPromises()}}
 	for i := range r.sent {
 		m.ops = append(m.ops, r.sent[i].ours)
 	}

@@ -111,7 +111,7 @@ type keyHistory struct {
 func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error) {
 	var lowest mixedHeap
 	in := map[uint64]bool{}
-	err = c.each(func(_ uint32, o *history.Op) {
+	err = c.forEachOperation(func(_ uint32, o *history.Op) {
 		m := mixed(o.Key)
 		if roleOf(o) == unchecked || in[m] || len(lowest) == c.opt.Samples && m > lowest[0] {
 			return
@@ -125,7 +125,7 @@ func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error)
 		return nil, nil, err
 	}
 	of = map[uint64]*keyHistory{}
-	err = c.each(func(ord uint32, o *history.Op) {
+	err = c.forEachOperation(func(ord uint32, o *history.Op) {
 		if r := roleOf(o); r == unchecked || r == refused || r == ending || !in[mixed(o.Key)] || r == read && !strong(o) && !o.Final {
 			return
 		}
@@ -149,13 +149,13 @@ func (k *keyHistory) add(ord uint32, o *history.Op) {
 	}
 	k.ops, k.ords = append(k.ops, *o), append(k.ords, ord)
 	if k.until == 0 && len(k.ops) == mostSearched {
-		k.until = behind(o)
+		k.until = cutTime(o)
 	}
 }
 
-// behind returns the time at which a history is cut after an operation: its end, or 1 for data
+// cutTime returns the time at which a history is cut after an operation: its end, or 1 for data
 // from before the history.
-func behind(o *history.Op) int64 { return max(o.Done, 1) }
+func cutTime(o *history.Op) int64 { return max(o.Done, 1) }
 
 // operations returns the key's operations for the search.
 func (k *keyHistory) operations() (out []porcupine.Operation) {
@@ -198,8 +198,8 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 func (k *keyHistory) finding(key uint64) finding {
 	open := false
 	n := 1 + sort.Search(len(k.ops)-1, func(i int) bool {
-		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), until: behind(&k.ops[i])} // appending must not modify k
-		for _, o := range k.ops[i+1:] {                                             // operations that had started
+		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), until: cutTime(&k.ops[i])} // appending must not modify k
+		for _, o := range k.ops[i+1:] {                                              // operations that had started
 			part.add(0, &o)
 		}
 		found := decide(part.operations(), register(history.Unseen), time.Second)

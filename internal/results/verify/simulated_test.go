@@ -27,8 +27,8 @@ func (m *memory) Read(do func([]history.Op) error) error {
 	return nil
 }
 
-// all returns every guarantee.
-func all() map[history.Promise]string {
+// allPromises returns every guarantee.
+func allPromises() map[history.Promise]string {
 	out := map[history.Promise]string{}
 	for _, p := range history.Promises {
 		out[p] = "documentation"
@@ -286,7 +286,7 @@ func (s *simulation) refuse(o *history.Op, now int64) {
 		k := &s.keys[o.Key]
 		s.rev++
 		k.add(simVersion{rev: s.rev, value: o.Written, done: forever})
-		k.twice, k.twiceAt = s.tell(o.Key, n), s.rev
+		k.twice, k.twiceAt = s.plantLie(o.Key, n), s.rev
 	}
 }
 
@@ -352,7 +352,7 @@ func (s *simulation) parts(o *history.Op) []history.Op {
 
 func (s *simulation) lying(l lieKind) bool { return s.lies == l && s.Float64() < s.rate }
 
-func (s *simulation) tell(key uint64, ops ...int) *lie {
+func (s *simulation) plantLie(key uint64, ops ...int) *lie {
 	l := &lie{key: key, ops: ops}
 	s.proven = append(s.proven, l)
 	return l
@@ -366,7 +366,7 @@ func (s *simulation) write(o *history.Op, now int64) {
 	case kv.CAS:
 		if s.version(&cur) != o.Expected {
 			if older := k.versions; s.lies == lieCAS && o.Expected > 0 && cur.acked && s.version(&cur) > o.Expected && cur.rev > simBase && len(older) > 1 && s.Float64() < s.rate*20 {
-				s.tell(o.Key, n).proven = true
+				s.plantLie(o.Key, n).proven = true
 				break
 			}
 			o.Outcome, o.At, o.Mod, o.Read = kv.Conflict, s.rev, cur.mod(), history.Unseen
@@ -406,7 +406,7 @@ func (s *simulation) write(o *history.Op, now int64) {
 		}
 	}
 	if lost || gone {
-		k.lie = s.tell(o.Key, n)
+		k.lie = s.plantLie(o.Key, n)
 	}
 	if o.Kind == kv.Put && (s.lies == noLie || s.lies == lieOutlives) && s.IntN(10) == 0 {
 		made, value := s.rev, o.Written
@@ -416,7 +416,7 @@ func (s *simulation) write(o *history.Op, now int64) {
 		heap.Push(&s.events, event{at: now + s.Int64N(20_000_000), again: func(int64) {
 			s.rev++
 			k.add(simVersion{rev: s.rev, value: o.Written, done: forever})
-			k.twice, k.twiceAt = s.tell(o.Key, n), s.rev
+			k.twice, k.twiceAt = s.plantLie(o.Key, n), s.rev
 		}})
 	}
 }
@@ -439,7 +439,7 @@ func (s *simulation) close(key uint64, made int64, value uint64, client uint32, 
 	}
 	end.Kind, end.Outcome, end.Written, end.Mod, end.At, end.Done = kv.Ephemeral, kv.OK, value, made, s.rev, now+1+s.Int64N(1_000_000)
 	if lies {
-		k.outlived, k.outlivedOf, k.outlivedAt = s.tell(key, len(s.ops)), made, s.rev
+		k.outlived, k.outlivedOf, k.outlivedAt = s.plantLie(key, len(s.ops)), made, s.rev
 	}
 	s.ops = append(s.ops, end)
 }
@@ -450,7 +450,7 @@ func (s *simulation) read(o *history.Op) {
 	v := k.versionAt(o.At)
 	if o.Consistency == kv.Linearizable && s.lying(lieStaleRead) && v.acked && v.rev > simBase && v.done < o.Invoked {
 		n := len(s.ops)
-		s.tell(o.Key, n).proven = true
+		s.plantLie(o.Key, n).proven = true
 		if s.IntN(2) == 0 {
 			o.At = v.rev - 1
 		}
@@ -475,7 +475,7 @@ func (s *simulation) readSeveral(o *history.Op) {
 		k := &s.keys[part.Key]
 		v := k.versionAt(o.At)
 		if old := k.versionAt(v.rev - 1); old.value != 0 && v.acked && v.rev > simBase && s.lies == lieTorn && s.Float64() < s.rate*5 {
-			s.tell(part.Key, len(s.ops)).proven = true
+			s.plantLie(part.Key, len(s.ops)).proven = true
 			v = old
 		}
 		part.Read, part.Mod = v.value, v.mod()
@@ -527,7 +527,7 @@ func (s *simulation) reorder() {
 		a, b := writes[s.IntN(len(writes))], writes[s.IntN(len(writes))]
 		if x, y := &s.ops[a], &s.ops[b]; x.Done < y.Invoked && x.At < y.At {
 			x.At, y.At = y.At, x.At
-			s.tell(y.Key, b).proven = true
+			s.plantLie(y.Key, b).proven = true
 		}
 	}
 }
@@ -546,7 +546,7 @@ func (s *simulation) history(seed uint64) (*memory, []*lie) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.ops[a].Done, s.ops[b].Done) })
-	m := &memory{header: history.Header{Store: "simulated", Base: simBase, Counted: s.counted, Promises: all()}}
+	m := &memory{header: history.Header{Store: "simulated", Base: simBase, Counted: s.counted, Promises: allPromises()}}
 	delete(m.header.Promises, history.Session) // members differ
 	places := make([]int, len(order))
 	for at, i := range order {

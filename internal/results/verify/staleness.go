@@ -30,7 +30,7 @@ type staleness struct {
 	versions, times *hdrhistogram.Histogram // of stale reads; nil: none
 }
 
-func (s *staleness) behind(versions, since int64) {
+func (s *staleness) recordLag(versions, since int64) {
 	if s.versions == nil {
 		s.versions = hdrhistogram.New(1, 1<<31, 2)
 		s.times = hdrhistogram.New(1000, 1<<43, 2)

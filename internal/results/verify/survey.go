@@ -22,9 +22,9 @@ type survey struct {
 	wrong      uint64 // operations whose response was wrong in itself
 }
 
-// aside reports whether o is not an operation itself: a watch event, or the end of a lock or
+// isAuxiliary reports whether o is not an operation itself: a watch event, or the end of a lock or
 // session.
-func aside(o *history.Op) bool {
+func isAuxiliary(o *history.Op) bool {
 	return o.Kind == kv.Watch || o.Kind == kv.Ephemeral || o.Lock != history.NoHold
 }
 
@@ -38,7 +38,7 @@ func surveyOf(in Input) (s survey, err error) {
 			if o.Outcome == kv.WrongAnswer && o.Kind != kv.Watch {
 				s.wrong++
 			}
-			if aside(o) {
+			if isAuxiliary(o) {
 				s.aside++
 				continue
 			}

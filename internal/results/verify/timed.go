@@ -62,9 +62,9 @@ func (b *begun) sort(all []timed) {
 	}
 }
 
-// until returns the latest end of the writes that began by a time; -1 if none had begun. Events
+// latestEnd returns the latest end of the writes that began by a time; -1 if none had begun. Events
 // at the same time have no order.
-func (b *begun) until(at int64, all []timed) int64 {
+func (b *begun) latestEnd(at int64, all []timed) int64 {
 	n := sort.Search(len(b.writes), func(i int) bool { return all[b.writes[i]].began > at })
 	if n == 0 {
 		return -1

@@ -65,7 +65,7 @@ func (c *checker) restrict(until int64) error {
 	err := c.in.Read(func(ops []history.Op) error {
 		for i := range ops {
 			if ops[i].Done < until {
-				if judged++; !aside(&ops[i]) && !ops[i].Joined {
+				if judged++; !isAuxiliary(&ops[i]) && !ops[i].Joined {
 					c.result.Judged++
 				}
 			}
@@ -110,7 +110,7 @@ func (c *checker) wrongAnswers() error {
 	if c.survey.wrong == 0 {
 		return nil
 	}
-	return c.each(func(ord uint32, o *history.Op) {
+	return c.forEachOperation(func(ord uint32, o *history.Op) {
 		if o.Outcome == kv.WrongAnswer && o.Kind != kv.Watch && !o.Joined {
 			c.found.add(finding{kind: WrongResponse, promise: history.Fitting, key: o.Key, n: 1, ords: [3]uint32{ord}})
 		}

@@ -30,8 +30,8 @@ type watcher struct {
 // revision.
 type gap struct{ after, upTo int64 }
 
-// away reports whether the watcher could not receive events of a revision.
-func (w *watcher) away(revision int64) bool {
+// isUnsubscribed reports whether the watcher could not receive events of a revision.
+func (w *watcher) isUnsubscribed(revision int64) bool {
 	for _, g := range w.gaps {
 		if revision > g.after && revision <= g.upTo {
 			return true
@@ -40,9 +40,9 @@ func (w *watcher) away(revision int64) bool {
 	return false
 }
 
-// until returns the revision up to which the watcher has all events, and the operation that
+// completeUntil returns the revision up to which the watcher has all events, and the operation that
 // proves it.
-func (w *watcher) until() (revision int64, by uint32) {
+func (w *watcher) completeUntil() (revision int64, by uint32) {
 	if w.reached > w.high {
 		return w.reached, w.reachedBy
 	}
@@ -76,7 +76,7 @@ func (w *watchers) begin(o *history.Op) {
 		}
 		if o.Mod == 0 {
 			one := &w.all[at]
-			after, _ := one.until()
+			after, _ := one.completeUntil()
 			one.gaps = append(one.gaps, gap{after, o.At})
 			one.reached = min(one.reached, o.At)
 		}

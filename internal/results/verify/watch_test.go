@@ -27,8 +27,8 @@ func resumed(watcher uint32, keys uint64, from int64) history.Op {
 	return watching(watcher, history.Began, history.Op{Written: keys, At: 10, Mod: from})
 }
 
-// again returns the repeated creation of a watcher that starts at the present.
-func again(watcher uint32, at int64) history.Op { return began(watcher, 1, at) }
+// recreated returns the repeated creation of a watcher that starts at the present.
+func recreated(watcher uint32, at int64) history.Op { return began(watcher, 1, at) }
 
 // newest returns the creation of a watcher of key 0 that receives only the newest version.
 func newest(watcher uint32, at int64) history.Op {
@@ -73,9 +73,9 @@ func TestWatchKinds(t *testing.T) {
 		"of many keys":             {ops: []history.Op{began(1, 1000, 10), put(11, 1), of2(900, put(12, 2)), of2(900, happened(1, 12, 2))}, want: EventLost},
 		"resumed":                  {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), resumed(1, 1, 12), happened(1, 12, 2)}},
 		"resumed with a gap":       {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), put(13, 3), resumed(1, 1, 12), happened(1, 13, 3)}, want: EventLost},
-		"away":                     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), again(1, 12), put(13, 3), happened(1, 13, 3)}},
-		"missed, and not away":     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), again(1, 12), put(13, 3), put(14, 4), happened(1, 14, 4)}, want: EventLost},
-		"reached, and away":        {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), reached(1, 10), again(1, 12), put(13, 3), happened(1, 13, 3)}},
+		"away":                     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), recreated(1, 12), put(13, 3), happened(1, 13, 3)}},
+		"missed, and not away":     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), recreated(1, 12), put(13, 3), put(14, 4), happened(1, 14, 4)}, want: EventLost},
+		"reached, and away":        {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), reached(1, 10), recreated(1, 12), put(13, 3), happened(1, 13, 3)}},
 		"without values":           {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, history.Unseen), del(12), happened(1, 12, 0), lost(put(0, 2)), happened(1, 13, history.Unseen)}},
 		"no value, and deleted":    {ops: []history.Op{began(1, 1, 10), put(11, 1), del(12), happened(1, 11, history.Unseen), happened(1, 12, history.Unseen)}, want: OtherValue},
 		"unwritten, without value": {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, history.Unseen)}, want: Invented},

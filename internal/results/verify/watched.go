@@ -46,7 +46,7 @@ func (k *keyChecker) replaced(e *entry) {
 // missed finds versions that a watcher did not receive although it received later ones.
 func (k *keyChecker) missed(place uint32) {
 	w := &k.watchers.all[place]
-	until, by := w.until()
+	until, by := w.completeUntil()
 	at := func(e entry, of int64) int {
 		return cmp.Or(cmp.Compare(e.watcher(), place), cmp.Compare(e.at, of))
 	}
@@ -57,12 +57,12 @@ func (k *keyChecker) missed(place uint32) {
 			next++
 		}
 		known := next < len(k.events) && k.events[next].watcher() == place
-		if known && k.events[next].at == v.rev || v.done < 0 && !v.seen || w.away(v.rev) {
+		if known && k.events[next].at == v.rev || v.done < 0 && !v.seen || w.isUnsubscribed(v.rev) {
 			continue
 		}
 		promise := history.WatchAll
 		if w.newest { // with a later version, this one may be omitted; a watcher that has ended stays ended
-			gone := !v.there() && next > 0 && k.events[next-1].watcher() == place && k.events[next-1].value == history.Absent
+			gone := !v.exists() && next > 0 && k.events[next-1].watcher() == place && k.events[next-1].value == history.Absent
 			if known || gone || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
 				continue
 			}

@@ -15,7 +15,7 @@ func (c *checker) withoutRevisions() error {
 		c.table.reset()
 		p := &pass{checker: c, in: in, inTime: true, first: part == 0, txns: &transactions{}, watchers: newWatchers()}
 		p.leases.withoutRevisions = true
-		if err := c.each(p.takeTimed); err != nil {
+		if err := c.forEachOperation(p.takeTimed); err != nil {
 			return err
 		}
 		c.keys(p)
@@ -30,7 +30,7 @@ func (p *pass) takeTimed(ord uint32, o *history.Op) {
 		p.checkEventInTime(o)
 		return
 	case kv.KeepAlive:
-		p.kept(o)
+		p.processLease(o)
 		return
 	}
 	if role := roleOf(o); role != unchecked && p.in(o.Key) {

@@ -23,12 +23,12 @@ func stripRevisions(m *memory) *memory {
 	return m
 }
 
-// there and notThere return reads of only the existence of a key.
-func there() history.Op {
+// existenceRead and notThere return reads of only the existence of a key.
+func existenceRead() history.Op {
 	return history.Op{Kind: kv.Exists, Consistency: kv.Linearizable, Read: history.Unseen}
 }
 
-func notThere() history.Op {
+func absenceRead() history.Op {
 	return history.Op{Kind: kv.Exists, Consistency: kv.Linearizable, Outcome: kv.Miss}
 }
 
@@ -55,13 +55,13 @@ func TestKindsInTime(t *testing.T) {
 		"two on one version":       {ops: []history.Op{put(0, 1), get(0, 11, 1), cas(0, 11, 2), cas(0, 11, 3), get(0, 13, 3)}, want: WrongCAS, says: "another compare-and-set had succeeded on revision 11"},
 		"on a version of before":   {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), cas(0, 11, 3), get(0, 13, 3)}, want: WrongCAS, says: "the key had value #2 of revision 12"},
 		"local, and may be stale":  {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), local(get(0, 11, 1))}},
-		"there":                    {ops: []history.Op{there(), put(0, 1), there(), del(0), notThere(), lost(put(0, 2)), there(), lost(del(0)), final(notThere())}},
-		"there by a late write":    {ops: []history.Op{lost(put(0, 1)), put(0, 2), del(0), final(there())}},
-		"there, and was deleted":   {ops: []history.Op{put(0, 1), del(0), there()}, want: StaleRead, says: "a delete of the key had been acknowledged"},
-		"there, of before":         {ops: []history.Op{del(0), there(), lost(put(0, 1))}, want: StaleRead},
-		"there on one member":      {ops: []history.Op{put(0, 1), del(0), final(notThere()), final(there())}, want: Resurrected},
-		"there, and may be stale":  {ops: []history.Op{put(0, 1), del(0), local(there())}},
-		"not there on one member":  {ops: []history.Op{put(0, 1), final(there()), final(notThere())}, want: LostWrite},
+		"there":                    {ops: []history.Op{existenceRead(), put(0, 1), existenceRead(), del(0), absenceRead(), lost(put(0, 2)), existenceRead(), lost(del(0)), final(absenceRead())}},
+		"there by a late write":    {ops: []history.Op{lost(put(0, 1)), put(0, 2), del(0), final(existenceRead())}},
+		"there, and was deleted":   {ops: []history.Op{put(0, 1), del(0), existenceRead()}, want: StaleRead, says: "a delete of the key had been acknowledged"},
+		"there, of before":         {ops: []history.Op{del(0), existenceRead(), lost(put(0, 1))}, want: StaleRead},
+		"there on one member":      {ops: []history.Op{put(0, 1), del(0), final(absenceRead()), final(existenceRead())}, want: Resurrected},
+		"there, and may be stale":  {ops: []history.Op{put(0, 1), del(0), local(existenceRead())}},
+		"not there on one member":  {ops: []history.Op{put(0, 1), final(existenceRead()), final(absenceRead())}, want: LostWrite},
 		"a transaction":            {ops: []history.Op{txn(0, 1), joined(2, txn(0, 1)), get(0, 11, 1), of2(2, get(0, 11, 1))}},
 		"a transaction, half lost": {ops: []history.Op{of2(2, get(0, 9, 8)), txn(0, 1), joined(2, txn(0, 1)), get(0, 11, 1), of2(2, get(0, 9, 8))}, want: LostWrite},
 	} {

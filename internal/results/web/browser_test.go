@@ -51,12 +51,12 @@ func browse(t *testing.T, path string) *browser {
 	ctx, closed := chromedp.NewContext(allocator)
 	t.Cleanup(closed)
 	b := &browser{t: t, ctx: ctx}
-	must(t, chromedp.Listen(ctx, b.heard))
+	must(t, chromedp.Listen(ctx, b.handleEvent))
 	b.do(chromedp.EmulateViewport(1200, 900), chromedp.Navigate("file://"+path))
 	return b
 }
 
-func (b *browser) heard(ev any) {
+func (b *browser) handleEvent(ev any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := ev.(type) {

@@ -33,7 +33,7 @@ func TestChartsAsPNG(t *testing.T) {
 			must(t, f.PNG(dark)(&b))
 			p, err := png.Decode(&b)
 			must(t, err)
-			if got := at(p, 3, 3); got != paper {
+			if got := colorAt(p, 3, 3); got != paper {
 				t.Errorf("%s: the paper is %v", name, got)
 			}
 			if p.Bounds().Dx() != 2*1068 || p.Bounds().Dy() < 300 {
@@ -46,7 +46,7 @@ func TestChartsAsPNG(t *testing.T) {
 	}
 	// The time axis is 960 wide from -2 to 10 s, at 84; a second is 80 wide.
 	second := func(s float64) int { return int(2 * (84 + 80*(s+2))) }
-	if c := at(pictures["throughput"], second(-1), 2*60); c.R > 245 || c.R < 230 {
+	if c := colorAt(pictures["throughput"], second(-1), 2*60); c.R > 245 || c.R < 230 {
 		t.Errorf("the warm-up is not shaded but %v", c)
 	}
 	// The vertical axis is logarithmic from 1 ms to 1 s, 150 high, at 44. All operations of second
@@ -58,26 +58,26 @@ func TestChartsAsPNG(t *testing.T) {
 	}
 	slow := false // the lines of p50, p99 and max meet there; the last is on top
 	for y := 2 * 44; y < 2*(44+20); y++ {
-		if c := at(latency, second(4.5), y); c.R < 200 && c != at(latency, second(4.5), 3) {
+		if c := colorAt(latency, second(4.5), y); c.R < 200 && c != colorAt(latency, second(4.5), 3) {
 			slow = true
 		}
 	}
 	if !slow {
 		t.Error("800 ms are not drawn near the top")
 	}
-	if c := at(pictures["heat-map"], second(4.5), 2*(44+3)); c.B <= c.R || c.R > 100 {
+	if c := colorAt(pictures["heat-map"], second(4.5), 2*(44+3)); c.B <= c.R || c.R > 100 {
 		t.Errorf("the cell of 2,000 slow operations is %v", c)
 	}
 }
 
-func at(p image.Image, x, y int) color.NRGBA {
+func colorAt(p image.Image, x, y int) color.NRGBA {
 	return color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA)
 }
 
 // countColor returns the first row of a column that has a colour, or -1.
 func countColor(p image.Image, x int, c color.NRGBA) int {
 	for y := 2 * 40; y < p.Bounds().Max.Y; y++ {
-		if at(p, x, y) == c {
+		if colorAt(p, x, y) == c {
 			return y
 		}
 	}

@@ -59,7 +59,7 @@ func cut(t *report.Table) sheet {
 }
 
 // about returns sentences with the trials that they are about.
-func about(all []analyze.Said, run *record.Run) (out []said) {
+func about(all []analyze.Sentence, run *record.Run) (out []said) {
 	for i, s := range all {
 		if i == mostSaid {
 			return append(out, said{"", fmt.Sprintf("and %d more (format text)", len(all)-i)})

@@ -22,7 +22,7 @@ type part struct {
 
 // drawnTogether is trials of several stores or runs with their charts.
 type drawnTogether struct {
-	*analyze.Together
+	*analyze.ChartGroup
 	overTime, byWrites []chart.Chart
 }
 

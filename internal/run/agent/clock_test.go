@@ -107,8 +107,8 @@ func (w wandering) offsetAt(t time.Time) time.Duration {
 	return w.ahead + time.Duration(w.rate*float64(t.Sub(epoch)))
 }
 
-// ask returns an exchange with the clock that begins at the given time.
-func (w wandering) ask(r *rand.Rand, at time.Time) Exchange {
+// exchange returns an exchange with the clock that begins at the given time.
+func (w wandering) exchange(r *rand.Rand, at time.Time) Exchange {
 	there, back := time.Duration(r.ExpFloat64()*1e6), time.Duration(r.ExpFloat64()*1e6)
 	received, heard := at.Add(there), at.Add(there+back)
 	return Exchange{Asked: at, Received: received.Add(w.offsetAt(received)), Answered: received.Add(w.offsetAt(received)), Heard: heard}
@@ -134,7 +134,7 @@ func TestBoundIsValidWhileClocksDrift(t *testing.T) {
 				}
 				w.ahead, set = w.ahead+by, set+by
 			}
-			e := w.ask(r, at)
+			e := w.exchange(r, at)
 			o.Add(e)
 			later := e.Heard.Add(time.Duration(r.ExpFloat64() * 5e9))
 			if is := o.Estimate(later); (is.Ahead - w.offsetAt(later)).Abs() > is.ErrorBound(later) {
@@ -158,7 +158,7 @@ func TestTimesOfAnswersAfterAJump(t *testing.T) {
 		var o Offsets
 		at := epoch
 		for range 50 {
-			o.Add(w.ask(r, at))
+			o.Add(w.exchange(r, at))
 			if at = at.Add(time.Second); r.IntN(4) == 0 {
 				w.ahead += time.Duration(r.Int64N(int64(2*time.Hour))) - time.Hour
 			}

@@ -176,7 +176,7 @@ func (r *Remote) open(of string) (*stream, error) {
 		switch status.Code(err) {
 		case codes.Unavailable, codes.Aborted, codes.Canceled:
 			if ctx.Err() == nil && !r.bye.Load() { // we did not end the stream or the session
-				r.gone(errors.New(status.Convert(err).Message()))
+				r.recordLoss(errors.New(status.Convert(err).Message()))
 			}
 		}
 		return r.lost()
@@ -198,8 +198,8 @@ func (r *Remote) lost() error {
 	return context.Cause(r.ctx)
 }
 
-// gone records the reason why the agent is lost. Only the first call has an effect.
-func (r *Remote) gone(why error) {
+// recordLoss records the reason why the agent is lost. Only the first call has an effect.
+func (r *Remote) recordLoss(why error) {
 	r.cancel(fmt.Errorf("agent %s at %s is lost: %w", r.target.Name, r.target.Address, why))
 }
 
@@ -210,7 +210,7 @@ func (r *Remote) listen() {
 		b, err := receiveJSON[beat](r.line)
 		if err != nil {
 			if r.left = err; !r.bye.Load() {
-				r.gone(err)
+				r.recordLoss(err)
 			}
 			return
 		}
@@ -274,7 +274,7 @@ func (r *Remote) beat(ctx context.Context) {
 			return
 		}
 		if err := r.exchange(ctx); err != nil && ctx.Err() == nil {
-			r.gone(err)
+			r.recordLoss(err)
 			return
 		}
 	}

@@ -17,8 +17,8 @@ type heldDisk struct {
 	d  host.Disk
 }
 
-// do executes a request.
-func (h *heldDisk) do(ctx context.Context, r *request) (lost int, err error) {
+// execute executes a request.
+func (h *heldDisk) execute(ctx context.Context, r *request) (lost int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -70,7 +70,7 @@ func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path s
 			return sendJSON(st, reply{})
 		}
 		a := reply{}
-		if a.Lost, err = held.do(ctx, &r); err != nil {
+		if a.Lost, err = held.execute(ctx, &r); err != nil {
 			a.Error = err.Error()
 		}
 		if err := sendJSON(st, a); err != nil {

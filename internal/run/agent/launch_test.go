@@ -19,9 +19,9 @@ const (
 	ownMark   = "QUORUMBENCH_MARK=x"
 )
 
-// asked returns a controller's command for a store's member. It also returns the agent's launcher
+// launchCommand returns a controller's command for a store's member. It also returns the agent's launcher
 // and the claimed folders.
-func asked(t testing.TB, name string, inside folder) (host.Command, *launcher, map[string]string) {
+func launchCommand(t testing.TB, name string, inside folder) (host.Command, *launcher, map[string]string) {
 	t.Helper()
 	data := filepath.Join(string(inside), "quorumbench-data-1")
 	place := kv.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: filepath.Join(data, "m1")}
@@ -34,7 +34,7 @@ func asked(t testing.TB, name string, inside folder) (host.Command, *launcher, m
 
 // The agent starts the command that the store's package builds, not the received command.
 func TestAgentBuildsTheCommand(t *testing.T) {
-	c, l, marks := asked(t, "etcd", real(t))
+	c, l, marks := launchCommand(t, "etcd", real(t))
 	c.Launch.Settings = json.RawMessage(`{"snapshot-count": 5}`)
 	got, files, err := l.command(c, marks)
 	if err != nil {
@@ -55,7 +55,7 @@ func TestAgentBuildsTheCommand(t *testing.T) {
 // user to install the server.
 func TestLaunchesEveryStore(t *testing.T) {
 	for _, st := range registry.All() {
-		c, l, marks := asked(t, st.Name(), real(t))
+		c, l, marks := launchCommand(t, st.Name(), real(t))
 		got, _, err := l.command(c, marks)
 		source, wrong := st.Server("")
 		if wrong != nil {
@@ -75,7 +75,7 @@ func TestLaunchesEveryStore(t *testing.T) {
 
 // A binary in --exec may be requested by path, but only as the store's server.
 func TestLaunchesABinaryOfExec(t *testing.T) {
-	c, l, marks := asked(t, "cetcd", real(t))
+	c, l, marks := launchCommand(t, "cetcd", real(t))
 	c.Launch.Exec, l.execs = "/opt/cetcd", []string{"/opt/other", "/opt/cetcd"}
 	got, _, err := l.command(c, marks)
 	if err != nil || got.Path != "/opt/cetcd" || slices.Contains(got.Args, "reboot") {
@@ -125,7 +125,7 @@ func TestRefusesOtherLaunches(t *testing.T) {
 			c.Launch.Store, c.Launch.Settings = "zookeeper", json.RawMessage(`{"jvm-options": ["-XX:OnError=reboot"]}`)
 		},
 	} {
-		c, l, marks := asked(t, "etcd", inside)
+		c, l, marks := launchCommand(t, "etcd", inside)
 		change(&c)
 		got, _, err := l.command(c, marks)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -139,7 +139,7 @@ func TestRefusesOtherLaunches(t *testing.T) {
 func FuzzLaunch(f *testing.F) {
 	inside := folder("/tmp")
 	for _, name := range []string{"etcd", "zookeeper", "cetcd"} {
-		c, _, _ := asked(f, name, inside)
+		c, _, _ := launchCommand(f, name, inside)
 		b, err := json.Marshal(c)
 		if err != nil {
 			f.Fatal(err)
@@ -152,7 +152,7 @@ func FuzzLaunch(f *testing.F) {
 		if json.Unmarshal(b, &c) != nil {
 			return
 		}
-		_, l, marks := asked(t, "etcd", inside)
+		_, l, marks := launchCommand(t, "etcd", inside)
 		got, files, err := l.command(c, marks)
 		if err != nil {
 			return

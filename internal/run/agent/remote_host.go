@@ -106,7 +106,7 @@ func (h *remoteHost) impossible(what string) error {
 // the sample, the run would continue as if its figures were complete.
 func (h *remoteHost) cutOff(why error) error {
 	err := h.impossible(why.Error())
-	h.r.gone(fmt.Errorf("the agent reported a value that cannot have been measured: %w", why))
+	h.r.recordLoss(fmt.Errorf("the agent reported a value that cannot have been measured: %w", why))
 	return err
 }
 

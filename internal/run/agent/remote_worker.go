@@ -67,13 +67,13 @@ func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 		if record != nil {
 			by := shiftedJob{by: w.by, from: j.from}
 			to.History = func(zero time.Time, within time.Duration) *history.Recorder {
-				return record(zero.Add(-by.ahead()), within+by.within(a))
+				return record(zero.Add(-by.clockAhead()), within+by.errorBound(a))
 			}
 		}
 		if report != nil {
 			by := shiftedJob{by: w.by, from: j.from} // a copy of j, because j.Job is written concurrently
 			to.Mark = func(m load.Mark) {
-				m.At = m.At.Add(-by.ahead())
+				m.At = m.At.Add(-by.clockAhead())
 				report(m)
 			}
 		}
@@ -97,9 +97,9 @@ type shiftedJob struct {
 	from host.Clock // the other clock's offset when the job was prepared
 }
 
-// ahead returns how far the load's clock is ahead. The load's clock drifts with the other clock,
+// clockAhead returns how far the load's clock is ahead. The load's clock drifts with the other clock,
 // but does not jump when the other clock is set.
-func (j shiftedJob) ahead() time.Duration {
+func (j shiftedJob) clockAhead() time.Duration {
 	now := j.by.Offset()
 	return now.Ahead - (now.Set - j.from.Set)
 }
@@ -108,8 +108,8 @@ func (j shiftedJob) ahead() time.Duration {
 // systems apply.
 const drifts = 0.001
 
-// within returns the error bound of a load's times until the load has ended.
-func (j shiftedJob) within(a *load.Assignment) time.Duration {
+// errorBound returns the error bound of a load's times until the load has ended.
+func (j shiftedJob) errorBound(a *load.Assignment) time.Duration {
 	lasts := 5*a.Load.Warmup + a.Load.Duration + a.Load.Timeout // the warm-up may be extended, and the load waits for the last responses
 	if a.Load.Duration == 0 {
 		lasts += time.Hour
@@ -125,11 +125,11 @@ func (j shiftedJob) within(a *load.Assignment) time.Duration {
 // Run implements load.Job.
 func (j shiftedJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	if !begin.IsZero() {
-		begin = begin.Add(j.ahead())
+		begin = begin.Add(j.clockAhead())
 	}
 	res, err := j.Job.Run(ctx, begin)
 	if res != nil && !res.Opened.IsZero() {
-		res.Opened, res.ClockBound = res.Opened.Add(-j.ahead()), int64(j.by.Offset().Bound)
+		res.Opened, res.ClockBound = res.Opened.Add(-j.clockAhead()), int64(j.by.Offset().Bound)
 	}
 	return res, err
 }

@@ -18,10 +18,10 @@ type twoClocks struct {
 	offsets Offsets
 }
 
-func (c *twoClocks) there() time.Time { return c.time.Add(c.ahead) }
+func (c *twoClocks) otherNow() time.Time { return c.time.Add(c.ahead) }
 
 func (c *twoClocks) beat() {
-	c.offsets.Add(Exchange{c.time, c.there(), c.there(), c.time})
+	c.offsets.Add(Exchange{c.time, c.otherNow(), c.otherNow(), c.time})
 }
 
 func (c *twoClocks) Offset() host.Clock { return c.offsets.Estimate(c.time) }
@@ -50,12 +50,12 @@ type countingJob struct {
 	begins time.Duration
 }
 
-func (w *counting) Clock(context.Context) (time.Time, error) { return w.there(), nil }
+func (w *counting) Clock(context.Context) (time.Time, error) { return w.otherNow(), nil }
 
 func (w *counting) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
 	w.prepare()
 	w.mark = to.Mark
-	return &countingJob{w: w, base: w.there(), since: w.time}, nil
+	return &countingJob{w: w, base: w.otherNow(), since: w.time}, nil
 }
 
 func (j *countingJob) Close() { j.w.closed++ }

@@ -137,7 +137,7 @@ func (c *Cluster) awaitShown(ctx context.Context, m *member, at kv.MemberPlace, 
 	defer cancel()
 	ticker := time.NewTicker(shownEvery)
 	defer ticker.Stop()
-	access, endpoints := c.Access(), []string{m.known().Endpoint}
+	access, endpoints := c.Access(), []string{m.description().Endpoint}
 	if s, ok := c.spec.Settings.(store.LaunchSettings); ok && s.SecuredPeers() {
 		endpoints = append(endpoints, at.Address(s.PeerPort()))
 		access.TLS.Certificates = []tls.Certificate{pair} // the certificate of any other member would also be accepted
@@ -149,7 +149,7 @@ func (c *Cluster) awaitShown(ctx context.Context, m *member, at kv.MemberPlace, 
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%s did not present its new certificate within %s: %w", m.known().Name, shownWithin, err)
+			return fmt.Errorf("%s did not present its new certificate within %s: %w", m.description().Name, shownWithin, err)
 		}
 	}
 }

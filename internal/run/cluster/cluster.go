@@ -174,8 +174,8 @@ type member struct {
 	of     host.Launch // the launch of each process of the member, without the name of the process
 }
 
-// known returns the current description of the member.
-func (m *member) known() Member {
+// description returns the current description of the member.
+func (m *member) description() Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := m.about
@@ -221,7 +221,7 @@ func (c *Cluster) processes() []running {
 func (c *Cluster) Members() []Member {
 	out := make([]Member, len(c.members))
 	for i, m := range c.members {
-		out[i] = m.known()
+		out[i] = m.description()
 	}
 	return out
 }
@@ -337,7 +337,7 @@ func (c *Cluster) Signal(ctx context.Context, name string, s host.Signal) error 
 func (c *Cluster) find(name string) (*member, int, error) {
 	names := make([]string, len(c.members))
 	for i, m := range c.members {
-		if names[i] = m.known().Name; names[i] == name {
+		if names[i] = m.description().Name; names[i] == name {
 			return m, i, nil
 		}
 	}
@@ -357,7 +357,7 @@ func (m *member) signal(ctx context.Context, s host.Signal) error {
 
 // reportExit sends an event to exits when a process exits.
 func (c *Cluster) reportExit(m *member, p running) {
-	name := m.known().Name
+	name := m.description().Name
 	c.waiters.Go(func() {
 		<-p.Exited()
 		select {

@@ -51,13 +51,13 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	case os.Getenv(ownerEnv) != "":
-		own(os.Getenv(ownerEnv))
+		ownFolder(os.Getenv(ownerEnv))
 	default:
 		os.Exit(m.Run())
 	}
 }
 
-func own(dir string) {
+func ownFolder(dir string) {
 	hosts := []host.Host{host.NewLocal(nil, nil)}
 	if os.Getenv(ownerHostsEnv) != "" {
 		hosts = []host.Host{host.NewLocal(nil, nil).WithAddress("127.0.0.23"), host.NewLocal(nil, nil).WithAddress("127.0.0.24")}

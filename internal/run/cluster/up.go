@@ -37,7 +37,7 @@ func Up(ctx context.Context, h *host.Local, st store.Store, spec Spec, now time.
 	for range portAttempts {
 		p := &Playground{Schema: stateSchema, Store: st.Name(), Dir: spec.Dir, Started: now.UTC()}
 		var status store.Status
-		if status, err = p.up(ctx, h, st, spec); err == nil {
+		if status, err = p.tryStart(ctx, h, st, spec); err == nil {
 			return p, status, nil
 		}
 		var failed *startError
@@ -69,9 +69,9 @@ func vacant(dir string) error {
 		ErrAlreadyRunning, len(s.ended), len(p.Members), p.Store, dir, strings.Join(p.Endpoints(), ","))
 }
 
-// up makes one attempt. The state file lists each member before it is started, and its processes
+// tryStart makes one attempt. The state file lists each member before it is started, and its processes
 // afterwards. Down therefore finds all of them even if we are killed meanwhile.
-func (p *Playground) up(ctx context.Context, h *host.Local, st store.Store, spec Spec) (_ store.Status, err error) {
+func (p *Playground) tryStart(ctx context.Context, h *host.Local, st store.Store, spec Spec) (_ store.Status, err error) {
 	folder, err := p.create()
 	if err != nil {
 		return store.Status{}, err

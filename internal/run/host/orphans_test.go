@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// gone returns the identity of a process that has exited and had our process ID.
-func gone(t *testing.T) Identity {
+// exitedIdentity returns the identity of a process that has exited and had our process ID.
+func exitedIdentity(t *testing.T) Identity {
 	t.Helper()
 	id, err := Identify(os.Getpid())
 	if err != nil {
@@ -64,7 +64,7 @@ func worker(t *testing.T, dir, mark string) Process {
 
 func TestRemovesOrphanAndKillsItsProcesses(t *testing.T) {
 	root, mark := t.TempDir(), NewMark()
-	dir := orphan(t, root, owner{Place: CurrentPlace(), Owner: gone(t), Mark: mark})
+	dir := orphan(t, root, owner{Place: CurrentPlace(), Owner: exitedIdentity(t), Mark: mark})
 	p := worker(t, filepath.Join(dir, "m1"), mark.Env()) // and was not recorded yet
 	if !cleaned(t, root) || exists(dir) {
 		t.Error("the orphan is left")
@@ -88,7 +88,7 @@ func TestKillsOnlyProcessesWithMarkAndFolder(t *testing.T) {
 			c.at = filepath.Join(dir, "m1")
 		}
 		p := worker(t, c.at, c.mark)
-		orphan(t, root, owner{Place: CurrentPlace(), Owner: gone(t), Mark: mark, Processes: []Identity{p.Identity()}})
+		orphan(t, root, owner{Place: CurrentPlace(), Owner: exitedIdentity(t), Mark: mark, Processes: []Identity{p.Identity()}})
 		if removed, err := CleanOrphans(root, OrphanDepth); len(removed) > 0 || !errors.Is(err, errNotProven) {
 			t.Errorf("%s: removed %v, %v", name, removed, err)
 		}
@@ -157,7 +157,7 @@ func TestIgnoresFoldersThatOthersCanChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			dir := orphan(t, root, owner{Place: CurrentPlace(), Owner: gone(t), Mark: NewMark()})
+			dir := orphan(t, root, owner{Place: CurrentPlace(), Owner: exitedIdentity(t), Mark: NewMark()})
 			if err := spoil(t, root, dir); err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +185,7 @@ func TestOrphanInAFolderLikeTmp(t *testing.T) {
 	if err := os.Chmod(root, 0o777|os.ModeSticky); err != nil {
 		t.Fatal(err)
 	}
-	orphan(t, root, owner{Place: CurrentPlace(), Owner: gone(t), Mark: NewMark()})
+	orphan(t, root, owner{Place: CurrentPlace(), Owner: exitedIdentity(t), Mark: NewMark()})
 	if !HasClaims(root) || !cleaned(t, root) || HasClaims(root) {
 		t.Error("the orphan is left")
 	}

@@ -56,8 +56,8 @@ func startLogin(t *testing.T) (url string, authority *certs.Authority) {
 	return s.URL, authority
 }
 
-// ask connects and returns the server's response to the first request.
-func ask(t *testing.T, o Options) string {
+// firstResponse connects and returns the server's response to the first request.
+func firstResponse(t *testing.T, o Options) string {
 	t.Helper()
 	a, err := connect(&o)
 	if err == nil {
@@ -114,7 +114,7 @@ contexts: [{name: x, context: {cluster: c, user: u, namespace: n}}]
 current-context: x
 users: [{name: u, user: `+user+`}]
 `)
-		if got := ask(t, Options{Kubeconfig: path}); !strings.Contains(got, want) || !strings.HasPrefix(want, "the ") && strings.HasPrefix(want, "Bearer") && got != want+" in /api/v1/namespaces/n/pods" {
+		if got := firstResponse(t, Options{Kubeconfig: path}); !strings.Contains(got, want) || !strings.HasPrefix(want, "the ") && strings.HasPrefix(want, "Bearer") && got != want+" in /api/v1/namespaces/n/pods" {
 			t.Errorf("%s: %q, and not %q", user, got, want)
 		}
 	}
@@ -138,13 +138,13 @@ func TestKubeconfigs(t *testing.T) {
 		`cannot use the kubeconfig: the cluster "nowhere" in the context "lost" does not exist`:         {Context: "lost"},
 		"cannot use the kubeconfig: open " + filepath.Join(one, "none") + ": no such file or directory": {Kubeconfig: filepath.Join(one, "none")},
 	} {
-		if got := ask(t, o); got != want {
+		if got := firstResponse(t, o); got != want {
 			t.Errorf("%+v: %q, and not %q", o, got, want)
 		}
 	}
 	t.Setenv("KUBECONFIG", filepath.Join(one, "none"))
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	if got := ask(t, Options{}); got != errNone.Error() {
+	if got := firstResponse(t, Options{}); got != errNone.Error() {
 		t.Errorf("without any it says %q", got)
 	}
 }

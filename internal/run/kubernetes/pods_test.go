@@ -96,7 +96,7 @@ func (c *cluster) makes(t *testing.T, o Options) *Pods {
 		if err := p.Remove(); err != nil {
 			t.Error(err)
 		}
-		c.gone(t)
+		c.checkGone(t)
 	})
 	return p
 }
@@ -114,8 +114,8 @@ func get[T any](t *testing.T, c *cluster, path string) (v T) {
 	return v
 }
 
-// gone checks that no object of a run is left.
-func (c *cluster) gone(t *testing.T) {
+// checkGone checks that no object of a run is left.
+func (c *cluster) checkGone(t *testing.T) {
 	t.Helper()
 	for _, path := range []string{jobsPath, inOurs + "/pods", inOurs + "/secrets", inOurs + "/persistentvolumeclaims"} {
 		text, err := c.Get(path + "?labelSelector=app.kubernetes.io/name=quorumbench")
@@ -135,8 +135,8 @@ func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []pod) {
 	return pods
 }
 
-// say sets a pod's status, as the pod's node would.
-func (c *cluster) say(t *testing.T, pod *pod, status string) {
+// setStatus sets a pod's status, as the pod's node would.
+func (c *cluster) setStatus(t *testing.T, pod *pod, status string) {
 	t.Helper()
 	if err := c.Merge(inOurs+"/pods/"+pod.Metadata.Name+"/status", `{"status":`+status+`}`); err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func (c *cluster) testReady(t *testing.T) {
 	for i, pod := range c.pods(t, p, o.Members+o.Workers) {
 		address := fmt.Sprintf("198.18.0.%d", i+1)
 		want[hostOf(&pod)] = address
-		c.say(t, &pod, `{"phase":"Running","podIP":"`+address+`","podIPs":[{"ip":"`+address+`"}],"conditions":[{"type":"Ready","status":"True"}]}`)
+		c.setStatus(t, &pod, `{"phase":"Running","podIP":"`+address+`","podIPs":[{"ip":"`+address+`"}],"conditions":[{"type":"Ready","status":"True"}]}`)
 	}
 	if err := <-ended; err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func (c *cluster) testReady(t *testing.T) {
 	if err := p.Remove(); err != nil {
 		t.Error(err)
 	}
-	c.gone(t) // the test removes the pods again at its end
+	c.checkGone(t) // the test removes the pods again at its end
 }
 
 // Each member has a volume claim with the storage class. The claim is removed with the pod.
@@ -253,7 +253,7 @@ func (c *cluster) testTrouble(t *testing.T) {
 			}
 			p := c.makes(t, o)
 			pod := c.pods(t, p, 1)[0]
-			c.say(t, &pod, test.status)
+			c.setStatus(t, &pod, test.status)
 			err := p.Ready(t.Context(), func(context.Context, string, string, agent.Transport) error { return nil })
 			if err == nil || err.Error() != test.want {
 				t.Errorf("it says %v, and not %q", err, test.want)
@@ -291,6 +291,6 @@ func (c *cluster) testRefused(t *testing.T) {
 		if _, err := CreatePods(t.Context(), o); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("it says %v, and not %q", err, test.want)
 		}
-		c.gone(t)
+		c.checkGone(t)
 	}
 }

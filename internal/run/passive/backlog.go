@@ -89,8 +89,8 @@ func (b *backlog) reserve(size int64) bool {
 	return false
 }
 
-// take decodes a piece, and then the early pieces that follow it.
-func (b *backlog) take(p piece) {
+// decodePiece decodes a piece, and then the early pieces that follow it.
+func (b *backlog) decodePiece(p piece) {
 	switch {
 	case p.kind == recordingEnds:
 		b.conn.End(p.at, "the connection's bytes arrived faster than they could be decoded, so the rest of the connection is not recorded")

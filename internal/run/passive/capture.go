@@ -123,7 +123,7 @@ func (c *Capture) read() bool {
 		if c.cfg.GiveWay && (ends != 0 || c.ring.isFilling()) {
 			c.prio.setIdle(false)
 		}
-		ahead, now := c.ahead(), c.now()
+		ahead, now := c.clockAhead(), c.now()
 		over := false
 		c.ring.read(func(b []byte, length int, at int64) {
 			// The system's clock may have been set back since the packet arrived.
@@ -159,10 +159,10 @@ func (c *Capture) missed(end bool) {
 // now returns the time on the recording's clock in nanoseconds.
 func (c *Capture) now() int64 { return int64(time.Since(c.cfg.Began)) }
 
-// ahead returns how far the recording's clock is ahead of the system's clock, which timestamps the
+// clockAhead returns how far the recording's clock is ahead of the system's clock, which timestamps the
 // packets and may be set at any time. If the process is interrupted between reading the two clocks,
 // the difference can only increase, so ahead returns the smallest of three differences.
-func (c *Capture) ahead() int64 {
+func (c *Capture) clockAhead() int64 {
 	least := int64(math.MaxInt64)
 	for range 3 {
 		now := time.Now()

@@ -69,8 +69,8 @@ func echo(t *testing.T, address string) net.Listener {
 	return l
 }
 
-// said sends text to an echo server and waits for the echo.
-func said(t *testing.T, c net.Conn, text []byte) {
+// sendAndAwaitEcho sends text to an echo server and waits for the echo.
+func sendAndAwaitEcho(t *testing.T, c net.Conn, text []byte) {
 	t.Helper()
 	go func() { _, _ = c.Write(text) }()
 	got := make([]byte, len(text))
@@ -110,7 +110,7 @@ func TestCapturedBytesAreDecoded(t *testing.T) {
 				speak.Go(func() {
 					for rest := text; len(rest) > 0; {
 						n := min(1+rng.IntN(200_000), len(rest))
-						said(t, c, rest[:n])
+						sendAndAwaitEcho(t, c, rest[:n])
 						rest = rest[n:]
 					}
 					_ = c.Close()
@@ -133,11 +133,11 @@ func TestCapturedBytesAreDecoded(t *testing.T) {
 func TestConnectionsOpenBeforeTheCaptureAreReported(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	before := dial(t, l)
-	said(t, before, []byte("one"))
+	sendAndAwaitEcho(t, before, []byte("one"))
 	a, stop := served(t, opened(t, l, room), CaptureConfig{})
-	said(t, before, []byte("two"))
-	said(t, dial(t, l), []byte("three"))
-	if got := stop().Summary(); got.Connections != 2 || got.WereOpen != 1 || a.why(1) != wasOpen || len(a.gaps) != 1 {
+	sendAndAwaitEcho(t, before, []byte("two"))
+	sendAndAwaitEcho(t, dial(t, l), []byte("three"))
+	if got := stop().Summary(); got.Connections != 2 || got.WereOpen != 1 || a.endReason(1) != wasOpen || len(a.gaps) != 1 {
 		t.Errorf("%+v, gaps: %v", got, a.gaps)
 	}
 	if h := a.conns[2]; h == nil || string(h.said[ofServer]) != "three" {
@@ -150,10 +150,10 @@ func TestLostPacketsAreReported(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	p := opened(t, l, 2*blockSize)
 	c := dial(t, l)
-	said(t, c, bytes.Repeat([]byte("x"), 4<<20))
+	sendAndAwaitEcho(t, c, bytes.Repeat([]byte("x"), 4<<20))
 	a, stop := served(t, p, CaptureConfig{})
 	for known := false; !known; { // the ring has space again when the first packets have been read
-		said(t, c, []byte("more"))
+		sendAndAwaitEcho(t, c, []byte("more"))
 		select {
 		case <-a.lost:
 			known = true
@@ -165,7 +165,7 @@ func TestLostPacketsAreReported(t *testing.T) {
 	for _, g := range a.gaps {
 		missing = missing || g.Conn == 0 && strings.Contains(g.Why, "came faster than they could be read")
 	}
-	if !missing || a.why(1) != notHeard || a.conns[1].ended != 1 {
+	if !missing || a.endReason(1) != notHeard || a.conns[1].ended != 1 {
 		t.Errorf("missing is %v, and it ended %d times", a.gaps, a.conns[1].ended)
 	}
 	if n := len(a.conns[1].said[ofClient]); n == 0 || n >= 4<<20 {
@@ -190,7 +190,7 @@ func TestCaptureEndsDuringEndlessPackets(t *testing.T) {
 				case <-ended:
 					return
 				default:
-					said(t, c, text)
+					sendAndAwaitEcho(t, c, text)
 				}
 			}
 		})
@@ -203,7 +203,7 @@ func TestCaptureEndsDuringEndlessPackets(t *testing.T) {
 func TestCapturingAnUnusedAddress(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	_, stop := served(t, opened(t, l, room), CaptureConfig{Hosts: []netip.Addr{netip.MustParseAddr("10.1.2.3")}})
-	said(t, dial(t, l), []byte("one"))
+	sendAndAwaitEcho(t, dial(t, l), []byte("one"))
 	if got := stop().Summary(); got.Connections != 0 || len(got.Elsewhere) != 1 || got.Elsewhere[0] != netip.MustParseAddr("127.0.0.1") {
 		t.Errorf("%+v", got)
 	}

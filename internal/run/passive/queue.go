@@ -74,7 +74,7 @@ func (q *queue) run() {
 		}
 		for i := range pieces {
 			p := &pieces[i]
-			p.of.take(*p)
+			p.of.decodePiece(*p)
 			*p = piece{} // lets the garbage collector free the bytes
 		}
 		if cap(pieces) > 4*enough {

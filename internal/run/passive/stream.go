@@ -34,8 +34,8 @@ func (s *stream) offset(seq uint32) int { return int(int32(seq - s.next)) }
 // begin sets the stream's first sequence number.
 func (s *stream) begin(seq uint32) { s.known, s.next = true, seq }
 
-// take adds the bytes of a segment, and passes each byte to feed once, in order.
-func (s *stream) take(seq uint32, b []byte, at int64, feed func([]byte)) {
+// add adds the bytes of a segment, and passes each byte to feed once, in order.
+func (s *stream) add(seq uint32, b []byte, at int64, feed func([]byte)) {
 	if s.offset(seq) > 0 {
 		s.hold(seq, b, at)
 		return

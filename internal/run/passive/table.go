@@ -327,7 +327,7 @@ func (t *table) bytes(c *conn, side int, seq uint32, b []byte) {
 	first := side == ofClient && s.next == c.asked+1
 	why := ""
 	t.held -= s.bytes
-	s.take(seq, b, t.last, func(b []byte) {
+	s.add(seq, b, t.last, func(b []byte) {
 		switch {
 		case why != "":
 		case first && isTLS(b):

@@ -69,7 +69,7 @@ func (a *all) Gap(g call.Gap) {
 		first(a.lost)
 	}
 }
-func (a *all) why(conn uint32) string {
+func (a *all) endReason(conn uint32) string {
 	for _, g := range a.gaps {
 		if g.Conn == conn {
 			return g.Why
@@ -334,7 +334,7 @@ func TestGapsAreReported(t *testing.T) {
 			if h == nil {
 				h = &heard{}
 			}
-			if string(h.said[ofClient]) != c.client || string(h.said[ofServer]) != c.said || h.ended != c.ended || a.why(1) != c.why || len(a.gaps) > 1 {
+			if string(h.said[ofClient]) != c.client || string(h.said[ofServer]) != c.said || h.ended != c.ended || a.endReason(1) != c.why || len(a.gaps) > 1 {
 				t.Errorf("%q and %q are decoded, it ended %d times, the gaps are %v", h.said[ofClient], h.said[ofServer], h.ended, a.gaps)
 			}
 		})
@@ -356,7 +356,7 @@ func TestPortIsReused(t *testing.T) {
 	second := newTalk("10.0.0.1:40000", 70_000, 90_000)
 	table.receive(2, append(second.opens(), second.send(ofClient, 0, "two"))...)
 	table.finish(3)
-	if len(a.gaps) != 1 || a.why(1) != noEnd {
+	if len(a.gaps) != 1 || a.endReason(1) != noEnd {
 		t.Errorf("missing is %v", a.gaps)
 	}
 	if len(a.conns) != 2 || string(a.conns[1].said[ofClient]) != "one" || string(a.conns[2].said[ofClient]) != "two" || a.conns[1].ended != 1 || a.conns[2].ended != 1 {
@@ -373,7 +373,7 @@ func TestHeldSegmentsAreLimited(t *testing.T) {
 	for range heldOfStream/60_000 + 2 {
 		table.receive(1, k.send(ofClient, 0, strings.Repeat("x", 60_000)))
 	}
-	if a.why(1) != tooMuch || a.conns[1].ended != 1 {
+	if a.endReason(1) != tooMuch || a.conns[1].ended != 1 {
 		t.Errorf("it ended %d times, the gaps are %v", a.conns[1].ended, a.gaps)
 	}
 }
@@ -443,7 +443,7 @@ func TestGapHasTheTimeOfTheLoss(t *testing.T) {
 	for at := int64(10); at < 60; at++ {
 		table.receive(at*second, k.send(ofServer, 0, "event"))
 	}
-	if h := a.conns[1]; h.ended != 1 || a.why(1) != notHeard || a.gaps[0].At != 10*second || string(h.said[ofServer]) != "one" {
+	if h := a.conns[1]; h.ended != 1 || a.endReason(1) != notHeard || a.gaps[0].At != 10*second || string(h.said[ofServer]) != "one" {
 		t.Errorf("decoded: %q, gaps: %v", h.said, a.gaps)
 	}
 }
@@ -463,7 +463,7 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 	late := newTalk("10.0.0.1:40001", 100, 200)
 	late.opens()
 	table.receive(4*second, late.send(ofClient, 0, "three"))
-	if a.why(2) != lostOpen || table.open != 0 {
+	if a.endReason(2) != lostOpen || table.open != 0 {
 		t.Errorf("missing is %v", a.gaps)
 	}
 }

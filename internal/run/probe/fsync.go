@@ -49,9 +49,9 @@ func boundsOf(n int) fsyncBounds {
 	return fsyncBounds{most: n, least: 100, soft: 3 * time.Second, hard: 10 * time.Second}
 }
 
-// more reports whether to make another write after the given number of writes. At least one write
+// needsMore reports whether to make another write after the given number of writes. At least one write
 // is made.
-func (b fsyncBounds) more(made int, elapsed time.Duration) bool {
+func (b fsyncBounds) needsMore(made int, elapsed time.Duration) bool {
 	switch {
 	case made == 0:
 		return true
@@ -72,7 +72,7 @@ func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err er
 	result.FileSystem, result.Durable, err = syncedWrites(dir, fsyncRecord, n, func(_, whole time.Duration) {
 		took = append(took, int64(whole))
 	}, func(elapsed time.Duration) bool {
-		return ctx.Err() == nil && bounds.more(len(took), elapsed)
+		return ctx.Err() == nil && bounds.needsMore(len(took), elapsed)
 	})
 	if err != nil {
 		return result, err

@@ -24,7 +24,7 @@ func TestFsync(t *testing.T) {
 // limit, and the measurement does not wait endlessly for a very slow disk.
 func TestFsyncBounds(t *testing.T) {
 	made := func(each time.Duration) (n int) {
-		for b := boundsOf(FsyncWrites); b.more(n, time.Duration(n)*each); n++ {
+		for b := boundsOf(FsyncWrites); b.needsMore(n, time.Duration(n)*each); n++ {
 		}
 		return n
 	}

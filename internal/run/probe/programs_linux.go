@@ -42,7 +42,7 @@ func (p *programs) read(s *Sampler, now time.Time, ours []int) (all []ProgramUsa
 	p.spend(now, s.cpu, func() {
 		apart := now.Sub(p.at)
 		again := p.seen != nil && apart > 0 && apart <= wait+longestApart
-		ticks := p.since(s, ours)
+		ticks := p.usageSince(s, ours)
 		p.at = now
 		if !again {
 			return
@@ -59,8 +59,8 @@ func (p *programs) read(s *Sampler, now time.Time, ours []int) (all []ProgramUsa
 	return all[:min(len(all), mostPrograms)]
 }
 
-// since returns the usage since the previous reading, in ticks.
-func (p *programs) since(s *Sampler, ours []int) map[programKey]int64 {
+// usageSince returns the usage since the previous reading, in ticks.
+func (p *programs) usageSince(s *Sampler, ours []int) map[programKey]int64 {
 	names, _ := listed(s.root + "proc")
 	used := map[programKey]int64{}
 	next := make(map[int]program, len(names))

@@ -8,13 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-func known(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
+func knownFigure(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
 
 // The slowest of several disks determines the result. If one of the disks has too few samples for a
 // p99, the p99 is unknown.
 func TestTheSlowestDiskDecides(t *testing.T) {
-	quick := probe.FsyncResult{P50: known(1e6), P99: known(3e6), Count: 1000, FileSystem: "ext4", Durable: true}
-	slow := probe.FsyncResult{P50: known(20e6), Count: 150, FileSystem: "ext4", Durable: true}
+	quick := probe.FsyncResult{P50: knownFigure(1e6), P99: knownFigure(3e6), Count: 1000, FileSystem: "ext4", Durable: true}
+	slow := probe.FsyncResult{P50: knownFigure(20e6), Count: 150, FileSystem: "ext4", Durable: true}
 	var one, both record.Durability
 	slowest(&one, []probe.FsyncResult{quick})
 	if one.FdatasyncP50NS != 1e6 || one.FdatasyncP99NS == nil || *one.FdatasyncP99NS != 3e6 || one.Fdatasyncs != 1000 || one.Volatile {

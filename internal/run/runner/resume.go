@@ -114,8 +114,8 @@ func (r *resumed) sameMachines(is []measure.Machine) error {
 	return nil
 }
 
-// take returns the result of the n-th trial if the trial was finished in the earlier part.
-func (r *resumed) take(n int) (*record.Trial, bool) {
+// finishedTrial returns the result of the n-th trial if the trial was finished in the earlier part.
+func (r *resumed) finishedTrial(n int) (*record.Trial, bool) {
 	if r == nil || n >= len(r.Kept) {
 		return nil, false
 	}

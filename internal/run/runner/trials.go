@@ -17,7 +17,7 @@ import (
 // ended.
 func (r *run) trials(ctx context.Context, all []scenario.Trial) (results []*record.Trial, err error) {
 	for _, spec := range all {
-		if result, had := r.before.take(r.at); had {
+		if result, had := r.before.finishedTrial(r.at); had {
 			r.at++
 			r.ended = r.at
 			r.rates.add(result)

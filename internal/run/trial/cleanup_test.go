@@ -28,8 +28,8 @@ func (stuck) DeletePrefix(context.Context, []byte) (int64, error) {
 	return 0, errors.New("nothing is removed here")
 }
 
-// put writes a key.
-func put(t *testing.T, of *Trial, key string) {
+// putKey writes a key.
+func putKey(t *testing.T, of *Trial, key string) {
 	t.Helper()
 	op := store.Op{Kind: kv.Put, Key: []byte(key), Value: []byte("x")}
 	access := of.Cluster.Access()
@@ -57,7 +57,7 @@ func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 // trial.
 func TestReportsAFailedCleanUp(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{Keys: true})
-	put(t, c.t, "/check/mine")
+	putKey(t, c.t, "/check/mine")
 	c.admin, c.patience, c.began = stuck{Admin: c.admin}, time.Second, true
 	err := c.failed(nil, context.Canceled)
 	var left *KeysLeftError

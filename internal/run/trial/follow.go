@@ -22,7 +22,7 @@ func (w *monitor) followed() cluster.Config {
 	return cluster.Config{
 		Admin: w.m.admin, Members: n, Every: every, Done: func() uint64 { return w.done() },
 		Take: func(i int, asked, ended time.Time, e store.Member) {
-			w.handleChanges(w.m.take(i, n, asked, ended, e))
+			w.handleChanges(w.m.update(i, n, asked, ended, e))
 		},
 	}
 }

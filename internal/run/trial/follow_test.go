@@ -51,7 +51,7 @@ func following(t *testing.T, mode kv.Mode) (*monitor, *moved) {
 }
 
 func (w *monitor) answer(i int, e store.Member) {
-	w.handleChanges(w.m.take(i, 3, time.Now(), time.Now(), e))
+	w.handleChanges(w.m.update(i, 3, time.Now(), time.Now(), e))
 }
 
 // After each election, the load moves once to its target's new endpoints, and later operations have
@@ -98,7 +98,7 @@ func TestTheLoadBeginsWhereTheLeaderIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.m.take(1, 3, time.Now(), time.Now(), leading(1, 6)[1])
+	w.m.update(1, 3, time.Now(), time.Now(), leading(1, 6)[1])
 	g := &moved{}
 	w.aim(g, before)
 	if !slices.EqualFunc(g.to, [][]string{{"b:1"}}, slices.Equal) || !slices.Equal(g.terms, []uint64{6}) {

@@ -86,7 +86,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 		return nil, err
 	}
 	w.handleChanges(t.askAgain(m))
-	w.scrapes.all(statusTimeout)
+	w.scrapes.scrapeAll(statusTimeout)
 	w.readLastLogs(context.WithoutCancel(ctx))
 	if err := w.recordCreation(res.Measured); err != nil && w.err == nil {
 		return nil, err

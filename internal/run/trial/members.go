@@ -58,7 +58,7 @@ func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
 	m.mu.Unlock()
 	var changes []cluster.Change
 	for i := range status.Members {
-		changes = append(changes, m.take(i, len(status.Members), asked, ended, status.Members[i])...)
+		changes = append(changes, m.update(i, len(status.Members), asked, ended, status.Members[i])...)
 	}
 	return changes, err
 }
@@ -79,9 +79,9 @@ func meet(ctx context.Context, admin store.Admin, given []string, named map[stri
 	return m, err
 }
 
-// take records the response of the i-th of n members and returns the resulting changes. asked and
+// update records the response of the i-th of n members and returns the resulting changes. asked and
 // ended are the times at which the request was sent and answered.
-func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []cluster.Change {
+func (m *members) update(i, n int, asked, ended time.Time, e store.Member) []cluster.Change {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.view == nil {

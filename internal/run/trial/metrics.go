@@ -94,8 +94,8 @@ func (s *scrapes) close() {
 	}
 }
 
-// all asks all members concurrently and records a row for each.
-func (s *scrapes) all(within time.Duration) {
+// scrapeAll asks all members concurrently and records a row for each.
+func (s *scrapes) scrapeAll(within time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -193,10 +193,10 @@ func (e *UnreadError) Error() string { return e.Why }
 // error if the first member's memory usage is not available.
 func (t *Trial) weigh(s *scrapes) error {
 	if !t.Spec.Load.RequireMemory {
-		s.all(scrapeFirst)
+		s.scrapeAll(scrapeFirst)
 		return nil
 	}
-	s.all(statusTimeout)
+	s.scrapeAll(statusTimeout)
 	first := s.first(t.Cluster.Access().Endpoints)
 	switch {
 	case first == nil || first.scraper == nil:

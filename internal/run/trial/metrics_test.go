@@ -39,13 +39,13 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	}
 	m := &members{}
 	for i, s := range []*httptest.Server{serves, mute} {
-		m.take(i, 2, time.Now(), time.Now(), store.Member{ID: uint64(i + 1), Name: fmt.Sprintf("m%d", i+1), Endpoint: at(s), DBSize: 4096})
+		m.update(i, 2, time.Now(), time.Now(), store.Member{ID: uint64(i + 1), Name: fmt.Sprintf("m%d", i+1), Endpoint: at(s), DBSize: 4096})
 	}
 	s := newScrapes(&Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{}}}, m, out)
-	s.all(time.Minute)
+	s.scrapeAll(time.Minute)
 	s.begin()
 	s.stop()
-	s.all(time.Minute)
+	s.scrapeAll(time.Minute)
 	s.close()
 
 	run, err := record.Open(w.Dir())

@@ -63,11 +63,11 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 	if !ok {
 		return observed(res.Used, nil, nil, "")
 	}
-	store, started := w.sampler.store.between(res.Opened, closed)
+	store, started := w.sampler.store.usageBetween(res.Opened, closed)
 	var here *float64
 	if store != nil {
 		here = &started
-	} else if all, found := w.sampler.local.between(res.Opened, closed); all != nil {
+	} else if all, found := w.sampler.local.usageBetween(res.Opened, closed); all != nil {
 		here = &found
 	}
 	machine, _ := os.Hostname()

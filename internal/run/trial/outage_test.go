@@ -54,8 +54,8 @@ func (s *silent) longest(after int64) (longest int64) {
 	return longest
 }
 
-// under puts the server under a load and calls second for each second of the window.
-func (s *silent) under(t *testing.T, w *simulate.World, a *load.Assignment, second func(*measure.Second)) *load.Result {
+// runLoad puts the server under a load and calls second for each second of the window.
+func (s *silent) runLoad(t *testing.T, w *simulate.World, a *load.Assignment, second func(*measure.Second)) *load.Result {
 	t.Helper()
 	worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
 	res, err := load.Run(context.Background(), &worker, a, load.Reports{
@@ -107,7 +107,7 @@ func TestFindsOutagesOfAServer(t *testing.T) {
 		var p measure.Pulse
 		var c measure.WindowTimeline
 		whole := measure.NewHistogram()
-		res := s.under(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1"}}, func(sec *measure.Second) {
+		res := s.runLoad(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1"}}, func(sec *measure.Second) {
 			p.Add(sec)
 			c.Add(sec, measure.Percentile(sec.Response(whole), sec.Failed(), 99))
 		})
@@ -174,7 +174,7 @@ func TestFindsOutagesOfClients(t *testing.T) {
 		w := simulate.New(2, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(n + 1)} })
 		var c measure.WindowTimeline
 		var p measure.Pulse
-		res := s.under(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}, func(sec *measure.Second) {
+		res := s.runLoad(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}, func(sec *measure.Second) {
 			p.Add(sec)
 			c.Add(sec, measure.Figure{})
 		})

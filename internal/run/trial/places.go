@@ -82,7 +82,7 @@ func (s *sampler) addSources(ctx context.Context, sources []Source) error {
 // place finds out which hosts are on the same machine.
 func (s *sampler) place(ctx context.Context) error {
 	about, errs := make([]host.Description, len(s.hosts)), make([]error, len(s.hosts))
-	s.each(func(i int, h *sampled) { about[i], errs[i] = h.host.Describe(ctx) })
+	s.forEachHost(func(i int, h *sampled) { about[i], errs[i] = h.host.Describe(ctx) })
 	var places []host.Place
 	for i, h := range s.hosts {
 		d := about[i]

@@ -58,7 +58,7 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 	s.renumber()
 	var machines []*record.MachineRow
 	all := make([]seen, len(s.hosts))
-	s.each(func(_ int, h *sampled) {
+	s.forEachHost(func(_ int, h *sampled) {
 		s.sample(ctx, h, true, all)
 		for _, i := range h.sees {
 			if one := &all[i]; one.ok {
@@ -71,7 +71,7 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 		if !all[i].ok {
 			continue
 		}
-		s.take(h, &sample, 0)
+		s.addSample(h, &sample, 0)
 		for i := range sample.Processes {
 			if p := &sample.Processes[i]; p.OK && h.names[i] != "" && !s.local.of[h.names[i]] {
 				row := processRow(sample.At, h.names[i], p)
@@ -94,9 +94,9 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 	return append(rows, machines...)
 }
 
-// take adds a sample to the figures for the window. first is the index of the sample's first
+// addSample adds a sample to the figures for the window. first is the index of the sample's first
 // process.
-func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
+func (s *sampler) addSample(h *sampled, sample *host.Sample, first int) {
 	s.store.add(sample.At, h.names[first:], sample.Processes)
 	s.local.add(sample.At, h.names[first:], sample.Processes)
 	if h.makesMachineRows {
@@ -111,10 +111,10 @@ func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
 	}
 }
 
-// each calls do for all hosts. For hosts on other machines it calls do concurrently, so that a slow
+// forEachHost calls do for all hosts. For hosts on other machines it calls do concurrently, so that a slow
 // machine does not delay the others. For hosts on this machine it calls do in this goroutine, which
 // has a lower priority than the generator's.
-func (s *sampler) each(do func(i int, h *sampled)) {
+func (s *sampler) forEachHost(do func(i int, h *sampled)) {
 	var elsewhere sync.WaitGroup
 	for i, h := range s.hosts {
 		if !h.here {
@@ -217,10 +217,10 @@ func (s *sampler) edge() {
 func (s *sampler) note(ctx context.Context) {
 	s.renumber()
 	all := make([]seen, len(s.hosts))
-	s.each(func(_ int, h *sampled) { s.sample(ctx, h, false, all) })
+	s.forEachHost(func(_ int, h *sampled) { s.sample(ctx, h, false, all) })
 	for i, h := range s.hosts {
 		if all[i].ok {
-			s.take(h, &all[i].Sample, h.own)
+			s.addSample(h, &all[i].Sample, h.own)
 		}
 	}
 	s.count()

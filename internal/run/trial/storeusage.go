@@ -50,13 +50,13 @@ func (u *storeUsage) add(at time.Time, names []string, processes []probe.Process
 	for i, r := range processes {
 		name := names[i]
 		if _, ours := u.of[name]; ours && r.OK {
-			u.seen[name] = append(u.seen[name], u.since(name, usedBy{at: at, started: r.Started, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS, written: r.WriteBytes}))
+			u.seen[name] = append(u.seen[name], u.addEarlier(name, usedBy{at: at, started: r.Started, cpu: r.UserSeconds + r.SystemSeconds, rss: r.RSS, written: r.WriteBytes}))
 		}
 	}
 }
 
-// since adds the usage of earlier processes with the same name to the usage of the current process.
-func (u *storeUsage) since(name string, now usedBy) usedBy {
+// addEarlier adds the usage of earlier processes with the same name to the usage of the current process.
+func (u *storeUsage) addEarlier(name string, now usedBy) usedBy {
 	before := u.ended[name]
 	if all := u.seen[name]; len(all) > 0 {
 		// The usage of a new process starts at 0.
@@ -72,10 +72,10 @@ func (u *storeUsage) since(name string, now usedBy) usedBy {
 	return now
 }
 
-// between returns the usage of all members' processes between two times. here is the processor
+// usageBetween returns the usage of all members' processes between two times. here is the processor
 // seconds used by those on the generator's machine. all is nil if the usage of any process is
 // unknown.
-func (u *storeUsage) between(from, to time.Time) (all *record.StoreUsage, here float64) {
+func (u *storeUsage) usageBetween(from, to time.Time) (all *record.StoreUsage, here float64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.of) == 0 || !from.Before(to) {

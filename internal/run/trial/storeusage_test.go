@@ -43,12 +43,12 @@ func TestStoreUsageCoversTheWindow(t *testing.T) {
 	add(3.5, used(13.5, 1.5, 260), used(21, 2.5, 1000)) // the window closed
 	add(4, used(99, 1.5, 8000), used(99, 2.5, 8000), used(9, 9, 1<<30))
 	u.of["m2"] = false // on another machine
-	got, here := u.between(atSecond(1.5), atSecond(3.5))
+	got, here := u.usageBetween(atSecond(1.5), atSecond(3.5))
 	if got == nil || math.Abs(got.CPUSeconds-(2.5+1.25)) > 1e-9 || math.Abs(here-2.5) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
 	}
 	// If there are no samples at the start and end of the window, the usage is interpolated.
-	if got, _ := u.between(atSecond(2.25), atSecond(2.75)); got == nil || math.Abs(got.CPUSeconds-(0.5+0.5)) > 1e-9 || got.MaxRSSBytes != 300+1001 {
+	if got, _ := u.usageBetween(atSecond(2.25), atSecond(2.75)); got == nil || math.Abs(got.CPUSeconds-(0.5+0.5)) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -66,12 +66,12 @@ func TestStoreUsageHasWrittenBytes(t *testing.T) {
 		s := int64(second)
 		u.add(atSecond(float64(second)), names, []probe.ProcessUsage{wrote(1000+100*s, 5000*s), wrote(1000-50*s, 1<<40+s)})
 	}
-	got, _ := u.between(atSecond(1.5), atSecond(4))
+	got, _ := u.usageBetween(atSecond(1.5), atSecond(4))
 	if got == nil || got.WrittenBytes == nil || *got.WrittenBytes != 12_503 || got.GrowthRSSBytes != 125 { // 2.5 s; the half byte is rounded up
 		t.Errorf("%+v", got)
 	}
 	u.add(atSecond(6), names, []probe.ProcessUsage{wrote(1, 1<<40), wrote(1, -1)})
-	if got, _ := u.between(atSecond(1), atSecond(6)); got == nil || got.WrittenBytes != nil {
+	if got, _ := u.usageBetween(atSecond(1), atSecond(6)); got == nil || got.WrittenBytes != nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -106,24 +106,24 @@ func TestStoreUsageNeedsSamplesOfAllMembers(t *testing.T) {
 	u.add(atSecond(0), names, []probe.ProcessUsage{used(1, 0, 100), used(1, 0, 100)})
 	u.add(atSecond(1), names, []probe.ProcessUsage{used(2, 0, 100), used(2, 0, 100)})
 	u.add(atSecond(2), names, []probe.ProcessUsage{used(3, 0, 100), {}})
-	if got, _ := u.between(atSecond(0), atSecond(2)); got == nil || got.CPUSeconds != 3 || got.MaxRSSBytes != 200 {
+	if got, _ := u.usageBetween(atSecond(0), atSecond(2)); got == nil || got.CPUSeconds != 3 || got.MaxRSSBytes != 200 {
 		t.Errorf("one ended: %+v", got)
 	}
-	if got, _ := u.between(atSecond(1.5), atSecond(2)); got == nil || got.CPUSeconds != 0.5 || got.MaxRSSBytes != 100 {
+	if got, _ := u.usageBetween(atSecond(1.5), atSecond(2)); got == nil || got.CPUSeconds != 0.5 || got.MaxRSSBytes != 100 {
 		t.Errorf("one ended before: %+v", got)
 	}
-	if got, _ := u.between(atSecond(-1), atSecond(2)); got != nil {
+	if got, _ := u.usageBetween(atSecond(-1), atSecond(2)); got != nil {
 		t.Errorf("not seen at the opening: %+v", got)
 	}
-	if got, _ := u.between(atSecond(2), atSecond(0)); got != nil {
+	if got, _ := u.usageBetween(atSecond(2), atSecond(0)); got != nil {
 		t.Errorf("no window: %+v", got)
 	}
-	if got, _ := newStoreUsage(nil).between(atSecond(0), atSecond(1)); got != nil {
+	if got, _ := newStoreUsage(nil).usageBetween(atSecond(0), atSecond(1)); got != nil {
 		t.Errorf("no members: %+v", got)
 	}
 	u = newStoreUsage(single("m1", "m3"))
 	u.add(atSecond(0), names[:1], []probe.ProcessUsage{used(1, 0, 100)})
-	if got, _ := u.between(atSecond(0), atSecond(1)); got != nil {
+	if got, _ := u.usageBetween(atSecond(0), atSecond(1)); got != nil {
 		t.Errorf("one was never seen: %+v", got)
 	}
 }
@@ -186,7 +186,7 @@ func TestSamplerCollectsStoreUsage(t *testing.T) {
 	if n := len(s.store.seen["m1"]); n != 3 || len(s.store.seen) != 1 {
 		t.Errorf("%d samples of m1, and processes %v", n, s.store.seen)
 	}
-	if got, _ := s.store.between(atSecond(0), atSecond(2)); got == nil || got.MaxRSSBytes <= 0 || got.CPUSeconds < 0 {
+	if got, _ := s.store.usageBetween(atSecond(0), atSecond(2)); got == nil || got.MaxRSSBytes <= 0 || got.CPUSeconds < 0 {
 		t.Errorf("%+v", got)
 	}
 }

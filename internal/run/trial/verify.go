@@ -65,7 +65,7 @@ func (h *historian) recorder(zero time.Time, within time.Duration) *ops.Recorder
 	if err != nil {
 		h.note(err)
 		lost := ops.NewBlock()
-		return &ops.Recorder{Take: func() *ops.Block { return lost }, Hand: (*ops.Block).Reset}
+		return &ops.Recorder{Take: func() *ops.Block { return lost }, Deliver: (*ops.Block).Reset}
 	}
 	h.files, h.paths = append(h.files, w), append(h.paths, path)
 	return w.Recorder()

@@ -72,7 +72,7 @@ func (a *admin) Close() error {
 
 // Status implements store.Admin. It asks all endpoints concurrently.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
-	return store.AskAll(len(a.endpoints), func(i int) store.Member { return a.ask(ctx, i) })
+	return store.AskAll(len(a.endpoints), func(i int) store.Member { return a.askAgent(ctx, i) })
 }
 
 // Role implements store.Admin. Asking for the leader is cheap. Role requests an
@@ -93,7 +93,7 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	a.mu.Unlock()
 	switch {
 	case again:
-		return a.ask(ctx, i)
+		return a.askAgent(ctx, i)
 	case leader == "":
 		m.Role = kv.Unknown
 	case m.Leader == m.ID:
@@ -105,9 +105,9 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	return m
 }
 
-// ask asks one agent for its version and Raft state. Without the right to read
+// askAgent asks one agent for its version and Raft state. Without the right to read
 // them it falls back to what every token may read.
-func (a *admin) ask(ctx context.Context, i int) store.Member {
+func (a *admin) askAgent(ctx context.Context, i int) store.Member {
 	m := store.Member{Endpoint: a.endpoints[i]}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -211,7 +211,7 @@ const noKey = "quorumbench/no/such/key"
 // Applied implements store.Applier. A stale read of a missing key returns the
 // index of the newest write that the agent's server has applied.
 func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
-	switch m := a.ask(ctx, i); { // a client agent would forward the request to any server
+	switch m := a.askAgent(ctx, i); { // a client agent would forward the request to any server
 	case m.Err != nil:
 		return 0, m.Err
 	case m.Role == kv.Unknown && m.Hidden != "":

@@ -14,7 +14,7 @@ import (
 // once, and a response about another key is a wrong answer.
 func TestWatchOfLockHolder(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Start: 1, Holder: true}, "")
-	if asked := asked(s); strings.Contains(asked, "raw") {
+	if asked := nextQuery(s); strings.Contains(asked, "raw") {
 		t.Errorf("it asked %q", asked)
 	}
 	entry := func(index, locked int, key, session string) string {

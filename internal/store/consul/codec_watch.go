@@ -48,7 +48,7 @@ func (c *codec) Watch(op *store.Op) {
 	w.queries++
 	if w.knows && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && w.service == op.Watch.Service && w.holder == op.Watch.Holder && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
 		w.tag, w.begun, w.ended, w.index, w.wait = op.Tag, false, false, 0, op.Watch.Wait
-		c.ask()
+		c.sendQuery()
 		return
 	}
 	w.known.reset()
@@ -56,12 +56,12 @@ func (c *codec) Watch(op *store.Op) {
 		watcher: op.Watch.Watcher, tag: op.Tag, service: op.Watch.Service, holder: op.Watch.Holder, wait: op.Watch.Wait, start: op.Watch.Start, queries: w.queries, known: w.known, next: w.next,
 		key: append(w.key[:0], key...), end: append(w.end[:0], httpkv.TrimSlash(op.Watch.End)...),
 	}
-	c.ask()
+	c.sendQuery()
 }
 
-// ask sends the watcher's next query. The first query, and the one after an index
+// sendQuery sends the watcher's next query. The first query, and the one after an index
 // that went back, do not wait.
-func (c *codec) ask() {
+func (c *codec) sendQuery() {
 	w := &c.watch
 	b := c.Begin(c.get)
 	switch {
@@ -127,7 +127,7 @@ func (c *codec) WatchAnswered(r *http1.Response, to []store.Event) []store.Event
 		w.index = index
 	}
 	if c.Idle() {
-		c.ask()
+		c.sendQuery()
 	}
 	return to
 }

@@ -68,8 +68,8 @@ func watching(t *testing.T, previous store.Codec, op store.WatchOp, end string) 
 	return s
 }
 
-// asked returns the next query that the codec writes.
-func asked(s scripted) string {
+// nextQuery returns the next query that the codec writes.
+func nextQuery(s scripted) string {
 	line, _, _ := strings.Cut(string(s.Codec.Out()), "\r\n")
 	s.Codec.Wrote(len(s.Codec.Out()))
 	return line
@@ -99,7 +99,7 @@ func TestWatch(t *testing.T) {
 		} else if step.asks != "" {
 			want = "GET /v1/kv/b?raw&" + step.asks + " HTTP/1.1"
 		}
-		if got := asked(s); got != want {
+		if got := nextQuery(s); got != want {
 			t.Errorf("step %d: it sends %q, want %q", i, got, want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestWatch(t *testing.T) {
 	again := func(answers ...string) (events []string) {
 		for _, a := range answers {
 			events = append(events, eventsText(s.Feed(a)))
-			if asked(s) == "" {
+			if nextQuery(s) == "" {
 				s.Ask(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 2, Start: 10}})
 			}
 		}
@@ -199,7 +199,7 @@ func TestWatchOfAnInterval(t *testing.T) {
 		if got := eventsText(s.Feed(step.answer)); got != step.events {
 			t.Errorf("step %d: got %q, want %q", i, got, step.events)
 		}
-		asked(s)
+		nextQuery(s)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestOverdueQuery(t *testing.T) {
 		t.Errorf("the next Tick is due after %v, want %v", time.Duration(next-1), time.Duration(want))
 	}
 	s.Feed(indexed(7, "200 OK", "v"))
-	asked(s)
+	nextQuery(s)
 	next = s.Codec.Tick(next)
 	if s.Codec.Draining() {
 		t.Error("a newer query counts as overdue")
@@ -226,9 +226,9 @@ func TestOverdueQuery(t *testing.T) {
 // is overdue accordingly.
 func TestWaitOfAQuery(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2, Wait: 9697 * time.Millisecond}, "")
-	asked(s)
+	nextQuery(s)
 	s.Feed(indexed(7, "200 OK", "v"))
-	if got := asked(s); got != "GET /v1/kv/b?raw&index=7&wait=9697ms HTTP/1.1" {
+	if got := nextQuery(s); got != "GET /v1/kv/b?raw&index=7&wait=9697ms HTTP/1.1" {
 		t.Errorf("it sends %q", got)
 	}
 	wait := 9697 * time.Millisecond
@@ -257,7 +257,7 @@ func TestWatchOfAService(t *testing.T) {
 			t.Errorf("step %d: got %q, want %q", i, got, step.events)
 		}
 		want := "GET /v1/health/service/web?passing&index="
-		if got := asked(s); step.events != "ended wrong_answer" && !strings.HasPrefix(got, want) {
+		if got := nextQuery(s); step.events != "ended wrong_answer" && !strings.HasPrefix(got, want) {
 			t.Errorf("step %d: it sends %q", i, got)
 		}
 	}

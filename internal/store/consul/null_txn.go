@@ -56,7 +56,7 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 		index = memory.NextRevision() // all keys of a transaction have its index
 	}
 	for i := range ops {
-		answer.Results = append(answer.Results, m.done(memory, ops[i].KV, index)...)
+		answer.Results = append(answer.Results, m.execute(memory, ops[i].KV, index)...)
 	}
 	return answerJSON(b, nullJSON+nullMeta, answer)
 }
@@ -76,8 +76,8 @@ func (m *nullMember) checked(e *nullEntry, op *txnKV) string {
 	return ""
 }
 
-// done executes an operation.
-func (m *nullMember) done(memory *null.Space[nullLock], op *txnKV, index int64) []nullResult {
+// execute executes an operation.
+func (m *nullMember) execute(memory *null.Space[nullLock], op *txnKV, index int64) []nullResult {
 	key := []byte(op.Key)
 	e := memory.Get(key)
 	switch op.Verb {

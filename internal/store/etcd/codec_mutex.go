@@ -176,7 +176,7 @@ func (c *codec) lockWatchReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 	if m.canceled {
 		delete(w.watchers, m.id)
 		if l.mutex.watcher = noLockWatcher; m.compacted == 0 {
-			return c.lockFailed(place, m.outcome(), m.why(), to), nil
+			return c.lockFailed(place, m.outcome(), m.cancelReason(), to), nil
 		}
 		l.state = wantsOthers
 		c.advanceSTM(place)
@@ -206,7 +206,7 @@ func (c *codec) lockWatcherCreated(m *watchMessage, to []store.Event) []store.Ev
 	wanted := t.busy && t.lock.state == waiting && t.lock.mutex.wait == asked.wait
 	switch {
 	case m.canceled && wanted:
-		return c.lockFailed(asked.place, m.outcome(), m.why(), to)
+		return c.lockFailed(asked.place, m.outcome(), m.cancelReason(), to)
 	case m.canceled:
 	case wanted:
 		if w.watchers == nil {

@@ -22,15 +22,15 @@ func (c *codec) beginSTM(op *store.Op) {
 	t.tag, t.busy, t.iso, t.edit = op.Tag, true, op.STM.Isolation, op.STM.Edit
 	t.observer = op.STM.Observer
 	t.requests, t.retries = 0, 0
-	t.take(op.STM.Pairs)
+	t.copyPairs(op.STM.Pairs)
 	t.startTry()
 	t.lock.begin(op.STM)
 	c.advanceSTM(place)
 }
 
-// take copies the operation's pairs, because a retry may happen after the caller
+// copyPairs copies the operation's pairs, because a retry may happen after the caller
 // reuses their memory.
-func (t *stm) take(pairs []store.Pair) {
+func (t *stm) copyPairs(pairs []store.Pair) {
 	size := 0
 	for i := range pairs {
 		size += len(pairs[i].Key) + len(pairs[i].Value)
@@ -149,7 +149,7 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	if why := c.impossible(callGet, &e); why != nil {
 		return c.wrongSTM(place, why, to), nil
 	}
-	p.take(&e, c.extra.revision, t.edit != nil)
+	p.storeRead(&e, c.extra.revision, t.edit != nil)
 	if t.base == 0 {
 		t.base = max(p.revision, 1) // 0 means that the first read is outstanding
 	}
@@ -158,8 +158,8 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	return to, nil
 }
 
-// take stores the result of a read.
-func (p *stmPair) take(e *store.Event, revision int64, value bool) {
+// storeRead stores the result of a read.
+func (p *stmPair) storeRead(e *store.Event, revision int64, value bool) {
 	p.revision, p.version, p.found = revision, e.Revision, e.Count > 0
 	if value {
 		p.read = append(p.read[:0], e.Value...)

@@ -139,7 +139,7 @@ func (c *codec) parseReread(t *stm, b []byte) bool {
 		if n == len(t.pairs) || !c.parseResponseOp(f.v, &found) {
 			return false
 		}
-		t.pairs[n].take(&found, c.extra.revision, t.edit != nil)
+		t.pairs[n].storeRead(&found, c.extra.revision, t.edit != nil)
 		n++
 	}
 	return f.ok() && n == len(t.pairs)

@@ -109,7 +109,7 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 		case asked:
 			to = append(to, store.Event{Tag: tag, Member: m.header.Member, Term: m.header.Term})
 		case n != noWatcher:
-			to = append(to, store.Event{What: store.Ended, Watcher: n, Outcome: m.outcome(), Text: m.why()})
+			to = append(to, store.Event{What: store.Ended, Watcher: n, Outcome: m.outcome(), Text: m.cancelReason()})
 		}
 	case len(to) == from && n != noWatcher:
 		to = append(to, store.Event{What: store.Seen, Watcher: n, Revision: m.revision})
@@ -135,7 +135,7 @@ func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.E
 	w.creating, w.first = dropFirst(w.creating, w.first)
 	e := store.Event{Tag: asked.tag, Watcher: asked.watcher, Member: m.header.Member, Term: m.header.Term, Revision: m.revision}
 	if m.canceled {
-		e.Outcome, e.Text = m.outcome(), m.why()
+		e.Outcome, e.Text = m.outcome(), m.cancelReason()
 	} else {
 		if m.id < 0 || m.id >= maxWatchers {
 			return to, fmt.Errorf("the server gave a watcher the invalid number %d", m.id)
@@ -270,8 +270,8 @@ func (m *watchMessage) outcome() kv.Outcome {
 	return OutcomeOf(codes.Unknown, m.reason)
 }
 
-// why describes why the server cancelled a watcher.
-func (m *watchMessage) why() []byte {
+// cancelReason describes why the server cancelled a watcher.
+func (m *watchMessage) cancelReason() []byte {
 	switch {
 	case m.compacted > 0:
 		return fmt.Appendf(nil, "the server cancelled a watcher: its start revision is compacted (up to revision %d)", m.compacted)

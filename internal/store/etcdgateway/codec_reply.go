@@ -57,7 +57,7 @@ func (c *codec) event(body []byte, e *store.Event) {
 			e.Outcome, e.Text = kv.WrongAnswer, notSucceeded
 		}
 	case kv.KeepAlive:
-		c.kept(&a, e)
+		c.parseKeepAlive(&a, e)
 	}
 }
 
@@ -67,8 +67,8 @@ func (c *codec) needsNoRevision(a *reply) bool {
 	return c.method == statusRPC || c.method == grantRPC && a.lease != 0
 }
 
-// kept handles the response to a keep-alive. The TTL of an expired lease is 0.
-func (c *codec) kept(a *reply, e *store.Event) {
+// parseKeepAlive handles the response to a keep-alive. The TTL of an expired lease is 0.
+func (c *codec) parseKeepAlive(a *reply, e *store.Event) {
 	e.Count = a.ttl
 	switch {
 	case a.lease != c.lease:
@@ -97,7 +97,7 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 			c.grants.Add(strconv.FormatInt(a.lease, 10))
 		}
 	case keepAliveRPC:
-		c.kept(a, e)
+		c.parseKeepAlive(a, e)
 	}
 }
 

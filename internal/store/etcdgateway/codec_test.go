@@ -143,16 +143,16 @@ func TestRequestsOfPatroni(t *testing.T) {
 	} {
 		request := &call.Call{Parts: tc.parts, Guarded: tc.parts[0].Action == call.Compare}
 		_, got := submitted(t, store.Op{Call: request})
-		same(t, got, tc.want)
+		checkSameJSON(t, got, tc.want)
 	}
 	c := newCodec(store.Dialed{Endpoint: "h:1"})
 	c.Submit(&store.Op{Kind: kv.Watch, Key: []byte("/service/demo/"), Watch: &store.WatchOp{End: []byte("/service/demo0"), Start: 3}})
 	_, body, _ := strings.Cut(string(c.Out()), "\r\n\r\n")
-	same(t, body, `{"create_request": {"key": "L3NlcnZpY2UvZGVtby8=", "range_end": "L3NlcnZpY2UvZGVtbzA=", "start_revision": "3"}}`)
+	checkSameJSON(t, body, `{"create_request": {"key": "L3NlcnZpY2UvZGVtby8=", "range_end": "L3NlcnZpY2UvZGVtbzA=", "start_revision": "3"}}`)
 }
 
-// same compares JSON texts in which a 64-bit number may be a string or a number.
-func same(t *testing.T, got, want string) {
+// checkSameJSON compares JSON texts in which a 64-bit number may be a string or a number.
+func checkSameJSON(t *testing.T, got, want string) {
 	t.Helper()
 	var a, b any
 	if err := json.Unmarshal([]byte(got), &a); err != nil {
@@ -182,7 +182,7 @@ func TestRequestsAreMessages(t *testing.T) {
 		reads(t, body, &pb.PutRequest{}, &pb.PutRequest{Key: k, Value: v, Lease: lease})
 		_, body = submitted(t, store.Op{Call: &call.Call{Parts: []call.Part{{
 			Action: call.Read, Scope: call.Prefix, Key: k, Limit: 5, Number: 7, Flags: call.KeysOnly}}}})
-		reads(t, body, &pb.RangeRequest{}, &pb.RangeRequest{Key: k, RangeEnd: after(k), Limit: 5, Revision: 7, KeysOnly: true})
+		reads(t, body, &pb.RangeRequest{}, &pb.RangeRequest{Key: k, RangeEnd: prefixEnd(k), Limit: 5, Revision: 7, KeysOnly: true})
 		n := r.Int64N(2) * r.Int64N(1<<40)
 		_, body = submitted(t, store.Op{Call: &call.Call{Guarded: true, Parts: []call.Part{
 			{Action: call.Compare, Target: call.Modified, Relation: call.Greater, Key: k, Number: n},
@@ -201,8 +201,8 @@ func TestRequestsAreMessages(t *testing.T) {
 	}
 }
 
-// after returns the end of a prefix as etcd's client computes it.
-func after(prefix []byte) []byte {
+// prefixEnd returns the end of a prefix as etcd's client computes it.
+func prefixEnd(prefix []byte) []byte {
 	end := []byte(string(prefix))
 	for i := len(end) - 1; i >= 0; i-- {
 		if end[i] < 0xff {

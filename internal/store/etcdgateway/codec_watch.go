@@ -92,7 +92,7 @@ func (c *codec) message(line []byte) error {
 		c.endWatcher(e)
 	case a.canceled:
 		c.to = c.to[:from]
-		c.endWatcher(store.Event{Outcome: a.ended(), Text: a.why()})
+		c.endWatcher(store.Event{Outcome: a.ended(), Text: a.cancelReason()})
 	case !w.created && !a.created:
 		c.to = c.to[:from]
 		return errors.New("the server sent events of a watcher before it confirmed the watcher's creation")
@@ -170,8 +170,8 @@ func (a *reply) ended() kv.Outcome {
 	return etcd.OutcomeOf(codes.Unknown, a.reason)
 }
 
-// why describes why the server cancelled a watcher.
-func (a *reply) why() []byte {
+// cancelReason describes why the server cancelled a watcher.
+func (a *reply) cancelReason() []byte {
 	switch {
 	case a.compacted > 0:
 		return fmt.Appendf(nil, "the server cancelled a watcher: its start revision is compacted (up to revision %d)", a.compacted)

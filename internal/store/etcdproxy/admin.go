@@ -98,7 +98,7 @@ func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	}
 	var errs []error
 	for i, endpoint := range a.access.Endpoints {
-		m := memberWithError(a.known(endpoint, behind.Members), proxies[i])
+		m := memberWithError(a.findMember(endpoint, behind.Members), proxies[i])
 		status.Members = append(status.Members, m)
 		if m.Err != nil {
 			errs = append(errs, m.Err)
@@ -135,14 +135,14 @@ func (a *Admin) Role(ctx context.Context, i int) store.Member {
 		behind = append(behind, a.etcd.Role(ctx, n))
 	}
 	asked.Wait()
-	return memberWithError(a.known(endpoint, behind), proxy)
+	return memberWithError(a.findMember(endpoint, behind), proxy)
 }
 
 // UserUnchecked implements store.Admin. Proxies have no users.
 func (*Admin) UserUnchecked(context.Context) (string, error) { return "", nil }
 
-// known returns a member as its proxy's etcd member reports it.
-func (a *Admin) known(endpoint string, servers []store.Member) store.Member {
+// findMember returns a member as its proxy's etcd member reports it.
+func (a *Admin) findMember(endpoint string, servers []store.Member) store.Member {
 	m := store.Member{Endpoint: endpoint, Role: kv.Unknown}
 	server := a.access.Behind[endpoint]
 	for _, s := range servers {

@@ -167,7 +167,7 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 			ClientURLs []string
 		}
 	}
-	if err := a.any(ctx, http.MethodGet, "/v2/members", &list); err != nil {
+	if err := a.tryEndpoints(ctx, http.MethodGet, "/v2/members", &list); err != nil {
 		return nil, fmt.Errorf("cannot read etcd's member list: %w", err)
 	}
 	var out []store.Member

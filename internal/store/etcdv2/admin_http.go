@@ -82,8 +82,8 @@ func statusError(status int, body []byte) error {
 	return &apiStatus{status, 0, fmt.Sprintf("HTTP status %d", status)}
 }
 
-// any tries the endpoints in order until one responds; into is as for call.
-func (a *admin) any(ctx context.Context, method, target string, into any) error {
+// tryEndpoints tries the endpoints in order until one responds; into is as for call.
+func (a *admin) tryEndpoints(ctx context.Context, method, target string, into any) error {
 	var errs []string
 	for _, e := range a.access.Endpoints {
 		limited, cancel := context.WithTimeout(ctx, a.timeout)

@@ -49,8 +49,8 @@ const (
 		`"modifiedIndex":6,"createdIndex":1}],"modifiedIndex":6,"createdIndex":6},{"key":"/b","value":"v","modifiedIndex":5,"createdIndex":1}]}}`
 )
 
-// done returns the response to a write of the key b.
-func done(action string, index int) string {
+// writeResponse returns the response to a write of the key b.
+func writeResponse(action string, index int) string {
 	return fmt.Sprintf(`{"action":%q,"node":{"key":"/b","modifiedIndex":%d,"createdIndex":1}}`+"\n", action, index)
 }
 
@@ -74,14 +74,14 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Put}, answer("201 Created", `{"action":"set"}`), store.Event{Revision: 77}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", `{"action":"get"}`+"\n"), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", "{}"), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
-		{store.Op{Kind: kv.Put, Key: []byte("b")}, answer("201 Created", done("set", 77)), store.Event{Key: []byte("b"), Revision: 77}},
+		{store.Op{Kind: kv.Put, Key: []byte("b")}, answer("201 Created", writeResponse("set", 77)), store.Event{Key: []byte("b"), Revision: 77}},
 		{store.Op{Kind: kv.Put, Key: []byte("/b")}, answer("200 OK", `{"node":{"key":"/\u0062","modifiedIndex":77},"action":"set"}`), store.Event{Key: []byte("/b"), Revision: 77}},
-		{store.Op{Kind: kv.CAS, Key: []byte("b"), Revision: 3}, answer("200 OK", done("compareAndSwap", 77)), store.Event{Key: []byte("b"), Revision: 77}},
-		{store.Op{Kind: kv.CAS, Key: []byte("b")}, answer("201 Created", done("create", 77)), store.Event{Key: []byte("b"), Revision: 77}},
-		{store.Op{Kind: kv.Put}, answer("200 OK", done("get", 77)), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
-		{store.Op{Kind: kv.Delete}, answer("200 OK", done("set", 77)), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
-		{store.Op{Kind: kv.Put}, answer("200 OK", done("set", 0)), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
-		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", done("set", 7)), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
+		{store.Op{Kind: kv.CAS, Key: []byte("b"), Revision: 3}, answer("200 OK", writeResponse("compareAndSwap", 77)), store.Event{Key: []byte("b"), Revision: 77}},
+		{store.Op{Kind: kv.CAS, Key: []byte("b")}, answer("201 Created", writeResponse("create", 77)), store.Event{Key: []byte("b"), Revision: 77}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", writeResponse("get", 77)), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
+		{store.Op{Kind: kv.Delete}, answer("200 OK", writeResponse("set", 77)), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", writeResponse("set", 0)), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
+		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", writeResponse("set", 7)), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", ""), store.Event{Outcome: kv.StoreError, Text: malformed}},
 		{store.Op{Kind: kv.Get}, answer("200 OK", strings.Replace(one, `:5,`, `:0,`, 1)), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
 		{store.Op{Kind: kv.Range, Key: []byte("f/a"), Range: &store.RangeOp{End: []byte("f/z")}}, answer("200 OK", two), store.Event{Outcome: kv.WrongAnswer, Text: stray}},
@@ -89,7 +89,7 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("412 X", apiErrorText(101, "what")), store.Event{Outcome: kv.Conflict, Revision: -1}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("404 X", apiErrorText(100, "/b")), store.Event{Outcome: kv.Conflict}},
 		{store.Op{Kind: kv.CAS}, answer("412 X", apiErrorText(105, "/b")), store.Event{Outcome: kv.Conflict, Revision: -1}},
-		{store.Op{Kind: kv.Delete}, answer("200 OK", done("delete", 77)), store.Event{Key: []byte("b"), Revision: 77, Count: 1}},
+		{store.Op{Kind: kv.Delete}, answer("200 OK", writeResponse("delete", 77)), store.Event{Key: []byte("b"), Revision: 77, Count: 1}},
 		{store.Op{Kind: kv.Delete}, answer("404 X", apiErrorText(100, "/b")), store.Event{}},
 		{list, answer("404 X", apiErrorText(100, "/b")), store.Event{}},
 		{list, answer("200 OK", two), store.Event{Key: []byte("b"), Value: []byte("v"), Revision: 5, Count: 2}},

@@ -22,7 +22,7 @@ var (
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	p := page{prefix: string(httpkv.TrimSlash(prefix))}
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
-	switch err := a.any(httpkv.WithResponseLimit(ctx, maxList), http.MethodGet, folder, p.read); {
+	switch err := a.tryEndpoints(httpkv.WithResponseLimit(ctx, maxList), http.MethodGet, folder, p.read); {
 	case missing(err):
 		return nil, false, nil
 	case err != nil:
@@ -52,7 +52,7 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) ([]string, er
 		}
 	}
 	for i, folder := range all {
-		switch err := a.any(ctx, http.MethodGet, keyPath(folder)+"?quorum=true", nil); {
+		switch err := a.tryEndpoints(ctx, http.MethodGet, keyPath(folder)+"?quorum=true", nil); {
 		case missing(err):
 			return all[i:], nil
 		case err != nil:
@@ -65,7 +65,7 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) ([]string, er
 // RemoveFolders implements store.FolderKeeper.
 func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
 	for _, folder := range slices.Backward(folders) {
-		err := a.any(ctx, http.MethodDelete, keyPath(folder)+"?dir=true", nil)
+		err := a.tryEndpoints(ctx, http.MethodDelete, keyPath(folder)+"?dir=true", nil)
 		var status *apiStatus
 		notEmpty := errors.As(err, &status) && status.code == folderNotEmpty
 		if err != nil && !missing(err) && !notEmpty {

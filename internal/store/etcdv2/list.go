@@ -57,7 +57,7 @@ func (p *page) read(body io.Reader) error {
 			if name != "nodes" {
 				return l.skip()
 			}
-			return l.array(func() error { return p.take(l) })
+			return l.array(func() error { return p.readNode(l) })
 		})
 	})
 	switch {
@@ -72,8 +72,8 @@ func (p *page) read(body io.Reader) error {
 	return nil
 }
 
-// take handles a node of the folder.
-func (p *page) take(l *listReader) error {
+// readNode handles a node of the folder.
+func (p *page) readNode(l *listReader) error {
 	n, err := l.node(1)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (l *listReader) Read(b []byte) (n int, err error) {
 // object parses an object. It calls field with the name of each member; field
 // must parse the value.
 func (l *listReader) object(field func(name string) error) error {
-	return l.within('{', func() error {
+	return l.readIn('{', func() error {
 		t, err := l.Token()
 		if err != nil {
 			return err
@@ -134,9 +134,9 @@ func (l *listReader) object(field func(name string) error) error {
 }
 
 // array parses an array. It calls element to parse each element.
-func (l *listReader) array(element func() error) error { return l.within('[', element) }
+func (l *listReader) array(element func() error) error { return l.readIn('[', element) }
 
-func (l *listReader) within(open json.Delim, each func() error) error {
+func (l *listReader) readIn(open json.Delim, each func() error) error {
 	if t, err := l.Token(); err != nil || t != open {
 		return errors.Join(err, errNoList)
 	}

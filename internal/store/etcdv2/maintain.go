@@ -29,7 +29,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
 	count, before := int64(0), ""
 	for p.full = true; p.full; {
-		err := a.any(httpkv.WithResponseLimit(ctx, maxList), http.MethodGet, folder, p.read)
+		err := a.tryEndpoints(httpkv.WithResponseLimit(ctx, maxList), http.MethodGet, folder, p.read)
 		if missing(err) {
 			break
 		}
@@ -66,7 +66,7 @@ func (a *admin) removeAll(ctx context.Context, pieces []piece) error {
 				if n.dir {
 					target += "?recursive=true"
 				}
-				if err := a.any(ctx, http.MethodDelete, target, nil); err != nil && !missing(err) {
+				if err := a.tryEndpoints(ctx, http.MethodDelete, target, nil); err != nil && !missing(err) {
 					cancel(err)
 				}
 			}

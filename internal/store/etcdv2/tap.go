@@ -176,7 +176,7 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	c.Revision = a.Uint(0)
 	if a.Status == 200 || a.Status == 201 {
 		c.Held = c.Guarded
-		t.done(c, a)
+		t.answered(c, a)
 		return
 	}
 	c.Code = uint16(a.Status) // #nosec G115 -- three digits
@@ -189,7 +189,7 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	}
 }
 
-func (t *tap) done(c *call.Call, a *http1.HeardAnswer) {
+func (t *tap) answered(c *call.Call, a *http1.HeardAnswer) {
 	p := &c.Parts[len(c.Parts)-1]
 	switch c.Method {
 	case methodGet, methodWait:

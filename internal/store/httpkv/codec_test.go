@@ -29,13 +29,13 @@ func newEcho() *echo {
 	return c
 }
 
-func (c *echo) ask(key []byte)                    { c.Send(c.Head(http1.AppendPath(c.Begin(c.get), key))) }
-func (c *echo) Write(key, _ []byte, _ int64)      { c.ask(key) }
-func (c *echo) Read(key []byte, _ kv.Consistency) { c.ask(key) }
-func (c *echo) List(kv.Consistency)               { c.ask(nil) }
-func (c *echo) Remove(key []byte)                 { c.ask(key) }
-func (c *echo) Transact([]store.Pair)             { c.ask(nil) }
-func (c *echo) Replay(*call.Call)                 { c.ask(nil) }
+func (c *echo) sendGet(key []byte)                { c.Send(c.Head(http1.AppendPath(c.Begin(c.get), key))) }
+func (c *echo) Write(key, _ []byte, _ int64)      { c.sendGet(key) }
+func (c *echo) Read(key []byte, _ kv.Consistency) { c.sendGet(key) }
+func (c *echo) List(kv.Consistency)               { c.sendGet(nil) }
+func (c *echo) Remove(key []byte)                 { c.sendGet(key) }
+func (c *echo) Transact([]store.Pair)             { c.sendGet(nil) }
+func (c *echo) Replay(*call.Call)                 { c.sendGet(nil) }
 
 func (c *echo) Answered(r *http1.Response, e *store.Event) bool {
 	switch e.Value = r.Body; r.Status {
@@ -50,7 +50,7 @@ func (c *echo) Answered(r *http1.Response, e *store.Event) bool {
 
 var _ store.Codec = (*echo)(nil)
 
-func (c *echo) asked(op store.Op) {
+func (c *echo) checkRequest(op store.Op) {
 	c.Submit(&op)
 	c.Wrote(len(c.Out()))
 }
@@ -63,12 +63,12 @@ const answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nv"
 func TestLost(t *testing.T) {
 	cas, get := store.Op{Tag: 5, Kind: kv.CAS, Revision: -1}, store.Op{Tag: 6, Kind: kv.Get}
 	c := newEcho()
-	c.asked(cas)
+	c.checkRequest(cas)
 	if e := c.Lost(nil); len(e) != 1 || e[0].Tag != 5 || e[0].Outcome != kv.NotSent {
 		t.Errorf("while it reads: %+v", e)
 	}
 	c = newEcho()
-	c.asked(cas)
+	c.checkRequest(cas)
 	if e, err := c.Feed([]byte(answer), nil); len(e) != 0 || err != nil {
 		t.Errorf("%+v %v", e, err)
 	}
@@ -77,12 +77,12 @@ func TestLost(t *testing.T) {
 		t.Errorf("while it writes: %+v", e)
 	}
 	c = newEcho()
-	c.asked(get)
+	c.checkRequest(get)
 	if e := c.Lost(nil); len(e) != 1 || e[0].Tag != 6 || e[0].Outcome != kv.ConnectionLost {
 		t.Errorf("%+v", e)
 	}
 	c = newEcho()
-	c.asked(get)
+	c.checkRequest(get)
 	if _, err := c.Feed([]byte("HTTP/1.1 200 OK\r\n\r\nval"), nil); err != nil {
 		t.Error(err)
 	}
@@ -101,14 +101,14 @@ func TestLost(t *testing.T) {
 	// An indefinite error of the read is a definite one of the write.
 	for status, want := range map[string]kv.Outcome{"500": kv.NotSent, "504": kv.NotSent, "429": kv.Refused} {
 		c = newEcho()
-		c.asked(cas)
+		c.checkRequest(cas)
 		e, err := c.Feed([]byte("HTTP/1.1 "+status+" X\r\nContent-Length: 0\r\n\r\n"), nil)
 		if err != nil || len(e) != 1 || e[0].Outcome != want || len(e[0].Text) == 0 || c.Room() != 1 {
 			t.Errorf("a read that fails with status %s: %+v %v", status, e, err)
 		}
 	}
 	c = newEcho()
-	c.asked(cas)
+	c.checkRequest(cas)
 	e, err := c.Feed([]byte(strings.Replace(answer, "\r\n", "\r\nConnection: close\r\n", 1)), nil)
 	if err != nil || len(e) != 1 || e[0].Outcome != kv.NotSent || len(e[0].Text) == 0 {
 		t.Errorf("the server closes: %+v %v", e, err)
@@ -120,7 +120,7 @@ func TestLost(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for k := range kv.NumKinds {
 		c := newEcho()
-		c.asked(store.Op{Tag: 3, Kind: k, Range: &store.RangeOp{End: []byte("z")}, Revision: 1})
+		c.checkRequest(store.Op{Tag: 3, Kind: k, Range: &store.RangeOp{End: []byte("z")}, Revision: 1})
 		want := kv.OK
 		if k != kv.Get && k != kv.CAS && k != kv.Range {
 			want = kv.BadRequest
@@ -128,7 +128,7 @@ func TestRefused(t *testing.T) {
 		if e, err := c.Feed([]byte(answer), nil); err != nil || len(e) != 1 || e[0].Outcome != want || want.Failed() && string(e[0].Text) != "it has no working operation of this kind" {
 			t.Errorf("%v: %+v %v", k, e, err)
 		}
-		if c.asked(store.Op{Kind: k, Range: &store.RangeOp{}, Revision: -1}); want.Failed() {
+		if c.checkRequest(store.Op{Kind: k, Range: &store.RangeOp{}, Revision: -1}); want.Failed() {
 			if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent {
 				t.Errorf("%v lost: %+v", k, e)
 			}
@@ -147,7 +147,7 @@ func (c *collector) Add(_ uint32, key, value []byte, _ int64) {
 
 func TestARangeOfOneKeyIsHandedOut(t *testing.T) {
 	c, keys := newEcho(), &collector{}
-	c.asked(store.Op{Kind: kv.Range, Key: []byte("/k"), Range: &store.RangeOp{Keys: keys}})
+	c.checkRequest(store.Op{Kind: kv.Range, Key: []byte("/k"), Range: &store.RangeOp{Keys: keys}})
 	if e, err := c.Feed([]byte(answer), nil); err != nil || len(e) != 1 || len(*keys) != 1 || (*keys)[0] != "/k=v" {
 		t.Errorf("%+v %v: %q", e, err, *keys)
 	}
@@ -160,14 +160,14 @@ func TestLate(t *testing.T) {
 	if !c.Cancel(7) || c.Room() != 1 {
 		t.Error("an operation that was not written is not cancelled")
 	}
-	c.asked(op)
+	c.checkRequest(op)
 	if c.Cancel(7) || c.Room() != 0 {
 		t.Error("Cancel freed the slot of a written request")
 	}
 	if e, err := c.Feed([]byte(answer), nil); len(e) != 1 || e[0].What != store.Late || e[0].Tag != 7 || err != nil || c.Room() != 1 {
 		t.Errorf("%+v %v", e, err)
 	}
-	c.asked(op)
+	c.checkRequest(op)
 	c.Cancel(7)
 	if e := c.Lost(nil); len(e) != 0 {
 		t.Errorf("the codec reports the cancelled operation twice: %+v", e)
@@ -177,7 +177,7 @@ func TestLate(t *testing.T) {
 func TestHints(t *testing.T) {
 	for in, want := range map[string]string{"HTTP/2 200\r\n": "is it there?", "\x15\x03\x01\x00\x02\x02\x46": "are --cacert, --cert and --key missing?"} {
 		c := newEcho()
-		c.asked(store.Op{Kind: kv.Get})
+		c.checkRequest(store.Op{Kind: kv.Get})
 		if _, err := c.Feed([]byte(in), nil); err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
 			t.Errorf("%q: %v", in, err)
 		}

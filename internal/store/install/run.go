@@ -87,7 +87,7 @@ func (l *lines) Write(p []byte) (int, error) {
 		if !ok {
 			return len(p), nil
 		}
-		l.take(string(line))
+		l.handleLine(string(line))
 		l.part = rest
 	}
 }
@@ -95,11 +95,11 @@ func (l *lines) Write(p []byte) (int, error) {
 func (l *lines) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.take(string(l.part))
+	l.handleLine(string(l.part))
 	l.part = nil
 }
 
-func (l *lines) take(line string) {
+func (l *lines) handleLine(line string) {
 	line = strings.TrimSpace(line)
 	if line == "" {
 		return

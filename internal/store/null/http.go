@@ -69,7 +69,7 @@ func (o *HTTPServer) Serve(ctx context.Context, listeners []net.Listener) error 
 		s.services = append(s.services, o.Member(i, listeners))
 	}
 	s.Server = NewServer(o.Script, NetConfig[*conn, *pending]{
-		Open: s.open, Due: s.due, MaxDue: maxDue, TLS: o.TLS, Protocol: "http/1.1",
+		Open: s.open, Due: s.sendDue, MaxDue: maxDue, TLS: o.TLS, Protocol: "http/1.1",
 	})
 	return s.Serve(ctx, listeners)
 }
@@ -111,11 +111,11 @@ func (s *server) open(nc net.Conn, member int) *conn {
 }
 
 // Serve implements Conn.
-func (c *conn) Serve() { c.Feed(c.take) }
+func (c *conn) Serve() { c.Feed(c.handleRequests) }
 
-// take answers the complete requests of in. It keeps them for later while a
+// handleRequests answers the complete requests of in. It keeps them for later while a
 // response is due.
-func (c *conn) take(in []byte) (used int, goesOn bool) {
+func (c *conn) handleRequests(in []byte) (used int, goesOn bool) {
 	now := c.server.Clock.Now()
 	c.Lock()
 	defer c.Unlock()
@@ -259,9 +259,9 @@ func (c *conn) announceClose(at int) {
 	c.out = append(c.out[:at+head], rest...)
 }
 
-// due sends the pending responses that are due, and answers the requests received
+// sendDue sends the pending responses that are due, and answers the requests received
 // meanwhile.
-func (s *server) due(batch []*pending) {
+func (s *server) sendDue(batch []*pending) {
 	for _, p := range batch {
 		c := p.conn
 		c.Lock()

@@ -38,7 +38,7 @@ type entry[T any] struct {
 	turn uint64
 }
 
-func (a *entry[T]) before(b *entry[T]) bool {
+func (a *entry[T]) isBefore(b *entry[T]) bool {
 	return a.Due < b.Due || a.Due == b.Due && a.turn < b.turn
 }
 
@@ -110,7 +110,7 @@ func (s *Schedule[T]) push(e entry[T]) {
 	i := len(s.heap) - 1
 	for i > 0 {
 		parent := (i - 1) / 2
-		if !e.before(&s.heap[parent]) {
+		if !e.isBefore(&s.heap[parent]) {
 			break
 		}
 		s.heap[i] = s.heap[parent]
@@ -134,10 +134,10 @@ func (s *Schedule[T]) pop() T {
 		if child >= n {
 			break
 		}
-		if child+1 < n && s.heap[child+1].before(&s.heap[child]) {
+		if child+1 < n && s.heap[child+1].isBefore(&s.heap[child]) {
 			child++
 		}
-		if !s.heap[child].before(&last) {
+		if !s.heap[child].isBefore(&last) {
 			break
 		}
 		s.heap[i] = s.heap[child]

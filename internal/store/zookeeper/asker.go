@@ -60,8 +60,8 @@ func (a *admin) beginAt(ctx context.Context, endpoint string) (*asker, error) {
 	return s, nil
 }
 
-// do sends a request and returns its reply.
-func (s *asker) do(send func(c *jute.Conn)) (jute.Reply, error) {
+// request sends a request and returns its reply.
+func (s *asker) request(send func(c *jute.Conn)) (jute.Reply, error) {
 	send(s.c)
 	r, err := s.exchange(nil)
 	return r, explain(err)
@@ -102,7 +102,7 @@ func (s *asker) exchange(ready func() bool) (jute.Reply, error) {
 // end closes the session and waits for the member's confirmation.
 func (s *asker) end() error {
 	defer s.close()
-	_, err := s.do(func(c *jute.Conn) { c.CloseSession(jute.Call{}) })
+	_, err := s.request(func(c *jute.Conn) { c.CloseSession(jute.Call{}) })
 	if errors.Is(err, io.EOF) { // the server may close the connection without a reply
 		return nil
 	}

@@ -85,7 +85,7 @@ func FuzzAgain(f *testing.F) {
 	s = &scripted{t: f, xid: 1}
 	s.answer(jute.OK, valueRecord()...)
 	s.event(jute.NodeDataChanged, "/a/b", 9)
-	for _, record := range [][]byte{valueRecord(), made(1, 0, 3), nil, bytes.Repeat([]byte{0}, 4), append([]byte{0, 0, 0, 4}, "/a/b"...), append([]byte{0, 0, 0, 5}, "/a/b0"...), made(3, 1, 6), made(3, 1, 7)} {
+	for _, record := range [][]byte{valueRecord(), nodeStat(1, 0, 3), nil, bytes.Repeat([]byte{0}, 4), append([]byte{0, 0, 0, 4}, "/a/b"...), append([]byte{0, 0, 0, 5}, "/a/b0"...), nodeStat(3, 1, 6), nodeStat(3, 1, 7)} {
 		s.answer(jute.OK, record...)
 	}
 	f.Add(s.in)
@@ -94,8 +94,8 @@ func FuzzAgain(f *testing.F) {
 	s.answer(jute.OK, valueRecord()...)
 	s.event(jute.NodeDeleted, "/a/b", 9)
 	s.event(jute.NodeDeleted, "/a/b", 9)
-	s.answer(jute.OK, made(1, 0, 3)...)
-	s.answer(jute.OK, made(1, 0, 3)...)
+	s.answer(jute.OK, nodeStat(1, 0, 3)...)
+	s.answer(jute.OK, nodeStat(1, 0, 3)...)
 	s.answer(jute.OK, jute.AppendBuffer(jute.AppendBuffer([]byte{0, 0, 0, 2}, "x-latch-0000000001"), "b")...)
 	s.answer(jute.OK, jute.AppendBuffer([]byte{0, 0, 0, 2}, "b")...)
 	f.Add(s.in)

@@ -78,17 +78,17 @@ func BenchmarkGetLinearizable(b *testing.B) {
 const ofStat = 4 + 16 + 8
 
 func BenchmarkPut(b *testing.B) {
-	bench(b, store.Op{Kind: kv.Put, Key: benchKey, Value: benchValue}, []int{ofStat}, made(7, len(benchValue), 0))
+	bench(b, store.Op{Kind: kv.Put, Key: benchKey, Value: benchValue}, []int{ofStat}, nodeStat(7, len(benchValue), 0))
 }
 
 func BenchmarkCAS(b *testing.B) {
-	bench(b, store.Op{Kind: kv.CAS, Key: benchKey, Value: benchValue, Revision: 7}, []int{ofStat}, made(7, len(benchValue), 0))
+	bench(b, store.Op{Kind: kv.CAS, Key: benchKey, Value: benchValue, Revision: 7}, []int{ofStat}, nodeStat(7, len(benchValue), 0))
 }
 
 func BenchmarkDelete(b *testing.B) { bench(b, store.Op{Kind: kv.Delete, Key: benchKey}, nil, nil) }
 
 func BenchmarkTxn(b *testing.B) {
-	one := resultOf(jute.OpSetData, made(7, len(benchValue), 0))
+	one := resultOf(jute.OpSetData, nodeStat(7, len(benchValue), 0))
 	op := store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: benchKey, Value: benchValue}, {Key: []byte("/bench/l"), Value: benchValue}}}
 	bench(b, op, []int{ofStat + 9, ofStat + 9 + len(one)}, results(one, one))
 }

@@ -20,8 +20,8 @@ type reply struct {
 	own    bool // the record is a Stat, whose mzxid must be the response's zxid
 }
 
-func plain(record []byte) reply { return reply{record: record} }
-func own(record []byte) reply   { return reply{record: record, own: true} }
+func plain(record []byte) reply    { return reply{record: record} }
+func ownReply(record []byte) reply { return reply{record: record, own: true} }
 
 // TestImpossibleAnswers checks that impossible responses are wrong answers with
 // an explanation, and possible ones are not.
@@ -38,7 +38,7 @@ func TestImpossibleAnswers(t *testing.T) {
 	stats := func(versions ...int32) []byte { // of the nodes of a multi
 		var parts [][]byte
 		for i, version := range versions {
-			parts = append(parts, resultOf(jute.OpSetData, made(version, []int{len(value), 1}[i%2], 9)))
+			parts = append(parts, resultOf(jute.OpSetData, nodeStat(version, []int{len(value), 1}[i%2], 9)))
 		}
 		return results(parts...)
 	}
@@ -49,18 +49,18 @@ func TestImpossibleAnswers(t *testing.T) {
 		answers []reply
 		want    []byte // the explanation; nil: the response is possible
 	}{
-		{"a put", put, 9, []reply{own(made(1, 5, 0))}, nil},
-		{"a put without a transaction", put, 0, []reply{plain(made(1, 5, 9))}, noZxid},
-		{"a put of what was never made", put, 9, []reply{plain(made(1, 5, 0))}, notThisWrite},
-		{"a put of another transaction", put, 9, []reply{plain(made(1, 5, 8))}, otherTxn},
-		{"a put of a later transaction", put, 9, []reply{plain(made(1, 5, 10))}, otherTxn},
-		{"a put that makes version 0", put, 9, []reply{own(made(0, 5, 0))}, neverWritten},
-		{"a put that makes version -1", put, 9, []reply{own(made(-1, 5, 0))}, neverWritten},
-		{"a put of a node that was written 2^31 times", put, 9, []reply{own(made(-1<<31, 5, 0))}, nil},
-		{"a put of another length", put, 9, []reply{own(made(1, 4, 0))}, otherLength},
-		{"a put of -1 bytes", put, 9, []reply{own(made(1, -1, 0))}, otherLength},
-		{"a put of nothing", store.Op{Kind: kv.Put}, 9, []reply{own(made(1, 0, 0))}, nil},
-		{"a put of nothing that has -1 bytes", store.Op{Kind: kv.Put}, 9, []reply{own(made(1, -1, 0))}, otherLength},
+		{"a put", put, 9, []reply{ownReply(nodeStat(1, 5, 0))}, nil},
+		{"a put without a transaction", put, 0, []reply{plain(nodeStat(1, 5, 9))}, noZxid},
+		{"a put of what was never made", put, 9, []reply{plain(nodeStat(1, 5, 0))}, notThisWrite},
+		{"a put of another transaction", put, 9, []reply{plain(nodeStat(1, 5, 8))}, otherTxn},
+		{"a put of a later transaction", put, 9, []reply{plain(nodeStat(1, 5, 10))}, otherTxn},
+		{"a put that makes version 0", put, 9, []reply{ownReply(nodeStat(0, 5, 0))}, neverWritten},
+		{"a put that makes version -1", put, 9, []reply{ownReply(nodeStat(-1, 5, 0))}, neverWritten},
+		{"a put of a node that was written 2^31 times", put, 9, []reply{ownReply(nodeStat(-1<<31, 5, 0))}, nil},
+		{"a put of another length", put, 9, []reply{ownReply(nodeStat(1, 4, 0))}, otherLength},
+		{"a put of -1 bytes", put, 9, []reply{ownReply(nodeStat(1, -1, 0))}, otherLength},
+		{"a put of nothing", store.Op{Kind: kv.Put}, 9, []reply{ownReply(nodeStat(1, 0, 0))}, nil},
+		{"a put of nothing that has -1 bytes", store.Op{Kind: kv.Put}, 9, []reply{ownReply(nodeStat(1, -1, 0))}, otherLength},
 
 		{"a create", put, 9, []reply{noNode, path(k)}, nil},
 		{"a create without a transaction", put, -1, []reply{noNode, path(k)}, noZxid},
@@ -72,18 +72,18 @@ func TestImpossibleAnswers(t *testing.T) {
 		{"a delete without a transaction", store.Op{Kind: kv.Delete}, 0, []reply{{}}, noZxid},
 		{"a delete of nothing", store.Op{Kind: kv.Delete}, 0, []reply{noNode}, nil},
 
-		{"a swap", cas, 9, []reply{own(made(6, 5, 0))}, nil},
-		{"a swap without a transaction", cas, -1, []reply{plain(made(6, 5, 9))}, noZxid},
-		{"a swap that makes another version", cas, 9, []reply{own(made(7, 5, 0))}, otherVersion},
-		{"a swap that changes no version", cas, 9, []reply{own(made(5, 5, 0))}, otherVersion},
-		{"a swap of another length", cas, 9, []reply{own(made(6, 6, 0))}, otherLength},
+		{"a swap", cas, 9, []reply{ownReply(nodeStat(6, 5, 0))}, nil},
+		{"a swap without a transaction", cas, -1, []reply{plain(nodeStat(6, 5, 9))}, noZxid},
+		{"a swap that makes another version", cas, 9, []reply{ownReply(nodeStat(7, 5, 0))}, otherVersion},
+		{"a swap that changes no version", cas, 9, []reply{ownReply(nodeStat(5, 5, 0))}, otherVersion},
+		{"a swap of another length", cas, 9, []reply{ownReply(nodeStat(6, 6, 0))}, otherLength},
 
 		{"a get", get, 9, []reply{plain(stat(1, []byte(value)))}, nil},
 		{"a get of what was never written", get, 9, []reply{plain(stat(0, nil))}, nil},
-		{"a get of a node that the server made for itself", get, 9, []reply{plain(append(jute.AppendBuffer(nil, ""), made(1, 0, 0)...))}, nil},
-		{"a get of what was never made", get, 9, []reply{plain(append(jute.AppendBuffer(nil, ""), made(1, 0, -1)...))}, neverMade},
+		{"a get of a node that the server made for itself", get, 9, []reply{plain(append(jute.AppendBuffer(nil, ""), nodeStat(1, 0, 0)...))}, nil},
+		{"a get of what was never made", get, 9, []reply{plain(append(jute.AppendBuffer(nil, ""), nodeStat(1, 0, -1)...))}, neverMade},
 		{"a get of what was changed later", get, 4, []reply{plain(stat(1, []byte(value)))}, fromLater},
-		{"a get of another length", get, 9, []reply{plain(append(jute.AppendBuffer(nil, value), made(1, 4, 5)...))}, otherLength},
+		{"a get of another length", get, 9, []reply{plain(append(jute.AppendBuffer(nil, value), nodeStat(1, 4, 5)...))}, otherLength},
 		{"a get behind a sync", linearizable, 9, []reply{path(k), plain(stat(1, []byte(value)))}, nil},
 		{"a get behind a sync of another node", linearizable, 9, []reply{path("/l"), plain(stat(1, []byte(value)))}, otherSync},
 		{"a get behind an empty sync", linearizable, 9, []reply{{}, plain(stat(1, []byte(value)))}, otherSync},
@@ -104,19 +104,19 @@ func TestImpossibleAnswers(t *testing.T) {
 		{"a transaction without results", txn, 9, []reply{plain(results())}, otherResults},
 		{"a transaction that makes version 0", txn, 9, []reply{plain(stats(1, 0))}, neverWritten},
 		{"a transaction of another transaction's nodes", txn, 10, []reply{plain(stats(1, 2))}, otherTxn},
-		{"a transaction of other lengths", txn, 9, []reply{plain(results(resultOf(jute.OpSetData, made(1, 5, 9)), resultOf(jute.OpSetData, made(1, 5, 9))))}, otherLength},
+		{"a transaction of other lengths", txn, 9, []reply{plain(results(resultOf(jute.OpSetData, nodeStat(1, 5, 9)), resultOf(jute.OpSetData, nodeStat(1, 5, 9))))}, otherLength},
 		{"a transaction of deletes", txn, 9, []reply{plain(results(resultOf(jute.OpDelete, nil), resultOf(jute.OpDelete, nil)))}, otherResults},
 		{"a transaction of creates", txn, 9, []reply{plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l"))))}, otherResults},
-		{"a transaction half of which failed", txn, 9, []reply{plain(results(resultOf(jute.OpSetData, made(1, 5, 9)), failure(jute.NoAuth)))}, otherResults},
+		{"a transaction half of which failed", txn, 9, []reply{plain(results(resultOf(jute.OpSetData, nodeStat(1, 5, 9)), failure(jute.NoAuth)))}, otherResults},
 		{"a transaction that failed for no reason", txn, 9, []reply{plain(results(failure(jute.OK), failure(jute.RuntimeInconsistency)))}, otherResults},
 		{"a transaction that failed once of two", txn, 9, []reply{plain(results(failure(jute.NoNode)))}, otherResults},
 		{"a transaction with a create", txn, 9, []reply{
 			plain(results(failure(jute.NoNode), failure(jute.RuntimeInconsistency))),
-			plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpSetData, made(1, 1, 10)))),
+			plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpSetData, nodeStat(1, 1, 10)))),
 		}, nil},
 		{"a transaction with a create of another node", txn, 9, []reply{
 			plain(results(failure(jute.NoNode), failure(jute.RuntimeInconsistency))),
-			plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l")), resultOf(jute.OpSetData, made(1, 1, 10)))),
+			plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l")), resultOf(jute.OpSetData, nodeStat(1, 1, 10)))),
 		}, otherNode},
 	} {
 		s := granted(t)
@@ -220,7 +220,7 @@ func outcomes(s *scripted) string {
 // TestDialects checks that guarantees that a dialect lacks are not required
 // there.
 func TestDialects(t *testing.T) {
-	late := results(resultOf(jute.OpSetData, made(1, 3, 9)), resultOf(jute.OpSetData, made(1, 3, 9)))
+	late := results(resultOf(jute.OpSetData, nodeStat(1, 3, 9)), resultOf(jute.OpSetData, nodeStat(1, 3, 9)))
 	for _, tc := range []struct {
 		name    string
 		dialect Dialect

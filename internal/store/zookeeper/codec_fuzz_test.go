@@ -18,7 +18,7 @@ func FuzzFeed(f *testing.F) {
 	}
 	f.Add(s.in)
 	s = &scripted{t: f, xid: 1}
-	for _, record := range [][]byte{made(1, 0, 0), nil, valueRecord(), nil, bytes.Repeat([]byte{0}, 80), nil, made(3, 0, 6), made(2, 0, 7), nil} {
+	for _, record := range [][]byte{nodeStat(1, 0, 0), nil, valueRecord(), nil, bytes.Repeat([]byte{0}, 80), nil, nodeStat(3, 0, 6), nodeStat(2, 0, 7), nil} {
 		s.answer(jute.OK, record...)
 	}
 	f.Add(s.in)

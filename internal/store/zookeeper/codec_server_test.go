@@ -133,10 +133,12 @@ func (s *scripted) want(want string) {
 }
 
 // set responds to a setData that created a version of a node with size bytes.
-func (s *scripted) set(version int32, size int) { s.answer(jute.OK, made(version, size, s.zxid)...) }
+func (s *scripted) set(version int32, size int) {
+	s.answer(jute.OK, nodeStat(version, size, s.zxid)...)
+}
 
-// made returns the Stat of a node to which transaction mzxid wrote size bytes.
-func made(version int32, size int, mzxid int64) []byte {
+// nodeStat returns the Stat of a node to which transaction mzxid wrote size bytes.
+func nodeStat(version int32, size int, mzxid int64) []byte {
 	b := make([]byte, jute.StatLen)
 	binary.BigEndian.PutUint64(b[8:], uint64(mzxid))
 	binary.BigEndian.PutUint32(b[32:], uint32(version))
@@ -147,7 +149,7 @@ func made(version int32, size int, mzxid int64) []byte {
 // stat returns the record of a read of a node that transaction 5 wrote: its data
 // and Stat.
 func stat(version int32, data []byte) []byte {
-	return append(jute.AppendBuffer(nil, data), made(version, len(data), 5)...)
+	return append(jute.AppendBuffer(nil, data), nodeStat(version, len(data), 5)...)
 }
 
 // children returns a list of names with the Stat of a node that has count
@@ -157,7 +159,7 @@ func children(count int, names ...string) []byte {
 	for _, name := range names {
 		b = jute.AppendBuffer(b, name)
 	}
-	end := made(3, 0, 5)
+	end := nodeStat(3, 0, 5)
 	binary.BigEndian.PutUint32(end[56:], uint32(count))
 	return append(b, end...)
 }

@@ -199,10 +199,10 @@ func TestUnknownVersion(t *testing.T) {
 	}
 	s.submit(cas("one"), cas("two"), cas("three"), cas("four"))
 	s.expect("3 /k, 3 /k, 3 /k, 3 /k")
-	s.answer(jute.OK, made(6, 2, 5)...)
+	s.answer(jute.OK, nodeStat(6, 2, 5)...)
 	s.answer(jute.NoNode)
 	s.c.Cancel(3)
-	s.answer(jute.OK, made(6, 2, 5)...)
+	s.answer(jute.OK, nodeStat(6, 2, 5)...)
 	s.answer(jute.NoAuth)
 	s.want("3:late ok r0 n0 +1, 4:denied r0 n0 +1")
 	out := string(s.c.Out())

@@ -30,7 +30,7 @@ func (s *scripted) events() []store.Event {
 
 // nodeData returns the record of a read of a node.
 func nodeData(data string, mzxid int64, version int32) []byte {
-	return append(jute.AppendBuffer(nil, data), made(version, len(data), mzxid)...)
+	return append(jute.AppendBuffer(nil, data), nodeStat(version, len(data), mzxid)...)
 }
 
 func watchOf(k string, end string, mode kv.WatchMode, watcher uint32) store.Op {
@@ -146,7 +146,7 @@ func TestPersistentWatch(t *testing.T) {
 	progress.Watch.Progress = true
 	s.submit(progress)
 	s.zxid = 3<<32 | 50
-	s.answer(jute.OK, made(1, 0, 5)...)
+	s.answer(jute.OK, nodeStat(1, 0, 5)...)
 	if e := s.events(); len(e) != 2 || e[0].What != store.Seen || e[1].What != store.Seen || e[0].Revision != e[1].Revision || e[0].Revision < 3<<32|50 {
 		t.Fatalf("progress: %+v", e)
 	}
@@ -162,8 +162,8 @@ func TestWatchesThatThereAreNot(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("a", "b", kv.OnceWatch, 1), watchOf("a", "", kv.StreamWatch, 2), watchOf("a", "", kv.PersistentWatch, 3))
 	s.written()
-	s.answer(jute.OK, made(1, 0, 5)...)
-	s.answer(jute.OK, made(1, 0, 5)...)
+	s.answer(jute.OK, nodeStat(1, 0, 5)...)
+	s.answer(jute.OK, nodeStat(1, 0, 5)...)
 	s.answer(jute.Unimplemented)
 	for i, e := range s.events() {
 		if e.Outcome != kv.BadRequest || len(e.Text) == 0 {

@@ -54,7 +54,7 @@ func (d *deletion) children(parent, prefix string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("its nodes are nested more than %d deep", maxDepth)
 	}
-	r, err := d.s.do(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(parent, "/")), false) })
+	r, err := d.s.request(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(parent, "/")), false) })
 	switch {
 	case err != nil:
 		return err
@@ -97,7 +97,7 @@ func (d *deletion) removeAll(paths []string, depth int) error {
 	for i, path := range paths {
 		ops[i] = jute.MultiOp{Op: jute.OpDelete, Path: pathTo(path), Version: jute.AnyVersion}
 	}
-	r, err := d.s.do(func(c *jute.Conn) { c.Multi(jute.Call{}, ops) })
+	r, err := d.s.request(func(c *jute.Conn) { c.Multi(jute.Call{}, ops) })
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func allDone(answer []byte) bool {
 // removeNode removes a node after its descendants.
 func (d *deletion) removeNode(path string, depth int) error {
 	remove := func() (jute.Code, error) {
-		r, err := d.s.do(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(path), jute.AnyVersion) })
+		r, err := d.s.request(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(path), jute.AnyVersion) })
 		return r.Code, err
 	}
 	code, err := remove()

@@ -21,7 +21,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 		return nil, false, err
 	}
 	defer func() { _ = s.end() }() // the session also expires if this fails
-	r, err := s.do(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(path[:at], "/")), false) })
+	r, err := s.request(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(path[:at], "/")), false) })
 	switch {
 	case err != nil:
 		return nil, false, err
@@ -71,7 +71,7 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) (missing []st
 	}
 	defer func() { _ = s.end() }() // the session also expires if this fails
 	for i, node := range all {
-		r, err := s.do(func(c *jute.Conn) { c.Exists(jute.Call{}, pathTo(node), false) })
+		r, err := s.request(func(c *jute.Conn) { c.Exists(jute.Call{}, pathTo(node), false) })
 		switch {
 		case err != nil:
 			return nil, err
@@ -92,7 +92,7 @@ func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
 	}
 	defer func() { _ = s.end() }() // the session also expires if this fails
 	for _, node := range slices.Backward(folders) {
-		r, err := s.do(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(node), jute.AnyVersion) })
+		r, err := s.request(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(node), jute.AnyVersion) })
 		switch {
 		case err != nil:
 			return err

@@ -65,8 +65,8 @@ func (r *rawConn) turn() (replies []jute.Reply) {
 	return replies
 }
 
-// done returns the reply to the single open request.
-func (r *rawConn) done() jute.Reply {
+// awaitReply returns the reply to the single open request.
+func (r *rawConn) awaitReply() jute.Reply {
 	r.t.Helper()
 	for {
 		if replies := r.turn(); len(replies) > 0 {
@@ -77,7 +77,7 @@ func (r *rawConn) done() jute.Reply {
 
 func (r *rawConn) ok() jute.Reply {
 	r.t.Helper()
-	a := r.done()
+	a := r.awaitReply()
 	if a.Code != jute.OK {
 		r.t.Fatalf("operation %d: %v", a.Op, a.Code)
 	}
@@ -102,7 +102,7 @@ func TestLiveWatches(t *testing.T) {
 	r.c.GetData(none, rest("/watched"), true)
 	r.ok()
 	r.c.Exists(none, rest("/watched/new"), true)
-	if code := r.done().Code; code != jute.NoNode {
+	if code := r.awaitReply().Code; code != jute.NoNode {
 		t.Fatal(code)
 	}
 	r.c.GetChildren(none, rest("/watched"), true)

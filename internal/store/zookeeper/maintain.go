@@ -46,7 +46,7 @@ func (a *admin) config(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer func() { _ = s.end() }() // the session also expires if this fails
-	r, err := s.do(func(c *jute.Conn) { c.GetData(jute.Call{}, pathTo(configNode), false) })
+	r, err := s.request(func(c *jute.Conn) { c.GetData(jute.Call{}, pathTo(configNode), false) })
 	switch {
 	case err != nil:
 		return "", err

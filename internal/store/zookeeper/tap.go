@@ -84,7 +84,7 @@ func (t *tap) Frame(ofClient, first bool, body []byte, size int) {
 	case ofClient && first:
 		t.connect(body, size)
 	case ofClient:
-		t.asked(body, size)
+		t.decodeRequest(body, size)
 	case first:
 		t.connected(body, size)
 	default:
@@ -112,7 +112,7 @@ func (t *tap) connected(body []byte, size int) {
 	}
 	r := jute.NewReader(body)
 	_, _ = r.Int(), r.Int()
-	c := t.take(0)
+	c := t.removeRequest(0)
 	c.Took, c.Got, c.Lease = t.now-c.At, size, r.Long()
 	if c.Lease == 0 { // the session has expired
 		c.Code = uint16(-jute.SessionExpired)
@@ -120,15 +120,15 @@ func (t *tap) connected(body []byte, size int) {
 	t.record(c)
 }
 
-// take removes and returns the i-th open request.
-func (t *tap) take(i int) *call.Call {
+// removeRequest removes and returns the i-th open request.
+func (t *tap) removeRequest(i int) *call.Call {
 	c := t.open[i].request
 	t.open = append(t.open[:i], t.open[i+1:]...)
 	return c
 }
 
-// asked decodes a request: RequestHeader{xid int, type int} and its record.
-func (t *tap) asked(body []byte, size int) {
+// decodeRequest decodes a request: RequestHeader{xid int, type int} and its record.
+func (t *tap) decodeRequest(body []byte, size int) {
 	r := jute.NewReader(body)
 	xid, op := r.Int(), jute.Op(r.Int())
 	method, known := methods[op]
@@ -166,7 +166,7 @@ func (t *tap) answered(body []byte, size int) {
 		if one.xid != xid || one.op == jute.OpError {
 			continue
 		}
-		c := t.take(i)
+		c := t.removeRequest(i)
 		c.Took, c.Got, c.Revision = t.now-c.At, size, max(zxid, 0)
 		a := tapAnswer{t: t, c: c, r: r}
 		a.read(one.op, code)

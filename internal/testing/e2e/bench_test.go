@@ -293,7 +293,7 @@ func TestClusterWithoutQuorumEnds(t *testing.T) {
 		began := time.Now()
 		get := w.run(t, "bench", "get", "--endpoints", alive[0], "--timeout", "1s", "--duration", "3s")
 		get.exits(t, exitFailed).oneSentence(t, alive[0])
-		between(r, "the time of a load that cannot begin", time.Since(began), 0, 30*time.Second)
+		checkBetween(r, "the time of a load that cannot begin", time.Since(began), 0, 30*time.Second)
 	})
 	// A local read needs only one member.
 	local := w.bench(t, alive, exitDone, "get", "--no-preload", "--consistency", "local", "--duration", "500ms")

@@ -59,10 +59,10 @@ func TestCaptureRecordsEveryCall(t *testing.T) {
 	w := newWorld(t)
 	h := newHub(t, 2)
 	endpoint := h.host(0) + ":2379"
-	server := w.startWith(t, "nsenter", h.within(0, os.Getenv(binaryEnv), "null-server", "--listen", endpoint)...)
+	server := w.startWith(t, "nsenter", h.commandIn(0, os.Getenv(binaryEnv), "null-server", "--listen", endpoint)...)
 	eventually(t, patience, "the null server was ready", func() bool { return strings.Contains(server.stdout.String(), "\n") })
 	bench := func(args ...string) *startedProgram {
-		args = append(h.within(1, os.Getenv(binaryEnv), "bench", "put", "--endpoints", endpoint, "--conns", "8", "--clients", "64", "--format", "json"), args...)
+		args = append(h.commandIn(1, os.Getenv(binaryEnv), "bench", "put", "--endpoints", endpoint, "--conns", "8", "--clients", "64", "--format", "json"), args...)
 		return w.startWith(t, "nsenter", args...)
 	}
 	const total = 3000
@@ -80,14 +80,14 @@ func TestCaptureRecordsEveryCall(t *testing.T) {
 	}
 
 	mistaken.signal(t, syscall.SIGINT)
-	mistaken.exits(t, exitDone).says(t, "no connection to 10.1.2.3:2379 was seen, but there was traffic to this port at [10.99.1.2]")
+	mistaken.exits(t, exitDone).awaitText(t, "no connection to 10.1.2.3:2379 was seen, but there was traffic to this port at [10.99.1.2]")
 
 	load := bench("--duration", "3s")
-	load.says(t, "measuring")
+	load.awaitText(t, "measuring")
 	recorder = w.recordsFrom(t, "--capture", endpoint, "--out", w.path("late.qbrec"))
 	load.exits(t, exitDone)
 	recorder.signal(t, syscall.SIGINT)
-	recorder.exits(t, exitDone).says(t, "already open when the capture began, and are not recorded")
+	recorder.exits(t, exitDone).awaitText(t, "already open when the capture began, and are not recorded")
 	if by, gaps := calls(t, w.path("late.qbrec")); by["KV/Put"] != 0 || len(gaps) < 8 {
 		t.Errorf("heard are %v, missing is %q", by, gaps)
 	}

@@ -63,7 +63,7 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 	local, linear := session(t, st, c.access, alone), session(t, st, c.access, alone)
 	read := func(level kv.Consistency) store.Op { return store.Op{Kind: kv.Get, Key: cutKey, Consistency: level} }
 
-	w.put(t, st, majority, oldSize)
+	w.writeKey(t, st, majority, oldSize)
 	old := linear.Want(kv.OK, read(kv.Linearizable)).Value
 	if len(old) != oldSize {
 		t.Fatalf("before the cut a linearizable read has %q", old)
@@ -73,7 +73,7 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 		return err == nil && string(e.Value) == string(old)
 	})
 	c.hub.cut(t, follower)
-	w.put(t, st, majority, newSize)
+	w.writeKey(t, st, majority, newSize)
 	if e := session(t, st, c.access, majority).Want(kv.OK, read(kv.Linearizable)); len(e.Value) != newSize {
 		t.Fatalf("the majority has %q", e.Value)
 	}
@@ -101,8 +101,8 @@ func session(t *testing.T, st store.Store, a store.Access, endpoint string) *sto
 	return w
 }
 
-// put writes one key twenty times, with values of the size.
-func (w *world) put(t *testing.T, st store.Store, endpoint string, size int) {
+// writeKey writes one key twenty times, with values of the size.
+func (w *world) writeKey(t *testing.T, st store.Store, endpoint string, size int) {
 	t.Helper()
 	w.run(t, "bench", "put", "--store", st.Name(), "--endpoints", endpoint, "--key-space-size", "1", "--prefix", "cut/",
 		"--val-size", strconv.Itoa(size), "--total", "20", "--cleanup=false").exits(t, exitDone)
@@ -196,7 +196,7 @@ func (c *spread) start(t *testing.T, member int, p store.Process) {
 		t.Fatal(err)
 	}
 	process, err := here.Start(t.Context(), host.Command{
-		Path: "nsenter", Args: c.hub.within(member, append([]string{p.Path}, p.Args...)...),
+		Path: "nsenter", Args: c.hub.commandIn(member, append([]string{p.Path}, p.Args...)...),
 		Env: p.Env, Dir: p.Dir, LogFile: p.LogFile, Lifeline: store.ParentEnv + "=" + store.ParentStdin,
 	})
 	if err != nil {

@@ -120,7 +120,7 @@ func TestCommandsKeepUserData(t *testing.T) {
 			h := command(args)
 			p := u.quorumbench(t, w, h.args...).end(t)
 			if code := p.state.ExitCode(); !slices.Contains(h.code, code) {
-				t.Errorf("quorumbench %s: exit code %d, not one of %v\n%s%s", p.args, code, h.code, short(p.stdout.String()), short(p.stderr.String()))
+				t.Errorf("quorumbench %s: exit code %d, not one of %v\n%s%s", p.args, code, h.code, abbreviate(p.stdout.String()), abbreviate(p.stderr.String()))
 			}
 			if said := p.stderr.String(); h.args[1] != "range" && (!strings.Contains(said, " in the running cluster and re") || !strings.Contains(said, " below ") && !strings.Contains(args, "lease")) {
 				t.Errorf("quorumbench %s does not say what it writes:\n%s", p.args, said)
@@ -175,7 +175,7 @@ func TestScenariosKeepUserData(t *testing.T) {
 			}
 			p := w.run(t, args...)
 			if code := p.state.ExitCode(); s.store != "" && code != exitDone {
-				t.Errorf("quorumbench %s: exit code %d\n%s%s", p.args, code, short(p.stdout.String()), short(p.stderr.String()))
+				t.Errorf("quorumbench %s: exit code %d\n%s%s", p.args, code, abbreviate(p.stdout.String()), abbreviate(p.stderr.String()))
 			}
 			before = u.unchanged(t, before, "quorumbench "+p.args)
 		}
@@ -244,7 +244,7 @@ func TestKilledCommandsAreCleanedUp(t *testing.T) {
 		p.signal(t, syscall.SIGKILL)
 		p.end(t)
 		w.run(t, "cleanup", "--store", u.store, "--endpoints", u.endpoint).exits(t, exitDone)
-		if !within(t, patience, func() bool { return cmp.Equal(before, u.read(t)) }) {
+		if !holdsWithin(t, patience, func() bool { return cmp.Equal(before, u.read(t)) }) {
 			u.unchanged(t, before, "cleanup after killed quorumbench "+p.args)
 		}
 	})

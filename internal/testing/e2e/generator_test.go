@@ -34,7 +34,7 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			endpoint := w.nullServer(t, "--script", "delay=2ms")
 			dir := w.path("run")
 			p := w.start(t, append([]string{"bench", "put", "--endpoints", endpoint, "--duration", "4s", "--out", dir, "--format", "json"}, tt.args...)...)
-			p.says(t, "measuring")
+			p.awaitText(t, "measuring")
 			resume := pause(t, p.pid)
 			since := time.Now()
 			eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(since) >= stop })
@@ -47,19 +47,19 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			}) {
 				t.Errorf("the verdict is %+v", trial.Verdict)
 			}
-			between(t, "the longest pause", time.Duration(trial.LongestPauseNS), stop*9/10, 10*stop)
-			between(t, "the longest gap in seconds", trial.LongestGap, 0.9*stop.Seconds(), 10*stop.Seconds())
+			checkBetween(t, "the longest pause", time.Duration(trial.LongestPauseNS), stop*9/10, 10*stop)
+			checkBetween(t, "the longest gap in seconds", trial.LongestGap, 0.9*stop.Seconds(), 10*stop.Seconds())
 			if trial.Lateness == nil {
 				// Its clients waited for the generator alone for a tenth of the window,
 				// whichever processes had the CPUs.
-				between(t, "how much throughput can be missing", trial.Overhead.Effect.Throughput, 0.05, 1)
+				checkBetween(t, "how much throughput can be missing", trial.Overhead.Effect.Throughput, 0.05, 1)
 				return
 			}
 			// A tenth of all operations became due meanwhile, and waited between 0 and 400
 			// ms.
-			between(t, "p99 of the response time", time.Duration(trial.ResponseTime.Percentile(99).NS), stop*8/10, 10*stop)
-			between(t, "p99 of the lateness", time.Duration(trial.Lateness.Percentile(99).NS), stop*8/10, 10*stop)
-			between(t, "operations due", trial.Due, 4000, 4000)
+			checkBetween(t, "p99 of the response time", time.Duration(trial.ResponseTime.Percentile(99).NS), stop*8/10, 10*stop)
+			checkBetween(t, "p99 of the lateness", time.Duration(trial.Lateness.Percentile(99).NS), stop*8/10, 10*stop)
+			checkBetween(t, "operations due", trial.Due, 4000, 4000)
 		})
 	}
 }
@@ -73,7 +73,7 @@ func TestStopsThatMoveP90AreReported(t *testing.T) {
 	endpoint := w.nullServer(t, "--script", "delay=20ms; delay=300ms every 50")
 	dir := w.path("run")
 	p := w.start(t, "bench", "put", "--endpoints", endpoint, "--rate", "1000", "--conns", "4", "--duration", "5s", "--out", dir, "--format", "json")
-	p.says(t, "measuring")
+	p.awaitText(t, "measuring")
 	for range 6 {
 		begin := time.Now()
 		_ = syscall.Kill(p.pid, syscall.SIGSTOP) // the process may have ended
@@ -90,8 +90,8 @@ func TestStopsThatMoveP90AreReported(t *testing.T) {
 			t.Errorf("%s is %s: %+v", name, trial.Verdict.StateOf(name), trial.Verdict)
 		}
 	}
-	between(t, "how much too high p90 can be", trial.Verdict.Effect.ForFigure("p90"), 1, 100)
-	between(t, "how much too low the throughput of an open loop can be", trial.Verdict.Effect.ForFigure("ops"), 0, 0)
+	checkBetween(t, "how much too high p90 can be", trial.Verdict.Effect.ForFigure("p90"), 1, 100)
+	checkBetween(t, "how much too low the throughput of an open loop can be", trial.Verdict.Effect.ForFigure("ops"), 0, 0)
 	text := w.run(t, "report", dir).exits(t, exitDone).stdout.String()
 	if !strings.Contains(text, " ms?") || !strings.Contains(text, "? A reason of the verdict is about this figure.") {
 		t.Errorf("the report marks no figure:\n%s", text)

@@ -73,7 +73,7 @@ func TestCleanupAfterInterruptedAndKilledRuns(t *testing.T) {
 		before := u.read(t)
 		begin := func() *startedProgram {
 			p := u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "100", "--prefix", "app/bench/")
-			p.says(t, "measuring")
+			p.awaitText(t, "measuring")
 			eventually(t, patience, "keys were written", func() bool { return len(u.read(t).Keys) > len(before.Keys)+10 })
 			return p
 		}
@@ -135,7 +135,7 @@ func TestForeignKeysBelowThePrefixStay(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		users := u.read(t).Keys
 		p := u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "20")
-		p.says(t, "measuring")
+		p.awaitText(t, "measuring")
 		u.put(t, "quorumbench/mine")
 		p.signal(t, syscall.SIGINT)
 		p.exits(t, exitInterrupted)
@@ -148,7 +148,7 @@ func TestForeignKeysBelowThePrefixStay(t *testing.T) {
 			}
 		}
 		p = u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "20", "--prefix", "other/")
-		p.says(t, "measuring")
+		p.awaitText(t, "measuring")
 		before := u.read(t)
 		p.signal(t, syscall.SIGKILL)
 		<-p.ended
@@ -189,7 +189,7 @@ func TestApplicationsLeaveARunningClusterUnchanged(t *testing.T) {
 				continue // the sessions of a killed run take a minute to expire
 			}
 			p = w.start(t, "run", file, "--out", w.path(fmt.Sprintf("killed-%d", i)))
-			p.says(t, "measuring")
+			p.awaitText(t, "measuring")
 			p.signal(t, syscall.SIGKILL)
 			<-p.ended
 			u.quorumbench(t, w, "cleanup").exits(t, exitDone)

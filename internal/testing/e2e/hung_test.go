@@ -143,9 +143,9 @@ func TestHungLeaderHoldsClients(t *testing.T) {
 			return
 		}
 		longest := time.Duration(first.HeldLongestNS)
-		between(t, "clients that were held", first.HeldClients, 1, 24)
-		between(t, "the longest of that", longest, 0, lifetime)
-		between(r, "the longest of that", longest, 5*time.Second, 10*time.Second+500*time.Millisecond)
+		checkBetween(t, "clients that were held", first.HeldClients, 1, 24)
+		checkBetween(t, "the longest of that", longest, 0, lifetime)
+		checkBetween(r, "the longest of that", longest, 5*time.Second, 10*time.Second+500*time.Millisecond)
 		t.Logf("elected after %v; %d clients were held for up to %v", elected.Sub(stopped), first.HeldClients, longest)
 		report := w.run(t, "report", w.path("run")).exits(t, exitDone).stdout.String()
 		if says := fmt.Sprintf("%d clients waited for a member that the load had left", first.HeldClients); !strings.Contains(report, says) {
@@ -172,7 +172,7 @@ func TestHungLeaderInACheck(t *testing.T) {
 	})
 	leader := w.etcdLeader(ctx, t, client, endpoints)
 	resume := pause(t, w.member(t, leader))
-	p.says(t, "cleaning up")
+	p.awaitText(t, "cleaning up")
 	resume()
 	p.exits(t, exitFailed)
 	found := regexp.MustCompile(`([\d.]+) writes/s`).FindStringSubmatch(p.stdout.String())

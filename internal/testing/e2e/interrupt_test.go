@@ -52,7 +52,7 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 		// as impatience.
 		"SIGHUP": func(p *startedProgram, t *testing.T) {
 			p.signal(t, syscall.SIGHUP)
-			p.says(t, "stopping")
+			p.awaitText(t, "stopping")
 			p.signal(t, syscall.SIGHUP)
 		},
 	} {
@@ -126,7 +126,7 @@ func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 	endpoint := w.nullServer(t, "--script", "delay=1ms")
 	p := w.startWith(t, "/bin/sh", "-c", `trap '' HUP; exec "$0" "$@"`, os.Getenv(binaryEnv), "bench", "put",
 		"--endpoints", endpoint, "--duration", "2s", "--warmup", "0s", "--out", w.path("run"))
-	p.says(t, "measuring")
+	p.awaitText(t, "measuring")
 	p.signal(t, syscall.SIGHUP)
 	p.exits(t, exitDone)
 	if run := opened(t, w.path("run")); run.State != record.Complete {
@@ -162,7 +162,7 @@ func TestInterruptInTheWarmUp(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t)
 	p := w.start(t, "bench", "put", "--endpoints", endpoint, "--warmup", "10m", "--duration", "1s", "--out", w.path("run"), "--format", "json")
-	p.says(t, "warming up")
+	p.awaitText(t, "warming up")
 	p.interrupt(t)
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
 	run := opened(t, w.path("run"))
@@ -181,7 +181,7 @@ func TestInterruptInThePreload(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "delay=50ms")
 	p := w.start(t, "bench", "get", "--endpoints", endpoint, "--key-space-size", "10000000", "--out", w.path("run"))
-	p.says(t, "preloading")
+	p.awaitText(t, "preloading")
 	p.interrupt(t)
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
 	if run := opened(t, w.path("run")); run.State != record.Interrupted {

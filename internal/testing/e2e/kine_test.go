@@ -112,7 +112,7 @@ func TestAKilledRunOnKineIsCleanedUp(t *testing.T) {
 	w, u := newWorld(t), usedKine(t)
 	before := u.read(t)
 	p := u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "100")
-	p.says(t, "measuring")
+	p.awaitText(t, "measuring")
 	eventually(t, patience, "keys were written", func() bool { return len(u.read(t).Keys) > len(before.Keys)+10 })
 	p.signal(t, syscall.SIGKILL)
 	<-p.ended

@@ -15,9 +15,9 @@ func TestLoopsShareATotal(t *testing.T) {
 	endpoint := w.nullServer(t, "--script", "delay=1ms")
 	for _, loops := range []int{1, 2, 4} {
 		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--threads", fmt.Sprint(loops), "--conns", "5", "--clients", "50", "--total", "60000")
-		between(t, fmt.Sprint("operations of ", loops, " loops"), trial.Operations, 60_000, 60_000)
+		checkBetween(t, fmt.Sprint("operations of ", loops, " loops"), trial.Operations, 60_000, 60_000)
 		// The last operations end one after the other.
-		between(t, fmt.Sprint("clients at work in ", loops, " loops"), trial.MeanInFlight, 48, 50.01)
+		checkBetween(t, fmt.Sprint("clients at work in ", loops, " loops"), trial.MeanInFlight, 48, 50.01)
 		if text := rule(trial, 4); text != "" {
 			t.Errorf("%d loops: %s", loops, text)
 		}

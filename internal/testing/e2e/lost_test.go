@@ -37,7 +37,7 @@ func (w *world) lost(t *testing.T, r settle.Reporter, p *startedProgram) *record
 	t.Helper()
 	since := time.Now()
 	p.exits(t, exitDone)
-	between(r, "the time until the end", time.Since(since), 0, 25*time.Second)
+	checkBetween(r, "the time until the end", time.Since(since), 0, 25*time.Second)
 	return byName(t, openRun(t, w.path("run"), record.Complete), "first")
 }
 
@@ -151,7 +151,7 @@ func TestProxyWithoutAQuorum(t *testing.T) {
 				checkTimeouts(t, r, first, time.Second)
 			}
 			for kind, times := range first.ErrorTimes {
-				between(r, "the last "+kind, time.Duration(times.Max.NS), 0, 2*time.Second)
+				checkBetween(r, "the last "+kind, time.Duration(times.Max.NS), 0, 2*time.Second)
 			}
 		})
 	})

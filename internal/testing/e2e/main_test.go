@@ -78,13 +78,13 @@ func (w *world) file(t *testing.T, name, contents string) string {
 // eventually polls until the condition holds, and fails the test after limit.
 func eventually(t *testing.T, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
-	if !within(t, limit, holds) {
+	if !holdsWithin(t, limit, holds) {
 		t.Fatalf("within %v it did not happen that %s", limit, what)
 	}
 }
 
-// within polls until the condition holds, and reports whether it did in time.
-func within(t *testing.T, limit time.Duration, holds func() bool) bool {
+// holdsWithin polls until the condition holds, and reports whether it did in time.
+func holdsWithin(t *testing.T, limit time.Duration, holds func() bool) bool {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()

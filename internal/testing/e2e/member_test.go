@@ -190,14 +190,14 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 		w := newWorld(t)
 		dir := w.path("run")
 		p := w.start(t, "run", w.file(t, "paused.yaml", paused), "--out", dir)
-		p.says(t, "warming up")
+		p.awaitText(t, "warming up")
 		run, err := record.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, follower := leads(t, run.Clusters[0].Members)
 		resume := pause(t, w.member(t, follower))
-		p.says(t, "measuring")
+		p.awaitText(t, "measuring")
 		resume()
 		p.measuring(t, dir, "trial-01-first")
 		pause(t, w.member(t, follower)) // until the end of the test
@@ -205,7 +205,7 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 		p.exits(t, exitDone)
 		// The limit is the rest of the window, the timeout of 3 s, a last status request to
 		// the members and their stop.
-		between(r, "the time until the end", time.Since(stoppedAt), 0, 25*time.Second)
+		checkBetween(r, "the time until the end", time.Since(stoppedAt), 0, 25*time.Second)
 
 		run = openRun(t, dir, record.Complete)
 		first := byName(t, run, "first")
@@ -233,10 +233,10 @@ func checkTimeouts(t *testing.T, r settle.Reporter, trial *record.Trial, timeout
 	t.Helper()
 	timeouts := trial.ErrorTimes["timeout"]
 	first, last := time.Duration(timeouts.Min.NS), time.Duration(timeouts.Max.NS)
-	between(t, "the first timeout", first, timeout*99/100, lifetime)
-	between(t, "the last timeout", last, timeout, lifetime)
-	between(r, "the first timeout", first, timeout*99/100, timeout+500*time.Millisecond)
-	between(r, "the last timeout", last, timeout, timeout+time.Second)
+	checkBetween(t, "the first timeout", first, timeout*99/100, lifetime)
+	checkBetween(t, "the last timeout", last, timeout, lifetime)
+	checkBetween(r, "the first timeout", first, timeout*99/100, timeout+500*time.Millisecond)
+	checkBetween(r, "the last timeout", last, timeout, timeout+time.Second)
 }
 
 const paused = `

@@ -91,7 +91,7 @@ func TestKeysAreRemovedWhenNamesNoLongerResolve(t *testing.T) {
 		w.env = append(w.env, "GODEBUG=netdns=go")
 		p := w.startWith(t, unshare, "--mount", "sh", "-c", `mount --bind "$1" "$2" && shift 2 && exec "$@"`, "sh", resolver, real,
 			os.Getenv(binaryEnv), "bench", "put", "--store", u.store, "--endpoints", "store.example.:"+port, "--duration", "1s", "--rate", "200", "--out", w.path("run"))
-		p.says(t, "measuring")
+		p.awaitText(t, "measuring")
 		names.knows.Store(false)
 		p.exits(t, exitDone)
 		if said := p.stderr.String(); !strings.Contains(said, "the cluster no longer contains anything from this run") {

@@ -83,7 +83,7 @@ func newHub(t *testing.T, members int) *hub {
 func (*hub) link(i int) string                { return fmt.Sprintf("member%d", i+1) }
 func (*hub) subnet(i int, rest string) string { return fmt.Sprintf("10.99.%d%s", i+1, rest) }
 func (h *hub) host(i int) string              { return h.subnet(i, ".2") }
-func (h *hub) within(i int, cmd ...string) []string {
+func (h *hub) commandIn(i int, cmd ...string) []string {
 	return append([]string{"--net=" + h.members[i]}, cmd...)
 }
 

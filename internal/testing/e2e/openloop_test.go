@@ -26,46 +26,46 @@ const stallingScript = "delay=2ms; stall=800ms@2s"
 
 func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
 	open := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--rate", "1000", "--duration", "5s", "--conns", "4")
-	between(t, "due", open.Due, 5000, 5000)
-	between(t, "completed", open.Operations, 5000, 5000)
+	checkBetween(t, "due", open.Due, 5000, 5000)
+	checkBetween(t, "completed", open.Operations, 5000, 5000)
 	// The times within which p percent end: 800 ms × (1 − 5000 × (1 − p) / 800) as a lower
 	// bound, plus what a busy machine adds.
 	longest := lifetime.Seconds() * second
-	between(t, "p50", open.ResponseTime.Percentile(50).NS, 0.0019*second, longest)
-	between(t, "p90", open.ResponseTime.Percentile(90).NS, 0.297*second, longest)
-	between(t, "p95", open.ResponseTime.Percentile(95).NS, 0.546*second, longest)
-	between(t, "p99", open.ResponseTime.Percentile(99).NS, 0.746*second, longest)
-	between(t, "the longest", open.ResponseTime.Max.NS, 0.796*second, longest)
-	between(t, "the mean", open.ResponseTime.Mean.NS, 0.99*0.16*0.4*second, longest)
-	between(r, "p50", open.ResponseTime.Percentile(50).NS, 0.0019*second, 0.1*second)
-	between(r, "p90", open.ResponseTime.Percentile(90).NS, 0.28*second, 0.42*second)
-	between(r, "p95", open.ResponseTime.Percentile(95).NS, 0.53*second, 0.67*second)
-	between(r, "p99", open.ResponseTime.Percentile(99).NS, 0.73*second, 0.87*second)
-	between(r, "the longest", open.ResponseTime.Max.NS, 0.78*second, 1.1*second)
-	between(r, "the mean", open.ResponseTime.Mean.NS, 0.8*0.16*0.4*second, 0.11*second)
-	between(r, "the longest gap", open.LongestGap, 0.75, 1.1)
-	between(r, "operations a second", open.PerSecond, 990, 1010)
+	checkBetween(t, "p50", open.ResponseTime.Percentile(50).NS, 0.0019*second, longest)
+	checkBetween(t, "p90", open.ResponseTime.Percentile(90).NS, 0.297*second, longest)
+	checkBetween(t, "p95", open.ResponseTime.Percentile(95).NS, 0.546*second, longest)
+	checkBetween(t, "p99", open.ResponseTime.Percentile(99).NS, 0.746*second, longest)
+	checkBetween(t, "the longest", open.ResponseTime.Max.NS, 0.796*second, longest)
+	checkBetween(t, "the mean", open.ResponseTime.Mean.NS, 0.99*0.16*0.4*second, longest)
+	checkBetween(r, "p50", open.ResponseTime.Percentile(50).NS, 0.0019*second, 0.1*second)
+	checkBetween(r, "p90", open.ResponseTime.Percentile(90).NS, 0.28*second, 0.42*second)
+	checkBetween(r, "p95", open.ResponseTime.Percentile(95).NS, 0.53*second, 0.67*second)
+	checkBetween(r, "p99", open.ResponseTime.Percentile(99).NS, 0.73*second, 0.87*second)
+	checkBetween(r, "the longest", open.ResponseTime.Max.NS, 0.78*second, 1.1*second)
+	checkBetween(r, "the mean", open.ResponseTime.Mean.NS, 0.8*0.16*0.4*second, 0.11*second)
+	checkBetween(r, "the longest gap", open.LongestGap, 0.75, 1.1)
+	checkBetween(r, "operations a second", open.PerSecond, 990, 1010)
 	// Operations that were not done in the window became due before its end by at most the
 	// slowest time.
-	between(t, "completed in the window", float64(open.Completed), 5000-1-1000*1.001*open.ResponseTime.Max.NS/second, 5000)
-	between(t, "operations a second", open.PerSecond, 0.999*float64(open.Completed)/5, 1.001*float64(open.Completed)/5)
+	checkBetween(t, "completed in the window", float64(open.Completed), 5000-1-1000*1.001*open.ResponseTime.Max.NS/second, 5000)
+	checkBetween(t, "operations a second", open.PerSecond, 0.999*float64(open.Completed)/5, 1.001*float64(open.Completed)/5)
 }
 
 func closedLoopHidesTheStall(t *testing.T, r settle.Reporter, w *world) {
 	// The closed loop sends less while the store stalls, so its times hide the stall. The longest gap shows it.
 	closed := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--duration", "5s", "--conns", "4", "--clients", "10")
-	between(t, "p99 of the closed loop", closed.ServiceTime.Percentile(99).NS, 0.0019*second, 0.745*second)
-	between(r, "p99 of the closed loop", closed.ServiceTime.Percentile(99).NS, 0.0019*second, 0.2*second)
-	between(r, "its longest gap", closed.LongestGap, 0.75, 1.1)
-	between(r, "its longest time", closed.ServiceTime.Max.NS, 0.75*second, 1.1*second)
+	checkBetween(t, "p99 of the closed loop", closed.ServiceTime.Percentile(99).NS, 0.0019*second, 0.745*second)
+	checkBetween(r, "p99 of the closed loop", closed.ServiceTime.Percentile(99).NS, 0.0019*second, 0.2*second)
+	checkBetween(r, "its longest gap", closed.LongestGap, 0.75, 1.1)
+	checkBetween(r, "its longest time", closed.ServiceTime.Max.NS, 0.75*second, 1.1*second)
 	if closed.Rate != nil || closed.Lateness != nil {
 		t.Error("a closed loop has a rate or a lateness")
 	}
 	// Little's law: clients = throughput × mean response time, except for operations that
 	// cross an edge of the window.
 	crossing := 0.02 + 10*closed.ResponseTime.Max.NS/second/5
-	between(t, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 10-crossing, 10+crossing)
-	between(r, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 9.4, 10.6)
+	checkBetween(t, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 10-crossing, 10+crossing)
+	checkBetween(r, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 9.4, 10.6)
 }
 
 // Errors are not dropped: they are in the percentiles, timed, and counted by kind.
@@ -74,8 +74,8 @@ func TestErrorsAreNotDropped(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "error=unavailable every 1000")
 	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "5000", "--total", "20000", "--conns", "4")
-	between(t, "due", trial.Due, 20_000, 20_000)
-	between(t, "errors", trial.Errors, 19, 21)
+	checkBetween(t, "due", trial.Due, 20_000, 20_000)
+	checkBetween(t, "errors", trial.Errors, 19, 21)
 	if len(trial.ErrorsByKind) != 1 || len(trial.ErrorTexts) != 1 {
 		t.Errorf("the errors are %v, with the texts %q", trial.ErrorsByKind, trial.ErrorTexts)
 	}
@@ -102,11 +102,11 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 		began := time.Now()
 		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "1000", "--duration", "2s", "--conns", "4", "--timeout", "3s")
 		took := time.Since(began)
-		between(t, "the time it took", took, 3*time.Second, lifetime)
-		between(r, "the time it took", took, 3*time.Second, 10*time.Second)
-		between(t, "due", trial.Due, 2000, 2000)
-		between(t, "timeouts", trial.ErrorsByKind["timeout"], 39, 41)
-		between(t, "errors", trial.Errors, 39, 41)
+		checkBetween(t, "the time it took", took, 3*time.Second, lifetime)
+		checkBetween(r, "the time it took", took, 3*time.Second, 10*time.Second)
+		checkBetween(t, "due", trial.Due, 2000, 2000)
+		checkBetween(t, "timeouts", trial.ErrorsByKind["timeout"], 39, 41)
+		checkBetween(t, "errors", trial.Errors, 39, 41)
 		checkTimeouts(t, r, trial, 3*time.Second)
 		if !trial.ResponseTime.Percentile(99).Failed || !trial.ResponseTime.Percentile(95).Known || rule(trial, 11) == "" {
 			t.Errorf("p95 is %+v, p99 %+v, the verdict %+v", trial.ResponseTime.Percentile(95), trial.ResponseTime.Percentile(99), trial.Verdict)
@@ -125,8 +125,8 @@ func TestClosedConnectionsAreReestablished(t *testing.T) {
 func closedConnectionsAreMadeAgain(t *testing.T, r settle.Reporter, w *world) {
 	endpoint := w.nullServer(t, "--script", "delay=1ms; close every 500")
 	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "2000", "--duration", "2s", "--conns", "4")
-	between(t, "due", trial.Due, 4000, 4000)
-	between(t, "connections made again", trial.Reconnects, 6, 9)
+	checkBetween(t, "due", trial.Due, 4000, 4000)
+	checkBetween(t, "connections made again", trial.Reconnects, 6, 9)
 	if trial.ErrorsByKind["connection_lost"] < 7 {
 		t.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}

@@ -73,7 +73,7 @@ func (w *world) member(t *testing.T, name string) int {
 // nothingRuns checks that the program left no process, and kills those that it left.
 func (w *world) nothingRuns(t *testing.T) {
 	t.Helper()
-	if within(t, patience, func() bool { return len(w.processes()) == 0 }) {
+	if holdsWithin(t, patience, func() bool { return len(w.processes()) == 0 }) {
 		return
 	}
 	for _, p := range w.processes() {

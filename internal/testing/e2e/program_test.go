@@ -108,7 +108,7 @@ func (p *startedProgram) end(t *testing.T) *startedProgram {
 	t.Helper()
 	<-p.ended
 	p.told.Do(func() {
-		t.Logf("$ quorumbench %s\n%s\n%s(%v)", p.args, short(p.stdout.String()), short(p.stderr.String()), p.state)
+		t.Logf("$ quorumbench %s\n%s\n%s(%v)", p.args, abbreviate(p.stdout.String()), abbreviate(p.stderr.String()), p.state)
 	})
 	if strings.Contains(p.stderr.String(), "goroutine ") || strings.Contains(p.stderr.String(), "panic:") {
 		t.Errorf("quorumbench %s crashed, or had to be killed after %v", p.args, lifetime)
@@ -116,8 +116,8 @@ func (p *startedProgram) end(t *testing.T) *startedProgram {
 	return p
 }
 
-// short returns the beginning of a long text, such as a trace of all goroutines.
-func short(s string) string {
+// abbreviate returns the beginning of a long text, such as a trace of all goroutines.
+func abbreviate(s string) string {
 	const most = 8 << 10
 	if len(s) <= most {
 		return s
@@ -135,8 +135,8 @@ func (p *startedProgram) exits(t *testing.T, want int) *startedProgram {
 	return p
 }
 
-// says waits until standard error has the text.
-func (p *startedProgram) says(t *testing.T, what string) {
+// awaitText waits until standard error has the text.
+func (p *startedProgram) awaitText(t *testing.T, what string) {
 	t.Helper()
 	found := false
 	eventually(t, patience, "quorumbench said "+what, func() bool {

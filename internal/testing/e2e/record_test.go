@@ -230,8 +230,8 @@ func result(t *testing.T, p *startedProgram) *record.Trial {
 	return trial
 }
 
-// between checks that a figure is within bounds.
-func between[T cmp.Ordered](t settle.Reporter, what string, got, low, high T) {
+// checkBetween checks that a figure is within bounds.
+func checkBetween[T cmp.Ordered](t settle.Reporter, what string, got, low, high T) {
 	t.Helper()
 	if got < low || got > high {
 		t.Errorf("%s is %v, not from %v to %v", what, got, low, high)

@@ -137,7 +137,7 @@ func TestTokenWithFewPermissions(t *testing.T) {
 	} {
 		said := run(few, exitDone, args...)
 		if !strings.Contains(said, "lacks agent:read") {
-			t.Errorf("%v: the output is %s", args, short(said))
+			t.Errorf("%v: the output is %s", args, abbreviate(said))
 		}
 	}
 	if said := run(few, exitFailed, "bench", "put", "--total", "10"); !strings.Contains(said, "lacks permission 'key:write'") {
@@ -189,7 +189,7 @@ func TestZooKeeperUserWithFewPermissions(t *testing.T) {
 		{"bench", "mixed", "--prefix", "/app/bench/", "--total", "50", "--verify"},
 	} {
 		if said := run(exitDone, append(args, "--user", "app:secret")...); strings.Contains(said, "NoAuth") {
-			t.Errorf("%v: the output is %s", args, short(said))
+			t.Errorf("%v: the output is %s", args, abbreviate(said))
 		}
 	}
 	if said := run(exitFailed, "bench", "put", "--total", "10", "--user", "app:secret"); !strings.Contains(said, "NoAuth") && !strings.Contains(said, "not authorized") {

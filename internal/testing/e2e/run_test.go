@@ -83,10 +83,10 @@ func checkQuietTrial(t *testing.T, trial *record.Trial) {
 	if trial.StoreCPUPerOp == nil || *trial.StoreCPUPerOp <= 0 || trial.StoreMaxRSSBytes == nil {
 		t.Errorf("%s: the store's resource use is missing", trial.Name)
 	} else {
-		between(t, trial.Name+": the store's resident bytes", *trial.StoreMaxRSSBytes, 3<<20, 3<<30)
+		checkBetween(t, trial.Name+": the store's resident bytes", *trial.StoreMaxRSSBytes, 3<<20, 3<<30)
 	}
-	between(t, trial.Name+": resident bytes", trial.MaxRSSBytes, 1<<20, 64<<20)
-	between(t, trial.Name+": the window's seconds", trial.Seconds, 0.999, 1.1)
+	checkBetween(t, trial.Name+": resident bytes", trial.MaxRSSBytes, 1<<20, 64<<20)
+	checkBetween(t, trial.Name+": the window's seconds", trial.Seconds, 0.999, 1.1)
 }
 
 // checkRoles checks that the leader serves all operations with target leader, and both

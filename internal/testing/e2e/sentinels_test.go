@@ -38,8 +38,8 @@ func (c *contents) hold(key string, value []byte, format string, args ...any) {
 	c.Keys[key], c.Versions[key] = string(value), fmt.Sprintf(format, args...)
 }
 
-// other adds something that is not a key.
-func (c *contents) other(format string, args ...any) {
+// addOther adds something that is not a key.
+func (c *contents) addOther(format string, args ...any) {
 	c.Others = append(c.Others, fmt.Sprintf(format, args...))
 }
 
@@ -140,24 +140,24 @@ func readEtcd(t *testing.T, c *clientv3.Client) contents {
 		t.Fatal(err)
 	}
 	for _, l := range leases.Leases {
-		out.other("lease %x", l.ID)
+		out.addOther("lease %x", l.ID)
 	}
 	alarms, err := c.AlarmList(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range alarms.Alarms {
-		out.other("alarm %v", a.Alarm)
+		out.addOther("alarm %v", a.Alarm)
 	}
 	auth, err := c.AuthStatus(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if auth.Enabled {
-		out.other("authentication is on")
+		out.addOther("authentication is on")
 	}
 	if _, err := c.Get(t.Context(), "00000000", clientv3.WithRev(2)); err != nil {
-		out.other("the history is gone")
+		out.addOther("the history is gone")
 	}
 	return out
 }
@@ -251,7 +251,7 @@ func readConsul(t *testing.T, c *api.Client) contents {
 		t.Fatal(err)
 	}
 	for _, s := range sessions {
-		out.other("session %s", s.ID)
+		out.addOther("session %s", s.ID)
 	}
 	nodes, _, err := c.Catalog().Nodes(ask)
 	if err != nil {
@@ -262,7 +262,7 @@ func readConsul(t *testing.T, c *api.Client) contents {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out.other("node %s with %d services", n.Node, len(services.Services))
+		out.addOther("node %s with %d services", n.Node, len(services.Services))
 	}
 	return out
 }
@@ -278,7 +278,7 @@ func (u *inUse) unchanged(t *testing.T, before contents, after string) (now cont
 	t.Helper()
 	now = u.read(t)
 	if diff := cmp.Diff(before, now); diff != "" {
-		t.Errorf("after %s the cluster holds (-before +now):\n%s", after, short(diff))
+		t.Errorf("after %s the cluster holds (-before +now):\n%s", after, abbreviate(diff))
 	}
 	return now
 }

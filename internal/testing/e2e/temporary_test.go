@@ -32,7 +32,7 @@ func TestTemporaryFoldersOfKilledCommandsAreRemoved(t *testing.T) {
 		return names
 	}
 	killed := bench("killed/", "--duration", "100s")
-	killed.says(t, "measuring")
+	killed.awaitText(t, "measuring")
 	left := folders()
 	killed.signal(t, syscall.SIGKILL)
 	<-killed.ended
@@ -40,7 +40,7 @@ func TestTemporaryFoldersOfKilledCommandsAreRemoved(t *testing.T) {
 		t.Fatalf("a command made %v", left)
 	}
 	going := bench("going/", "--duration", "100s")
-	going.says(t, "measuring")
+	going.awaitText(t, "measuring")
 	if said := going.stderr.String(); !strings.Contains(said, left[0]+", which a killed command left") {
 		t.Errorf("the next command says %q", said)
 	}

@@ -25,9 +25,9 @@ type truth struct {
 	load   []string // arguments of bench
 }
 
-// known runs it, with any verdict, and returns its only trial, bench's output and the page
+// runKnown runs it, with any verdict, and returns its only trial, bench's output and the page
 // of its report.
-func (k truth) known(t *testing.T) (dir string, trial *record.Trial, said, page string) {
+func (k truth) runKnown(t *testing.T) (dir string, trial *record.Trial, said, page string) {
 	t.Helper()
 	w := k.w
 	dir, err := os.MkdirTemp(w.dir, "run")
@@ -52,7 +52,7 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
-		_, trial, _, page := truth{w, []string{"--script", "delay=50ms; stall=800ms@4s"}, []string{"put", "--rate", "1200", "--duration", "7s", "--conns", "4"}}.known(t)
+		_, trial, _, page := truth{w, []string{"--script", "delay=50ms; stall=800ms@4s"}, []string{"put", "--rate", "1200", "--duration", "7s", "--conns", "4"}}.runKnown(t)
 		lines, spikes := spikeLine.FindAllStringSubmatch(html.UnescapeString(page), -1), analyze.Spikes(trial)
 		worst := -1
 		for i := range spikes {
@@ -66,11 +66,11 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 		}
 		// 960 operations wait for up to 800 ms, and twelve in a second for longer than its
 		// p99.
-		between(r, "the spike's p99", spikes[worst].Worst.NS, 0.75*second, 0.95*second)
-		between(r, "the usual p99", spikes[worst].Usual.NS, 0.049*second, 0.2*second)
+		checkBetween(r, "the spike's p99", spikes[worst].Worst.NS, 0.75*second, 0.95*second)
+		checkBetween(r, "the usual p99", spikes[worst].Usual.NS, 0.049*second, 0.2*second)
 		at := spikes[worst].From
-		between(r, "the spike's beginning", at, 2.95, 4.05)
-		between(r, "the spike's end", at+float64(spikes[worst].Seconds), 4.95, 6.05)
+		checkBetween(r, "the spike's beginning", at, 2.95, 4.05)
+		checkBetween(r, "the spike's end", at+float64(spikes[worst].Seconds), 4.95, 6.05)
 		if s := lines[worst]; s[1] != strconv.FormatFloat(at, 'f', 1, 64) || s[2] != "p99" || s[3] != strconv.Itoa(spikes[worst].Seconds) {
 			r.Errorf("the spike is %q", s)
 		}
@@ -92,7 +92,7 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
-		_, trial, _, page := truth{w, []string{"--script", "delay=2ms; stall=900ms@4s"}, []string{"put", "--duration", "7s", "--conns", "4", "--clients", "8"}}.known(t)
+		_, trial, _, page := truth{w, []string{"--script", "delay=2ms; stall=900ms@4s"}, []string{"put", "--duration", "7s", "--conns", "4", "--clients", "8"}}.runKnown(t)
 		spikes := analyze.Spikes(trial)
 		if len(spikes) != 1 || spikes[0].Least > 0.25*spikes[0].UsualRate || math.Abs(spikes[0].From-4) > 0.15 {
 			r.Errorf("the spikes are %+v", spikes)
@@ -116,7 +116,7 @@ func TestWindowThatOpenedTooEarlyIsReported(t *testing.T) {
 		script += fmt.Sprintf("; stall=850ms@%ds", second)
 	}
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
-		dir, _, said, page := truth{w, []string{"--script", script}, []string{"put", "--conns", "2", "--clients", "10", "--warmup", "1s", "--duration", "34s"}}.known(t)
+		dir, _, said, page := truth{w, []string{"--script", script}, []string{"put", "--conns", "2", "--clients", "10", "--warmup", "1s", "--duration", "34s"}}.runKnown(t)
 		again := w.run(t, "report", dir).exits(t, exitDone).stdout.String()
 		markdown := w.run(t, "report", dir, "--format", "markdown").exits(t, exitDone).stdout.String()
 		for form, want := range map[string]struct{ text, expression string }{
@@ -137,7 +137,7 @@ func TestWindowThatOpenedTooEarlyIsReported(t *testing.T) {
 func TestNoSpikeWithoutAStall(t *testing.T) {
 	w := newWorld(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
-		_, trial, _, page := truth{w, []string{"--script", "delay=100ms"}, []string{"put", "--rate", "300", "--duration", "5s", "--conns", "4"}}.known(t)
+		_, trial, _, page := truth{w, []string{"--script", "delay=100ms"}, []string{"put", "--rate", "300", "--duration", "5s", "--conns", "4"}}.runKnown(t)
 		if spikes := analyze.Spikes(trial); len(spikes) > 0 || !strings.Contains(page, "No spikes: no second had") {
 			r.Errorf("there are the spikes %+v", spikes)
 		}
@@ -151,7 +151,7 @@ func TestHeatMapShowsTwoModes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
-		_, trial, _, page := truth{w, []string{"--script", "delay=100ms; delay=2s every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.known(t)
+		_, trial, _, page := truth{w, []string{"--script", "delay=100ms; delay=2s every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.runKnown(t)
 		over, err := analyze.ReadOverTime(trial, 100)
 		if err != nil {
 			t.Fatal(err)
@@ -168,10 +168,10 @@ func TestHeatMapShowsTwoModes(t *testing.T) {
 			}
 			all.fast, all.between, all.slow = all.fast+one.fast, all.between+one.between, all.slow+one.slow
 		}
-		between(t, "operations in the heat map", all.sum(), float64(trial.Operations), float64(trial.Operations))
-		between(r, "the share of the fast", all.fast/all.sum(), 0.88, 0.901)
-		between(r, "the share of the slow", all.slow/all.sum(), 0.099, 0.11)
-		between(r, "the share between", all.between/all.sum(), 0, 0.01)
+		checkBetween(t, "operations in the heat map", all.sum(), float64(trial.Operations), float64(trial.Operations))
+		checkBetween(r, "the share of the fast", all.fast/all.sum(), 0.88, 0.901)
+		checkBetween(r, "the share of the slow", all.slow/all.sum(), 0.099, 0.11)
+		checkBetween(r, "the share between", all.between/all.sum(), 0, 0.01)
 		if !strings.Contains(page, `-heat-map"`) {
 			r.Errorf("the page has no heat map")
 		}
@@ -201,7 +201,7 @@ func TestSlowMemberIsNamed(t *testing.T) {
 	w := newWorld(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		dir, trial, said, page := truth{w, []string{"--members", "3", "--script", "delay=2ms; delay=40ms on m2"},
-			[]string{"put", "--target", "all", "--conns", "6", "--clients", "12", "--duration", "4s"}}.known(t)
+			[]string{"put", "--target", "all", "--conns", "6", "--clients", "12", "--duration", "4s"}}.runKnown(t)
 		u, ok := analyze.UnfairnessOf(trial)
 		if !ok || len(u.Members) != 1 || u.Members[0].Name != "null2" || u.Members[0].Clients != 4 || !u.Lagging {
 			r.Errorf("the finding is %+v", u)
@@ -209,11 +209,11 @@ func TestSlowMemberIsNamed(t *testing.T) {
 		}
 		// A client of null2 completes one operation in 40 ms, the others' clients one in 2
 		// ms plus the effect of a busy machine.
-		between(t, "operations of a client of null2", u.Members[0].Each.Number, 1, 4/0.04+2)
-		between(r, "operations of a client of null2", u.Members[0].Each.Number, 80, 4/0.04+2)
-		between(r, "operations of another client", u.Members[0].Others.Number, 500, 4/0.002)
-		between(r, "Jain's index", u.Fairness.Number, 0.66, 0.74) // 2/3 if its clients got nothing
-		between(r, "the share of the slowest", u.TenthShare.Number, 0, 0.03)
+		checkBetween(t, "operations of a client of null2", u.Members[0].Each.Number, 1, 4/0.04+2)
+		checkBetween(r, "operations of a client of null2", u.Members[0].Each.Number, 80, 4/0.04+2)
+		checkBetween(r, "operations of another client", u.Members[0].Others.Number, 500, 4/0.002)
+		checkBetween(r, "Jain's index", u.Fairness.Number, 0.66, 0.74) // 2/3 if its clients got nothing
+		checkBetween(r, "the share of the slowest", u.TenthShare.Number, 0, 0.03)
 		for what, text := range map[string]string{
 			"bench": said, "the page": page,
 			"markdown": w.run(t, "report", dir, "--format", "markdown").exits(t, exitDone).stdout.String(),
@@ -246,7 +246,7 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	tries := 0
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		tries++
-		_, trial, said, page := truth{w, []string{"--members", "3", "--script", "delay=uniform(1ms,9ms)"}, load}.known(t)
+		_, trial, said, page := truth{w, []string{"--members", "3", "--script", "delay=uniform(1ms,9ms)"}, load}.runKnown(t)
 		dir := w.path("real" + strconv.Itoa(tries))
 		p := w.run(t, append(append([]string{"bench"}, load...), "--endpoints", strings.Join(endpoints, ","), "--dial-timeout", patience.String(), "--out", dir)...)
 		for what, one := range map[string]*record.Trial{"the null server": trial, "etcd": &openRun(t, dir, record.Complete).Trials[0]} {
@@ -279,7 +279,7 @@ func TestRateThatDropsHalfWayIsUnsteady(t *testing.T) {
 	for s := 16; s < 34; s++ {
 		script = append(script, "stall=700ms@"+strconv.Itoa(s)+"s")
 	}
-	_, trial, said, page := truth{w, []string{"--script", strings.Join(script, "; ")}, []string{"put", "--duration", "32s", "--conns", "4", "--clients", "16"}}.known(t)
+	_, trial, said, page := truth{w, []string{"--script", strings.Join(script, "; ")}, []string{"put", "--duration", "32s", "--conns", "4", "--clients", "16"}}.runKnown(t)
 	if text := rule(trial, 25); !strings.Contains(text, "half") || !strings.Contains(said, "R25") || !strings.Contains(html.UnescapeString(page), text) {
 		t.Errorf("R25 says %q", text)
 	}

@@ -60,9 +60,9 @@ func TestRefusedClientsRest(t *testing.T) {
 		t.Errorf("the verdict is %+v", trial.Verdict)
 	}
 	// A client takes 5 ms for a success, and rests for the same time after each refusal.
-	between(t, "clients that rest", trial.MeanResting, 8*0.25, 8*0.6)
-	between(t, "clients that rest or are at work", trial.MeanResting+trial.MeanInFlight, 7.9, 8.1)
-	between(t, "the share of errors", float64(trial.Errors)/float64(trial.Due), 0.49, 0.51)
+	checkBetween(t, "clients that rest", trial.MeanResting, 8*0.25, 8*0.6)
+	checkBetween(t, "clients that rest or are at work", trial.MeanResting+trial.MeanInFlight, 7.9, 8.1)
+	checkBetween(t, "the share of errors", float64(trial.Errors)/float64(trial.Due), 0.49, 0.51)
 }
 
 // A thousand clients of a store that takes 200 ms always have operations older than a tenth
@@ -94,5 +94,5 @@ func TestForeignProgramsNextToAttachedMembersAreDetected(t *testing.T) {
 		t.Errorf("the verdict is %+v", trial.Verdict)
 	}
 	// The server sleeps for 5 ms: waiting for a CPU did not multiply its median.
-	between(t, "how much too high p50 can be", trial.Verdict.Effect.ForFigure("p50"), 0, 3)
+	checkBetween(t, "how much too high p50 can be", trial.Verdict.Effect.ForFigure("p50"), 0, 3)
 }

@@ -109,7 +109,7 @@ func h2Floods() []Kind {
 		}),
 		h2Kind("header bombs", nil, func(c *h2Conn, call *h2Call) bool { return c.raw(http2.FrameHeaders, 0, call.id, nil) && c.bomb(call) }),
 		h2Kind("an error of another text each time, 200 KiB long", nil, func(c *h2Conn, call *h2Call) bool {
-			return c.long(call.id, strings.Repeat(strconv.Itoa(c.served)+" ", 200<<10/8))
+			return c.sendLongError(call.id, strings.Repeat(strconv.Itoa(c.served)+" ", 200<<10/8))
 		}),
 		h2Kind("an error with control characters", nil, func(c *h2Conn, call *h2Call) bool {
 			return c.refuse(call.id, 14, "%1b]0;owned%07%1b[2J%0a%0d"+strconv.Itoa(c.served))
@@ -137,8 +137,8 @@ func (c *h2Conn) bomb(call *h2Call) bool {
 	return true
 }
 
-// long sends an error whose text does not fit into one frame.
-func (c *h2Conn) long(id uint32, text string) bool {
+// sendLongError sends an error whose text does not fit into one frame.
+func (c *h2Conn) sendLongError(id uint32, text string) bool {
 	b := c.fields(":status", "200", "content-type", "application/grpc", "grpc-status", "14", "grpc-message", text)
 	if !c.raw(http2.FrameHeaders, http2.FlagHeadersEndStream, id, b[:16<<10]) {
 		return false

@@ -134,13 +134,13 @@ func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
 		r.Reasons = append(r.Reasons, reason.String())
 	}
 	for _, text := range trial.ErrorTexts {
-		r.say(text)
+		r.addText(text)
 	}
 	return nil
 }
 
-// say records a sentence.
-func (r *Report) say(text string) {
+// addText records a sentence.
+func (r *Report) addText(text string) {
 	if text != "" {
 		r.Texts = append(r.Texts, text)
 	}
@@ -154,7 +154,7 @@ func (r *Report) bounded(what string, timeout time.Duration, do func() error) {
 		r.Late = append(r.Late, fmt.Sprintf("%s took %v, with a timeout of %v", what, took.Round(time.Millisecond), timeout))
 	}
 	if err != nil {
-		r.say(what + ": " + err.Error())
+		r.addText(what + ": " + err.Error())
 	}
 }
 
@@ -173,7 +173,7 @@ func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 	}
 	ask("status", func(ctx context.Context) error {
 		s, err := a.Status(ctx)
-		r.say(s.Version)
+		r.addText(s.Version)
 		return err
 	})
 	ask("members", func(ctx context.Context) error {

@@ -50,7 +50,7 @@ func New(places ...Place) (*Network, error) {
 	if err := netlink.LinkAdd(bridge); err != nil {
 		return nil, fmt.Errorf("this machine has no bridges: %w", err)
 	}
-	if err := errors.Join(up("lo", ""), up(bridge.Name, OwnAddress)); err != nil {
+	if err := errors.Join(setLinkUp("lo", ""), setLinkUp(bridge.Name, OwnAddress)); err != nil {
 		return nil, err
 	}
 	n := &Network{}
@@ -65,9 +65,9 @@ func New(places ...Place) (*Network, error) {
 	return n, nil
 }
 
-// up sets the address, if there is one, of a link in the thread's network, and activates
+// setLinkUp sets the address, if there is one, of a link in the thread's network, and activates
 // it.
-func up(link, address string) error {
+func setLinkUp(link, address string) error {
 	l, err := netlink.LinkByName(link)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func newHost(p Place, port string, bridge int) (*Host, error) {
 		return nil, err
 	}
 	var network *os.File
-	err := h.do(func() (err error) {
+	err := h.runOnThread(func() (err error) {
 		network, err = os.Open("/proc/thread-self/ns/net")
 		return err
 	})
@@ -100,10 +100,10 @@ func newHost(p Place, port string, bridge int) (*Host, error) {
 		err = errors.Join(netlink.LinkAdd(link), network.Close())
 	}
 	if err == nil {
-		err = up(port, "")
+		err = setLinkUp(port, "")
 	}
 	if err == nil {
-		err = h.do(func() error { return errors.Join(up("lo", ""), up("eth0", p.Address)) })
+		err = h.runOnThread(func() error { return errors.Join(setLinkUp("lo", ""), setLinkUp("eth0", p.Address)) })
 	}
 	if err != nil {
 		h.close()
@@ -142,8 +142,8 @@ func (h *Host) live(made chan<- error) {
 	}
 }
 
-// do runs a function on the host's thread.
-func (h *Host) do(what func() error) error {
+// runOnThread runs a function on the host's thread.
+func (h *Host) runOnThread(what func() error) error {
 	done := make(chan error)
 	h.work <- func() { done <- what() }
 	return <-done
@@ -153,7 +153,7 @@ func (h *Host) do(what func() error) error {
 // process ends.
 func (h *Host) Start(c *exec.Cmd) error {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	return h.do(c.Start)
+	return h.runOnThread(c.Start)
 }
 
 // Limit limits the host's outgoing traffic, in bytes per second, until Unlimit.
@@ -171,7 +171,7 @@ func (h *Host) Unlimit() error {
 
 // sending changes the queue of the host's outgoing traffic.
 func (h *Host) sending(what func(netlink.QdiscAttrs) error) error {
-	return h.do(func() error {
+	return h.runOnThread(func() error {
 		l, err := netlink.LinkByName("eth0")
 		if err != nil {
 			return err

@@ -43,9 +43,9 @@ type Interrupted struct {
 	from, to int64
 }
 
-// out returns at, or, if that is within a span, when the thread runs again. The next span
+// nextRun returns at, or, if that is within a span, when the thread runs again. The next span
 // then begins after it.
-func (m *Interrupted) out(at int64) int64 {
+func (m *Interrupted) nextRun(at int64) int64 {
 	for {
 		for m.to <= at {
 			m.from, m.to = m.Spans()
@@ -67,23 +67,23 @@ func (m *Interrupted) out(at int64) int64 {
 // Run continues after each span within it.
 func (m *Interrupted) Run(at, ns int64) int64 {
 	m.used.CPU += ns
-	for at = m.out(at); ns > 0; {
+	for at = m.nextRun(at); ns > 0; {
 		if at+ns <= m.from {
 			return at + ns
 		}
 		ns -= m.from - at
-		at = m.out(m.from)
+		at = m.nextRun(m.from)
 	}
 	return at
 }
 
 // Wake returns a time after the span.
-func (m *Interrupted) Wake(at int64) int64 { return m.out(m.Quiet.Wake(at)) }
+func (m *Interrupted) Wake(at int64) int64 { return m.nextRun(m.Quiet.Wake(at)) }
 
 // Arrive returns at or, with Steal, when the CPU is back.
 func (m *Interrupted) Arrive(at int64) int64 {
 	if !m.Steal {
 		return at
 	}
-	return m.out(at)
+	return m.nextRun(at)
 }

@@ -100,14 +100,14 @@ func TestNumberOfLoopsChangesNothing(t *testing.T) {
 				continue
 			}
 			m := s.run(t, loops)
-			same(t, s, loops, "operations a second", float64(m.Done)/m.Seconds, float64(one.Done)/one.Seconds, 0)
-			same(t, s, loops, "operations in flight", m.MeanInFlight, one.MeanInFlight, 0.1)
+			checkSame(t, s, loops, "operations a second", float64(m.Done)/m.Seconds, float64(one.Done)/one.Seconds, 0)
+			checkSame(t, s, loops, "operations in flight", m.MeanInFlight, one.MeanInFlight, 0.1)
 			if s.load.Arrival != scenario.Closed || s.load.Total > 0 {
-				same(t, s, loops, "operations due", float64(m.Due), float64(one.Due), 0)
+				checkSame(t, s, loops, "operations due", float64(m.Due), float64(one.Due), 0)
 			}
-			same(t, s, loops, "errors", float64(m.Failed()), float64(one.Failed()), 3)
-			same(t, s, loops, "held back by the limit", float64(m.Capped), float64(one.Capped), 0.01*float64(one.Due))
-			same(t, s, loops, "waited for a connection", float64(m.NoRoom), float64(one.NoRoom), 0.05*float64(one.Due))
+			checkSame(t, s, loops, "errors", float64(m.Failed()), float64(one.Failed()), 3)
+			checkSame(t, s, loops, "held back by the limit", float64(m.Capped), float64(one.Capped), 0.01*float64(one.Due))
+			checkSame(t, s, loops, "waited for a connection", float64(m.NoRoom), float64(one.NoRoom), 0.05*float64(one.Due))
 			if s.load.Total > 0 && m.Due != s.load.Total {
 				t.Errorf("%v, %d loops: %d were due", s, loops, m.Due)
 			}
@@ -115,7 +115,7 @@ func TestNumberOfLoopsChangesNothing(t *testing.T) {
 	}
 }
 
-func same(t *testing.T, s shape, loops int, what string, got, want, slack float64) {
+func checkSame(t *testing.T, s shape, loops int, what string, got, want, slack float64) {
 	t.Helper()
 	if math.Abs(got-want) > 0.01*want+slack {
 		t.Errorf("%v\n%d loops: %s: %.2f, one loop: %.2f", s, loops, what, got, want)

@@ -144,11 +144,11 @@ func (m *Throttled) Run(at, ns int64) int64 {
 		ns -= m.left
 		at += m.left
 		m.left = 0
-		at = m.held(at)
+		at = m.nextPeriod(at)
 	}
 }
 
-func (m *Throttled) held(at int64) int64 {
+func (m *Throttled) nextPeriod(at int64) int64 {
 	next := (at/m.Period + 1) * m.Period
 	m.used.Throttled += next - at
 	m.used.RunDelay += next - at
@@ -162,5 +162,5 @@ func (m *Throttled) Wake(at int64) int64 {
 	if m.refill(at); m.left > 0 {
 		return at
 	}
-	return m.held(at)
+	return m.nextPeriod(at)
 }

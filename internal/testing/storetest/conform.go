@@ -20,7 +20,7 @@ func Conform(t *testing.T, f Fixture) {
 	t.Run("one member", func(t *testing.T) {
 		s := f.Start(t, Options{})
 		Operations(t, f, s.Access)
-		c := open(t, f, s.Access)
+		c := newConformer(t, f, s.Access)
 		c.run("refused", c.refused)
 		c.run("lost connections", c.lostConnections)
 		c.run("administration", c.administration)
@@ -39,7 +39,7 @@ func Conform(t *testing.T, f Fixture) {
 // Operations tests every operation of the store's capabilities at the first endpoint, where
 // none of the fixture's keys may exist.
 func Operations(t *testing.T, f Fixture, a store.Access) {
-	c := open(t, f, a)
+	c := newConformer(t, f, a)
 	c.run("keys", c.agreeOnKeys)
 	c.run("order", c.agreeOnOrder)
 	for _, of := range []struct {
@@ -82,7 +82,7 @@ type conformer struct {
 	client Client
 }
 
-func open(t *testing.T, f Fixture, a store.Access) *conformer {
+func newConformer(t *testing.T, f Fixture, a store.Access) *conformer {
 	t.Helper()
 	c := &conformer{Fixture: f, t: t, access: a, can: f.Store.Capabilities(), w: Dial(t, f.Store, a), client: f.Official(t, a)}
 	for level := range kv.NumConsistencies {
@@ -127,9 +127,9 @@ func (c *conformer) theirs(key string) ([]byte, int64) {
 	return value, version
 }
 
-// same checks that both clients read the value, at every level, and returns the
+// checkValue checks that both clients read the value, at every level, and returns the
 // key's version.
-func (c *conformer) same(key string, want []byte) int64 {
+func (c *conformer) checkValue(key string, want []byte) int64 {
 	c.t.Helper()
 	v, version := c.theirs(key)
 	if version == 0 || !bytes.Equal(v, want) {
@@ -147,7 +147,7 @@ func (c *conformer) same(key string, want []byte) int64 {
 // wrote checks the version in a write's response, if there is one.
 func (c *conformer) wrote(e store.Event, key string, value []byte) int64 {
 	c.t.Helper()
-	version := c.same(key, value)
+	version := c.checkValue(key, value)
 	if e.Revision > 0 && e.Revision != version {
 		c.t.Fatalf("key %.40q: the write says version %d, and it is %d", key, e.Revision, version)
 	}
@@ -197,11 +197,11 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 	if err := c.client.Put(key, other); err != nil {
 		c.t.Fatalf("key %.40q: the official client: %v", key, err)
 	}
-	version := c.same(key, other)
+	version := c.checkValue(key, other)
 	if e := c.want(kv.OK, Put(key, other)); e.Extra != 0 {
 		c.t.Fatalf("key %.40q: a put of a key that is there took %d requests more", key, e.Extra)
 	}
-	version = max(version, c.same(key, other))
+	version = max(version, c.checkValue(key, other))
 	if c.supports(kv.Range) {
 		if e := c.want(kv.OK, Range(kv.Range, key, "", c.levels[0], store.RangeOp{})); e.Count != 1 {
 			c.t.Fatalf("key %.40q: a range of only this key has %d keys", key, e.Count)

@@ -172,7 +172,7 @@ func (c *conformer) agreeOnTransactions() {
 			c.t.Errorf("a transaction of %d keys says %+v", len(pairs), e)
 		}
 		for _, p := range pairs {
-			if version := c.same(string(p.Key), p.Value); e.Revision > 0 && e.Revision != version {
+			if version := c.checkValue(string(p.Key), p.Value); e.Revision > 0 && e.Revision != version {
 				c.t.Errorf("%q has version %d, and its transaction %d", p.Key, version, e.Revision)
 			}
 		}
@@ -184,7 +184,7 @@ func (c *conformer) agreeOnSTM() {
 		pairs := []store.Pair{{Key: []byte("stm-1"), Value: []byte(level.String())}, {Key: []byte("stm-2"), Value: []byte(level.String() + "2")}}
 		c.want(kv.OK, STM(level, pairs...))
 		for _, p := range pairs {
-			c.same(string(p.Key), p.Value)
+			c.checkValue(string(p.Key), p.Value)
 		}
 	}
 }
@@ -369,7 +369,7 @@ func (c *conformer) agreeOnEphemerals() {
 	for i, key := range c.Keys {
 		value := fmt.Appendf(nil, "of a session, %d", i)
 		w.Want(kv.OK, Ephemeral(key, value))
-		c.same(key, value)
+		c.checkValue(key, value)
 		w.Want(kv.Conflict, Ephemeral(key, value))
 		c.want(kv.Conflict, Ephemeral(key, value))
 	}

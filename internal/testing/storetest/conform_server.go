@@ -80,7 +80,7 @@ func (c *conformer) lostConnections() {
 		}
 		next := DialWith(c.t, c.access, c.Store.Codecs(c.access), w.Codec)
 		next.Want(kv.OK, Put("found", []byte(key)))
-		c.same("found", []byte(key))
+		c.checkValue("found", []byte(key))
 		if of.want.Definite() {
 			c.want(kv.Miss, Get(key, c.levels[0]))
 		}
@@ -221,7 +221,7 @@ func overTLS(t *testing.T, f Fixture) {
 		client.NextProtos = f.Store.Capabilities().ALPN
 		s = &Server{Access: store.Access{Endpoints: ServeNull(t, null, 1, store.NullOptions{Memory: true, TLS: server}), TLS: client}}
 	}
-	c := open(t, f, s.Access)
+	c := newConformer(t, f, s.Access)
 	c.agreeOnKey("tls", []byte("v"))
 	for i, value := range f.Values {
 		if len(value) < 128<<10 { // several TLS records
@@ -251,7 +251,7 @@ func withUser(t *testing.T, f Fixture) {
 	if s == nil {
 		t.Skip("the fixture has no server with authentication")
 	}
-	c := open(t, f, s.Access)
+	c := newConformer(t, f, s.Access)
 	c.want(kv.OK, Put("user", []byte("v")))
 	for _, level := range c.levels {
 		if e := c.want(kv.OK, Get("user", level)); !bytes.Equal(e.Value, []byte("v")) {
@@ -310,7 +310,7 @@ func threeMembers(t *testing.T, f Fixture) {
 	if server == nil {
 		t.Skip("the fixture starts no cluster")
 	}
-	c := open(t, f, server.Access)
+	c := newConformer(t, f, server.Access)
 	a := c.admin()
 	s, _ := Roles(t, a)
 	if s.Version == "" {
@@ -322,7 +322,7 @@ func threeMembers(t *testing.T, f Fixture) {
 		t.Errorf("members %v, want %v: %v", got, want, err)
 	}
 	for i, endpoint := range c.access.Endpoints {
-		w := Dial(t, f.Store, c.only(i))
+		w := Dial(t, f.Store, c.accessTo(i))
 		key := "member/" + string(rune('0'+i))
 		w.Want(kv.OK, Put(key, []byte("v")))
 		for _, level := range c.levels {
@@ -352,8 +352,8 @@ func threeMembers(t *testing.T, f Fixture) {
 	}
 }
 
-// only returns the access to one endpoint.
-func (c *conformer) only(i int) store.Access {
+// accessTo returns the access to one endpoint.
+func (c *conformer) accessTo(i int) store.Access {
 	a := c.access
 	a.Endpoints = a.Endpoints[i : i+1]
 	return a
@@ -369,7 +369,7 @@ func (c *conformer) leaderKilled(a store.Admin, server *Server) {
 	var survivor *Wire
 	for served := false; !served; { // Dial sets a time limit
 		if survivor == nil {
-			survivor = Dial(c.t, c.Store, c.only((i+1)%len(c.access.Endpoints)))
+			survivor = Dial(c.t, c.Store, c.accessTo((i+1)%len(c.access.Endpoints)))
 		}
 		e, err := survivor.Try(Put("survivor", []byte("v")))
 		switch {

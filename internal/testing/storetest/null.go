@@ -60,6 +60,6 @@ func CheckNullServer(t *testing.T, f Fixture, keys, values int, also func(t *tes
 	}
 	t.Run("in small pieces", func(t *testing.T) {
 		f.Values = slices.DeleteFunc(slices.Clone(f.Values), func(v []byte) bool { return len(v) > mostInSmallPieces })
-		open(t, f, serve(t, "chunk=7")).agreeOnKeys()
+		newConformer(t, f, serve(t, "chunk=7")).agreeOnKeys()
 	})
 }

@@ -17,7 +17,7 @@ type Recording struct {
 // NewRecording returns an empty recording.
 func NewRecording(t *testing.T) *Recording {
 	r := &Recording{}
-	r.Recorder = history.Recorder{Take: history.NewBlock, Hand: func(b *history.Block) {
+	r.Recorder = history.Recorder{Take: history.NewBlock, Deliver: func(b *history.Block) {
 		var err error
 		if r.ops, err = history.Decode(b.Bytes(), r.ops); err != nil {
 			t.Error(err)

@@ -84,7 +84,7 @@ func NewOverhearer(to Heard) *Overhearer {
 	o := &Overhearer{to: to, streams: map[uint32]*heardStream{}}
 	for i := range o.halves {
 		h := &o.halves[i]
-		h.dec = hpack.NewDecoder(decoderTable, h.take)
+		h.dec = hpack.NewDecoder(decoderTable, h.addField)
 		h.dec.SetMaxStringLength(maxBlock)
 		h.dec.SetAllowedMaxDynamicTableSize(maxHeardTable)
 	}
@@ -287,8 +287,8 @@ func (o *Overhearer) endCall(id uint32, s *heardStream) {
 	o.to.Ended(id, false, status)
 }
 
-// take receives each field from the decoder.
-func (h *half) take(f hpack.HeaderField) {
+// addField receives each field from the decoder.
+func (h *half) addField(f hpack.HeaderField) {
 	if h.fields.size += len(f.Name) + len(f.Value) + fieldOverhead; h.fields.size > MaxHeaderList {
 		h.dec.SetEmitEnabled(false)
 		return

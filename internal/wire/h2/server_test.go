@@ -106,11 +106,11 @@ func (s *server) read() {
 	for s.wire.Len() > 0 {
 		f, err := s.in.ReadFrame()
 		s.must(err)
-		s.take(f)
+		s.handleFrame(f)
 	}
 }
 
-func (s *server) take(f http2.Frame) {
+func (s *server) handleFrame(f http2.Frame) {
 	s.t.Helper()
 	r := s.requests[f.Header().StreamID]
 	switch f := f.(type) {

@@ -20,11 +20,11 @@ func newTestConn() (*Conn, *Template) {
 func connWithRequest(t testing.TB) *Conn {
 	t.Helper()
 	c, get := newTestConn()
-	ask(c, get)
+	sendGet(c, get)
 	return c
 }
 
-func ask(c *Conn, get *Template) {
+func sendGet(c *Conn, get *Template) {
 	c.Send(c.Head(AppendPath(c.Begin(get), []byte("key"))))
 	c.Wrote(len(c.Out()))
 }
@@ -160,13 +160,13 @@ func TestAnswerThatEndsWithTheConnection(t *testing.T) {
 func TestKeepsNamedFields(t *testing.T) {
 	c, get := newTestConn()
 	for range 3 {
-		ask(c, get)
+		sendGet(c, get)
 		r, err := feed(c, "HTTP/1.1 307 Elsewhere\r\nx-INDEX: \t 9007199254740993 \r\nLocation: http://h:1/x\r\nContent-Length: 0\r\n\r\n", 4)
 		if err != nil || r.Uint(0) != 9007199254740993 || string(r.Field(1)) != "http://h:1/x" {
 			t.Fatalf("%+v %v", r, err)
 		}
 	}
-	ask(c, get)
+	sendGet(c, get)
 	if r, _ := feed(c, "HTTP/1.1 200 OK\r\nX-Index: 1x\r\nContent-Length: 0\r\n\r\n", 100); r.Uint(0) != 0 || len(r.Field(1)) != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -205,7 +205,7 @@ func TestRandomChunking(t *testing.T) {
 		if err != nil || !bytes.Equal(want, body.Bytes()) {
 			t.Fatal("net/http reads something else: ", err)
 		}
-		ask(c, get)
+		sendGet(c, get)
 		var r *Response
 		for len(in) > 0 {
 			k := 1 + rng.IntN(min(len(in), 1+rng.IntN(3000)))
@@ -241,7 +241,7 @@ func TestCancelAndLost(t *testing.T) {
 	if r, err := feed(c, answer, 10); err != nil || !r.Late || !c.Idle() {
 		t.Errorf("%+v %v", r, err)
 	}
-	ask(c, get)
+	sendGet(c, get)
 	if r, _ := feed(c, answer, 10); r.Late {
 		t.Error("the next response is late, too")
 	}

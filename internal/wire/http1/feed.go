@@ -84,7 +84,7 @@ func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
 	for len(in) > 0 {
 		switch c.state {
 		case untilClose:
-			return nil, false, c.take(in)
+			return nil, false, c.addBody(in)
 		case sizedBody, chunkData:
 			in, done, err = c.takeBody(in)
 			if done || err != nil || c.chunk > 0 {
@@ -105,7 +105,7 @@ func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
 // response is complete.
 func (c *Conn) takeBody(in []byte) (rest []byte, done bool, err error) {
 	n := min(len(in), c.chunk)
-	if err := c.take(in[:n]); err != nil {
+	if err := c.addBody(in[:n]); err != nil {
 		return nil, false, err
 	}
 	if c.chunk -= n; c.chunk > 0 {
@@ -287,8 +287,8 @@ func unhex(c byte) int {
 	return -1
 }
 
-// take takes a piece of the body. A single piece stays in the input buffer.
-func (c *Conn) take(p []byte) error {
+// addBody takes a piece of the body. A single piece stays in the input buffer.
+func (c *Conn) addBody(p []byte) error {
 	if c.streams() {
 		return c.stream(p)
 	}

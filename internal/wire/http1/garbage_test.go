@@ -65,7 +65,7 @@ func TestLongBodies(t *testing.T) {
 	} {
 		c := NewConn(Config{Host: "h"})
 		c.maxBody = 100
-		ask(c, c.Template("GET", "/", false))
+		sendGet(c, c.Template("GET", "/", false))
 		if _, err := feed(c, in, 1000); err == nil || err.Error() != want {
 			t.Errorf("%.50q: %v", in, err)
 		}

@@ -146,11 +146,11 @@ func (m *heardMessage) heardBody() HeardBody {
 func (o *Overhearer) step(m *heardMessage, b []byte, ofClient bool) (rest []byte, whole bool, err error) {
 	switch m.state {
 	case untilClose:
-		m.take(b)
+		m.addBody(b)
 		return nil, false, nil
 	case sizedBody, chunkData:
 		n := min(len(b), m.left)
-		m.take(b[:n])
+		m.addBody(b[:n])
 		if m.left -= n; m.left > 0 {
 			return nil, false, nil
 		}
@@ -329,8 +329,8 @@ func (m *heardMessage) chunk(line []byte) error {
 	return nil
 }
 
-// take takes a piece of the body.
-func (m *heardMessage) take(p []byte) {
+// addBody takes a piece of the body.
+func (m *heardMessage) addBody(p []byte) {
 	m.size = min(m.size+len(p), 1<<50)
 	switch {
 	case m.drop || m.coded:

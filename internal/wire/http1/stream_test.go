@@ -78,12 +78,12 @@ func TestStreamIsEndless(t *testing.T) {
 	}
 	// The connection keeps the next response as usual.
 	c, get := newTestConn()
-	ask(c, get)
+	sendGet(c, get)
 	c.Stream(func([]byte) error { return nil })
 	if r, err := feed(c, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", 100); err != nil || len(r.Body) != 0 {
 		t.Fatal(r, err)
 	}
-	ask(c, get)
+	sendGet(c, get)
 	if r, err := feed(c, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", 100); err != nil || string(r.Body) != "x" {
 		t.Fatal(r, err)
 	}

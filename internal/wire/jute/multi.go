@@ -30,7 +30,7 @@ func (m *MultiOp) size() int {
 	return n
 }
 
-func (m *MultiOp) put(b []byte) []byte {
+func (m *MultiOp) appendTo(b []byte) []byte {
 	b = putMultiHeader(b, m.Op, false, -1)
 	switch m.Op {
 	case OpCreate:
@@ -38,7 +38,7 @@ func (m *MultiOp) put(b []byte) []byte {
 	case OpSetData:
 		return putSetData(b, m.Path, m.Data, m.Version)
 	}
-	return PutInt(m.Path.put(b), m.Version)
+	return PutInt(m.Path.appendTo(b), m.Version)
 }
 
 // Multi requests the operations as one atomic transaction.
@@ -49,7 +49,7 @@ func (c *Conn) Multi(call Call, ops []MultiOp) {
 	}
 	b := c.call(OpMulti, call, size)
 	for i := range ops {
-		b = ops[i].put(b)
+		b = ops[i].appendTo(b)
 	}
 	putMultiHeader(b, OpError, true, -1)
 }

@@ -50,7 +50,7 @@ type Path struct {
 
 func (p Path) size() int { return 4 + len(p.Prefix) + len(p.Rest) }
 
-func (p Path) put(b []byte) []byte {
+func (p Path) appendTo(b []byte) []byte {
 	b = PutInt(b, int32(len(p.Prefix)+len(p.Rest)))
 	b = b[copy(b, p.Prefix):]
 	return b[copy(b, p.Rest):]
@@ -72,7 +72,7 @@ func (r *Reader) OK() bool { return !r.failed }
 // Rest returns the bytes that were not read yet.
 func (r *Reader) Rest() []byte { return r.b }
 
-func (r *Reader) take(n int) []byte {
+func (r *Reader) next(n int) []byte {
 	if n < 0 || n > len(r.b) {
 		r.failed, r.b = true, nil
 		return nil
@@ -84,7 +84,7 @@ func (r *Reader) take(n int) []byte {
 
 // Int reads a 32-bit integer.
 func (r *Reader) Int() int32 {
-	if p := r.take(4); p != nil {
+	if p := r.next(4); p != nil {
 		return int32(binary.BigEndian.Uint32(p))
 	}
 	return 0
@@ -92,7 +92,7 @@ func (r *Reader) Int() int32 {
 
 // Long reads a 64-bit integer.
 func (r *Reader) Long() int64 {
-	if p := r.take(8); p != nil {
+	if p := r.next(8); p != nil {
 		return int64(binary.BigEndian.Uint64(p))
 	}
 	return 0
@@ -100,7 +100,7 @@ func (r *Reader) Long() int64 {
 
 // Bool reads a boolean.
 func (r *Reader) Bool() bool {
-	p := r.take(1)
+	p := r.next(1)
 	return p != nil && p[0] != 0
 }
 
@@ -111,7 +111,7 @@ func (r *Reader) Buffer() []byte {
 	if n == -1 {
 		return nil
 	}
-	return r.take(int(n))
+	return r.next(int(n))
 }
 
 // Count reads the length of a vector whose elements have at least size bytes each.
@@ -142,7 +142,7 @@ const StatLen = 6*8 + 5*4
 // Stat reads a Stat: czxid, mzxid, ctime, mtime, version, cversion, aversion, ephemeralOwner,
 // dataLength, numChildren, pzxid.
 func (r *Reader) Stat() (s Stat) {
-	p := r.take(StatLen)
+	p := r.next(StatLen)
 	if p == nil {
 		return s
 	}

@@ -54,14 +54,14 @@ func (c *Conn) Create(call Call, n NewNode) {
 
 // putCreate writes CreateRequest{path, data, acl, flags}.
 func putCreate(b []byte, p Path, data []byte, acl ACL, mode Mode) []byte {
-	b = PutBuffer(p.put(b), data)
+	b = PutBuffer(p.appendTo(b), data)
 	b = b[copy(b, acl):]
 	return PutInt(b, int32(mode))
 }
 
 // Delete requests the deletion of a node if it has the version.
 func (c *Conn) Delete(call Call, p Path, version int32) {
-	PutInt(p.put(c.call(OpDelete, call, p.size()+4)), version)
+	PutInt(p.appendTo(c.call(OpDelete, call, p.size()+4)), version)
 }
 
 // SetData requests a change of a node's data if it has the version. The response has the node's
@@ -72,7 +72,7 @@ func (c *Conn) SetData(call Call, p Path, data []byte, version int32) {
 
 // putSetData writes SetDataRequest{path, data, version}.
 func putSetData(b []byte, p Path, data []byte, version int32) []byte {
-	return PutInt(PutBuffer(p.put(b), data), version)
+	return PutInt(PutBuffer(p.appendTo(b), data), version)
 }
 
 // Exists requests a node's Stat. The watch fires once, when the node is created, changed or
@@ -91,17 +91,17 @@ func (c *Conn) GetChildren(call Call, p Path, watch bool) {
 
 func (c *Conn) pathWatch(op Op, call Call, p Path, watch bool) {
 	c.watching = c.watching || watch
-	PutBool(p.put(c.call(op, call, p.size()+1)), watch)
+	PutBool(p.appendTo(c.call(op, call, p.size()+1)), watch)
 }
 
 // Sync requests that the contacted member catch up with all transactions that the leader had
 // committed when it received the request. The response has the path.
-func (c *Conn) Sync(call Call, p Path) { p.put(c.call(OpSync, call, p.size())) }
+func (c *Conn) Sync(call Call, p Path) { p.appendTo(c.call(OpSync, call, p.size())) }
 
 // AddWatch requests a watch that stays after it fired (since 3.6).
 func (c *Conn) AddWatch(call Call, p Path, mode WatchMode) {
 	c.watching = true
-	PutInt(p.put(c.call(OpAddWatch, call, p.size()+4)), int32(mode))
+	PutInt(p.appendTo(c.call(OpAddWatch, call, p.size()+4)), int32(mode))
 }
 
 // CloseSession ends the session, which deletes its ephemeral nodes. The server closes the

@@ -237,7 +237,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 	for _, a := range []Application{membership, catalog} {
 		r := record(t, a)
 		block := history.NewBlock()
-		r.to.Hand, r.to.Take = (*history.Block).Reset, func() *history.Block { return block }
+		r.to.Deliver, r.to.Take = (*history.Block).Reset, func() *history.Block { return block }
 		var op store.Op
 		var ev store.Event
 		var o history.Op

@@ -198,7 +198,7 @@ func handOver(t *testing.T, app Application, way int, checked bool) {
 	s := newScripted(t, app, way)
 	if checked {
 		block := history.NewBlock()
-		s.Steps(&history.Recorder{Take: func() *history.Block { block.Reset(); return block }, Hand: func(*history.Block) {}})
+		s.Steps(&history.Recorder{Take: func() *history.Block { block.Reset(); return block }, Deliver: func(*history.Block) {}})
 	}
 	for n, e := range s.schedule.Entries {
 		if e.Call == Stand {

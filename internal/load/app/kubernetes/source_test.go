@@ -26,7 +26,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		watched[r] = uint32(i)
 	}
 	block := history.NewBlock()
-	chronicle := s.Steps(&history.Recorder{Take: func() *history.Block { return block }, Hand: (*history.Block).Reset})
+	chronicle := s.Steps(&history.Recorder{Take: func() *history.Block { return block }, Deliver: (*history.Block).Reset})
 	var was history.Op
 	var done engine.Completion
 	eventNames := &names{script: s, of: of, compaction: ^uint32(0)}

@@ -398,7 +398,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 	for _, way := range []Way{Leases, Locks, Nodes} {
 		r := record(t, way)
 		block := history.NewBlock()
-		r.to.Hand, r.to.Take = (*history.Block).Reset, func() *history.Block { return block }
+		r.to.Deliver, r.to.Take = (*history.Block).Reset, func() *history.Block { return block }
 		var op store.Op
 		var ev store.Event
 		var o history.Op

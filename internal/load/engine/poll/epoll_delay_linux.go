@@ -15,8 +15,8 @@ type delays struct {
 	text [96]byte
 }
 
-// open opens the statistics of the calling thread, to which its goroutine is locked.
-func (d *delays) open() {
+// openStatistics opens the statistics of the calling thread, to which its goroutine is locked.
+func (d *delays) openStatistics() {
 	fd, err := unix.Open("/proc/thread-self/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err == nil {
 		d.fd = fd

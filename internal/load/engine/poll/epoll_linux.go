@@ -35,7 +35,7 @@ func NewPoller(conns int, base time.Time, dialer Dialer) (Poller, error) {
 func (p *epoll) Attach() int {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	p.delays.open()
+	p.delays.openStatistics()
 	return unix.Gettid()
 }
 

@@ -88,7 +88,7 @@ func (o *outline) last() point {
 	return o.points[len(o.points)-1]
 }
 
-func (o *outline) put(command byte, x, y float64, texts ...string) {
+func (o *outline) addCommand(command byte, x, y float64, texts ...string) {
 	o.text = append(o.text, command)
 	for i, text := range texts {
 		if i > 0 {
@@ -99,12 +99,12 @@ func (o *outline) put(command byte, x, y float64, texts ...string) {
 	o.points = append(o.points, point{x: x, y: y, starts: command == 'M'})
 }
 
-func (o *outline) move(x, y coord)    { o.put('M', x.at, y.at, x.text, y.text) }
-func (o *outline) line(x, y coord)    { o.put('L', x.at, y.at, x.text, y.text) }
-func (o *outline) lineToX(x coord)    { o.put('H', x.at, o.last().y, x.text) }
-func (o *outline) lineToY(y coord)    { o.put('V', o.last().x, y.at, y.text) }
-func (o *outline) lineAlong(dx coord) { o.put('h', o.last().x+dx.at, o.last().y, dx.text) }
-func (o *outline) lineDown(dy coord)  { o.put('v', o.last().x, o.last().y+dy.at, dy.text) }
+func (o *outline) move(x, y coord)    { o.addCommand('M', x.at, y.at, x.text, y.text) }
+func (o *outline) line(x, y coord)    { o.addCommand('L', x.at, y.at, x.text, y.text) }
+func (o *outline) lineToX(x coord)    { o.addCommand('H', x.at, o.last().y, x.text) }
+func (o *outline) lineToY(y coord)    { o.addCommand('V', o.last().x, y.at, y.text) }
+func (o *outline) lineAlong(dx coord) { o.addCommand('h', o.last().x+dx.at, o.last().y, dx.text) }
+func (o *outline) lineDown(dy coord)  { o.addCommand('v', o.last().x, o.last().y+dy.at, dy.text) }
 
 func (o *outline) end() {
 	o.text = append(o.text, 'z')

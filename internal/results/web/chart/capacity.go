@@ -106,10 +106,10 @@ func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 			}
 		}
 		if known(median) {
-			lower.next(p.at(at.Value, median.NS))
+			lower.next(p.coordinates(at.Value, median.NS))
 		}
 		if known(tail) {
-			upper.next(p.at(at.Value, tail.NS))
+			upper.next(p.coordinates(at.Value, tail.NS))
 		}
 	}
 	p.path(class+" l", &upper, "")

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
-// beyond returns a percentile's place on the axis: how often the share above it was divided by ten.
-func beyond(p float64) float64 { return -math.Log10(1 - p/100) }
+// percentilePlace returns a percentile's place on the axis: how often the share above it was divided by ten.
+func percentilePlace(p float64) float64 { return -math.Log10(1 - p/100) }
 
 // Percentiles draws distributions over percentiles, as HdrHistogram's plots do: each step to the
 // right has a tenth of the operations beyond it. The line is dashed if fewer than ten operations
@@ -19,7 +19,7 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 	for i := range curves {
 		for _, p := range curves[i].Points {
 			least, most = math.Min(least, math.Max(p.NS, 1)), math.Max(most, p.NS)
-			right = math.Max(right, beyond(p.Percentile))
+			right = math.Max(right, percentilePlace(p.Percentile))
 		}
 	}
 	if most == 0 {
@@ -35,7 +35,7 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 			var sure, unsure outline
 			var x0, y0 coord
 			for _, p := range curves[i].Points {
-				x, y := num(100*beyond(p.Percentile)), c.y(&s, p.NS)
+				x, y := num(100*percentilePlace(p.Percentile)), c.y(&s, p.NS)
 				to := &sure
 				if !p.Sure {
 					if to = &unsure; unsure.empty() && x0.text != "" {

@@ -51,7 +51,7 @@ func (c *Chart) PNG(w io.Writer, of string, p Pixels) error {
 // view maps the coordinates of an inner picture to pixels: sx*x + tx.
 type view struct{ sx, sy, tx, ty float64 }
 
-func (v *view) at(x, y float64) (px, py float64) { return v.sx*x + v.tx, v.sy*y + v.ty }
+func (v *view) transform(x, y float64) (px, py float64) { return v.sx*x + v.tx, v.sy*y + v.ty }
 
 // drawing is a PNG in progress.
 type drawing struct {
@@ -84,7 +84,7 @@ func (d *drawing) picture(c *canvas, chart view) {
 		case startPlot:
 			inner.sx = chart.sx * fileWidth / s.to.at
 			inner.tx = chart.tx - inner.sx*s.x.at
-			left, top := inner.at(s.x.at, 0)
+			left, top := inner.transform(s.x.at, 0)
 			d.to.DrawRectangle(left, top, inner.sx*s.to.at, inner.sy*float64(c.height))
 			d.to.Clip()
 		case endPlot:
@@ -92,7 +92,7 @@ func (d *drawing) picture(c *canvas, chart view) {
 		case drawPath:
 			d.path(inner, s.class, s.path)
 		case drawShade:
-			left, top := inner.at(s.x.at, 0)
+			left, top := inner.transform(s.x.at, 0)
 			d.to.DrawRectangle(left, top, inner.sx*s.to.at, inner.sy*float64(c.height))
 			d.paint(style{fill: d.colors.shade})
 		case drawRule:
@@ -115,8 +115,8 @@ func (d *drawing) picture(c *canvas, chart view) {
 }
 
 func (d *drawing) line(v view, c color.NRGBA, x1, y1, x2, y2 float64) {
-	d.to.MoveTo(v.at(x1, y1))
-	d.to.LineTo(v.at(x2, y2))
+	d.to.MoveTo(v.transform(x1, y1))
+	d.to.LineTo(v.transform(x2, y2))
 	d.paint(style{stroke: c, width: 1})
 }
 
@@ -126,7 +126,7 @@ const unseen = 1. / 4
 
 func (d *drawing) path(v view, class string, o *outline) {
 	for _, p := range o.points {
-		switch x, y := v.at(p.x, p.y); {
+		switch x, y := v.transform(p.x, p.y); {
 		case p.closes:
 			d.to.ClosePath()
 		case p.starts:
@@ -184,7 +184,7 @@ func (d *drawing) text(v view, l letters, c color.NRGBA, at anchor, x, y float64
 	}
 	d.to.SetFontFace(face)
 	d.to.SetColor(c)
-	px, py := v.at(x, y)
+	px, py := v.transform(x, y)
 	width, _ := d.to.MeasureString(words)
 	switch at {
 	case middle:

@@ -37,14 +37,16 @@ func beginSteps(name, title string, wide, high scale) *xy {
 // off.
 func (p *xy) x(v float64) float64 { return 0.02 + 0.96*p.wide.place(v) }
 
-func (p *xy) at(x, y float64) (coord, coord) { return num(plotWidth * p.x(x)), p.y(&p.high, y) }
+func (p *xy) coordinates(x, y float64) (coord, coord) {
+	return num(plotWidth * p.x(x)), p.y(&p.high, y)
+}
 
 func (p *xy) spot(step int, x, y float64) Spot {
 	return Spot{step, p.x(x), 1 - p.high.place(y)}
 }
 
 func (p *xy) dot(class string, x, y float64) {
-	px, py := p.at(x, y)
+	px, py := p.coordinates(x, y)
 	p.canvas.dot(class, px, py, "")
 }
 
@@ -90,10 +92,10 @@ func Steps(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 				continue
 			}
 			x, top := s.Throughput.Number, s.P50.Number
-			median.next(p.at(x, top))
+			median.next(p.coordinates(x, top))
 			if s.P99.Known {
 				top = s.P99.Number
-				tail.next(p.at(x, top))
+				tail.next(p.coordinates(x, top))
 			}
 			spots[i] = append(spots[i], p.spot(k, x, top))
 		}
@@ -146,7 +148,7 @@ func Scaling(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) 
 		l, class := &ladders[i], Series(i)
 		var curve outline
 		for _, at := range l.Curve() {
-			curve.next(p.at(at.Concurrency, at.Throughput))
+			curve.next(p.coordinates(at.Concurrency, at.Throughput))
 		}
 		p.path(class+" l fitted", &curve, "")
 		for k := range l.Steps {

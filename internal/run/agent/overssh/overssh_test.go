@@ -59,10 +59,10 @@ func reached(t *testing.T, s *servers.SSHServer, to Target) {
 	if err := errors.Join(m.Close(), m.Close()); err != nil {
 		t.Error(err)
 	}
-	gone(t, s)
+	checkGone(t, s)
 }
 
-func gone(t *testing.T, s *servers.SSHServer) {
+func checkGone(t *testing.T, s *servers.SSHServer) {
 	t.Helper()
 	if left, err := os.ReadDir(s.Cache); err != nil && !os.IsNotExist(err) || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
@@ -232,7 +232,7 @@ func TestRefusesADamagedCopy(t *testing.T) {
 			if _, err := os.Stat(started); err == nil {
 				t.Error("it was started")
 			}
-			gone(t, s)
+			checkGone(t, s)
 		})
 	}
 }
@@ -272,7 +272,7 @@ func TestRefusesUnusableMachines(t *testing.T) {
 				to.Within = 5 * time.Second
 			}
 			refused(t, to, c.want)
-			gone(t, s)
+			checkGone(t, s)
 		})
 	}
 }
@@ -360,5 +360,5 @@ func TestReachIsInterrupted(t *testing.T) {
 	if _, err := Reach(ctx, to); !errors.Is(err, interrupted) {
 		t.Errorf("%v", err)
 	}
-	gone(t, s)
+	checkGone(t, s)
 }

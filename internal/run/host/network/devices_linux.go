@@ -196,7 +196,7 @@ func newDevice(name string, at netip.Addr) (file *os.File, index int, err error)
 	if err := configure(r.Name(), at); err != nil {
 		return nil, 0, err
 	}
-	is, err := ask(r.Name(), unix.SIOCGIFINDEX, nil)
+	is, err := ioctl(r.Name(), unix.SIOCGIFINDEX, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -206,7 +206,7 @@ func newDevice(name string, at netip.Addr) (file *os.File, index int, err error)
 // configure brings up a device in the thread's network namespace. If at is valid, it first gives
 // the device this address.
 func configure(name string, at netip.Addr) error {
-	r, err := ask(name, unix.SIOCGIFFLAGS, nil)
+	r, err := ioctl(name, unix.SIOCGIFFLAGS, nil)
 	if err != nil {
 		return err
 	}
@@ -217,10 +217,10 @@ func configure(name string, at netip.Addr) error {
 			{unix.SIOCSIFNETMASK, func(is *unix.Ifreq) error { return is.SetInet4Addr([]byte{255, 255, 255, 0}) }},
 		}, steps...)
 		// A user namespace does not permit this; the kernel's default remains.
-		_, _ = ask(name, unix.SIOCSIFTXQLEN, func(is *unix.Ifreq) error { is.SetUint32(queueLength); return nil })
+		_, _ = ioctl(name, unix.SIOCSIFTXQLEN, func(is *unix.Ifreq) error { is.SetUint32(queueLength); return nil })
 	}
 	for _, s := range steps {
-		if _, err := ask(name, s.request, s.fill); err != nil {
+		if _, err := ioctl(name, s.request, s.fill); err != nil {
 			return err
 		}
 	}
@@ -233,8 +233,8 @@ type step struct {
 	fill    func(*unix.Ifreq) error
 }
 
-// ask performs an ioctl on a device in the thread's network namespace and returns the result.
-func ask(name string, request uint, fill func(*unix.Ifreq) error) (*unix.Ifreq, error) {
+// ioctl performs an ioctl on a device in the thread's network namespace and returns the result.
+func ioctl(name string, request uint, fill func(*unix.Ifreq) error) (*unix.Ifreq, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err

@@ -35,9 +35,9 @@ func newSimulated(faults ...faultAt) *simulated {
 	return s
 }
 
-// put sends a packet of size bytes from one end to another at the given time.
-func (s *simulated) put(at time.Duration, from, to int, number uint32, size int) {
-	s.until(int64(at))
+// send sends a packet of size bytes from one end to another at the given time.
+func (s *simulated) send(at time.Duration, from, to int, number uint32, size int) {
+	s.advance(int64(at))
 	last := func(end int) byte {
 		if end == 0 {
 			return ourPlace
@@ -51,8 +51,8 @@ func (s *simulated) put(at time.Duration, from, to int, number uint32, size int)
 	s.forward(s.now, from, p)
 }
 
-// until advances the simulated time.
-func (s *simulated) until(now int64) {
+// advance advances the simulated time.
+func (s *simulated) advance(now int64) {
 	for {
 		at, ok := s.next()
 		if !ok || at > now {
@@ -64,12 +64,12 @@ func (s *simulated) until(now int64) {
 	s.now = now
 }
 
-func between(from, to int, l Link) faultAt { return faultAt{from, to, l} }
+func linkFault(from, to int, l Link) faultAt { return faultAt{from, to, l} }
 
 func TestLinksInOrderForwardAtOnce(t *testing.T) {
 	s := newSimulated()
 	for i := range uint32(100) {
-		s.put(time.Duration(i), int(i%4), int(i+1)%4, i, 100)
+		s.send(time.Duration(i), int(i%4), int(i+1)%4, i, 100)
 	}
 	for i, d := range s.sent {
 		if d.at != time.Duration(i) || d.number != uint32(i) || d.to != (i+1)%4 {
@@ -82,10 +82,10 @@ func TestLinksInOrderForwardAtOnce(t *testing.T) {
 }
 
 func TestCutLinksAreOneWay(t *testing.T) {
-	s := newSimulated(between(1, 2, Link{Cut: true}))
-	s.put(0, 1, 2, 1, 100)
-	s.put(1, 2, 1, 2, 100)
-	s.put(2, 1, 3, 3, 100)
+	s := newSimulated(linkFault(1, 2, Link{Cut: true}))
+	s.send(0, 1, 2, 1, 100)
+	s.send(1, 2, 1, 2, 100)
+	s.send(2, 1, 3, 3, 100)
 	if len(s.sent) != 2 || s.sent[0].number != 2 || s.sent[1].number != 3 {
 		t.Errorf("%+v arrived", s.sent)
 	}
@@ -93,11 +93,11 @@ func TestCutLinksAreOneWay(t *testing.T) {
 
 // Each packet is delayed by exactly the link's delay, and packets stay in order.
 func TestDelay(t *testing.T) {
-	s := newSimulated(between(1, 2, Link{Delay: 50 * time.Millisecond}))
+	s := newSimulated(linkFault(1, 2, Link{Delay: 50 * time.Millisecond}))
 	for i := range uint32(1000) {
-		s.put(time.Duration(i)*time.Millisecond, 1, 2, i, 100)
+		s.send(time.Duration(i)*time.Millisecond, 1, 2, i, 100)
 	}
-	s.until(int64(time.Hour))
+	s.advance(int64(time.Hour))
 	for i, d := range s.sent {
 		if d.number != uint32(i) || d.at != time.Duration(i+50)*time.Millisecond {
 			t.Fatalf("packet %d arrived as %+v", i, d)
@@ -110,14 +110,14 @@ func TestDelay(t *testing.T) {
 
 func TestLossTakesItsShare(t *testing.T) {
 	const n = 20_000
-	s := newSimulated(between(1, 2, Link{Loss: 0.1}))
+	s := newSimulated(linkFault(1, 2, Link{Loss: 0.1}))
 	for i := range uint32(n) {
-		s.put(time.Duration(i), 1, 2, i, 100)
+		s.send(time.Duration(i), 1, 2, i, 100)
 	}
 	if lost := n - len(s.sent); lost < n*9/100 || lost > n*11/100 { // the limits are more than 4 standard deviations from the mean
 		t.Errorf("%d of %d packets were lost", lost, n)
 	}
-	if s = newSimulated(between(1, 2, Link{Loss: 1})); len(s.sent) != 0 {
+	if s = newSimulated(linkFault(1, 2, Link{Loss: 1})); len(s.sent) != 0 {
 		t.Error("a link that loses everything passed something")
 	}
 }
@@ -125,11 +125,11 @@ func TestLossTakesItsShare(t *testing.T) {
 // Some packets arrive after later ones. No packet is lost, and the others are not delayed.
 func TestReorder(t *testing.T) {
 	const n = 20_000
-	s := newSimulated(between(1, 2, Link{Reorder: 0.05}))
+	s := newSimulated(linkFault(1, 2, Link{Reorder: 0.05}))
 	for i := range uint32(n) {
-		s.put(time.Duration(i)*time.Millisecond, 1, 2, i, 100)
+		s.send(time.Duration(i)*time.Millisecond, 1, 2, i, 100)
 	}
-	s.until(int64(time.Hour))
+	s.advance(int64(time.Hour))
 	held, overtaken, highest := 0, 0, uint32(0)
 	for _, d := range s.sent {
 		if late := d.at - time.Duration(d.number)*time.Millisecond; late == HeldBack {
@@ -151,9 +151,9 @@ func TestReorder(t *testing.T) {
 // queue.
 func TestRate(t *testing.T) {
 	const rate, size = 1_000_000, 1000
-	s := newSimulated(between(1, 2, Link{Rate: rate}))
+	s := newSimulated(linkFault(1, 2, Link{Rate: rate}))
 	for i := range uint32(4000) { // four times the rate during one second
-		s.put(time.Duration(i)*250*time.Microsecond, 1, 2, i, size)
+		s.send(time.Duration(i)*250*time.Microsecond, 1, 2, i, size)
 	}
 	inTime := 0
 	for _, d := range s.sent {
@@ -164,7 +164,7 @@ func TestRate(t *testing.T) {
 	if inTime < rate/size-2 || inTime > rate/size {
 		t.Errorf("%d packets of %d bytes arrived in a second", inTime, size)
 	}
-	s.until(int64(time.Hour))
+	s.advance(int64(time.Hour))
 	if !slices.IsSortedFunc(s.sent, func(a, b delivery) int { return int(a.number) - int(b.number) }) {
 		t.Error("a slow link changes the order")
 	}
@@ -172,8 +172,8 @@ func TestRate(t *testing.T) {
 		t.Errorf("%d packets waited, and %d have room", waited, Queue/size)
 	}
 	// An idle link delays a packet only by its own transmission time.
-	s.put(2*time.Hour, 1, 2, 9, size)
-	s.until(int64(3 * time.Hour))
+	s.send(2*time.Hour, 1, 2, 9, size)
+	s.advance(int64(3 * time.Hour))
 	if last := s.sent[len(s.sent)-1]; last.at != 2*time.Hour+time.Millisecond {
 		t.Errorf("the packet arrived as %+v", last)
 	}
@@ -182,14 +182,14 @@ func TestRate(t *testing.T) {
 // When a link is healed, its waiting packets are sent in order. When it is cut, they are dropped.
 func TestHealingSendsWaitingPackets(t *testing.T) {
 	late := Link{Delay: time.Hour}
-	s := newSimulated(between(1, 2, late), between(1, 3, late))
+	s := newSimulated(linkFault(1, 2, late), linkFault(1, 3, late))
 	for i := range uint32(10) {
-		s.put(time.Duration(i), 1, 2+int(i%2), i, 100)
+		s.send(time.Duration(i), 1, 2+int(i%2), i, 100)
 	}
 	if len(s.sent) != 0 {
 		t.Fatalf("%+v arrived", s.sent)
 	}
-	if err := s.set([]faultAt{between(1, 3, Link{Cut: true})}); err != nil {
+	if err := s.set([]faultAt{linkFault(1, 3, Link{Cut: true})}); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.sent) != 5 {
@@ -203,7 +203,7 @@ func TestHealingSendsWaitingPackets(t *testing.T) {
 	if _, ok := s.next(); ok || s.bytes != 0 {
 		t.Errorf("%d bytes still wait", s.bytes)
 	}
-	if s.set([]faultAt{between(1, 4, late)}) == nil || s.set([]faultAt{between(-1, 2, late)}) == nil {
+	if s.set([]faultAt{linkFault(1, 4, late)}) == nil || s.set([]faultAt{linkFault(-1, 2, late)}) == nil {
 		t.Error("a link to an unknown end was accepted")
 	}
 }
@@ -211,9 +211,9 @@ func TestHealingSendsWaitingPackets(t *testing.T) {
 // MostWaiting limits the total size of waiting packets.
 func TestWaitingPacketsAreBounded(t *testing.T) {
 	const size = 60_000
-	s := newSimulated(between(1, 2, Link{Delay: time.Hour}))
+	s := newSimulated(linkFault(1, 2, Link{Delay: time.Hour}))
 	for i := range uint32(2 * MostWaiting / size) {
-		s.put(time.Duration(i), 1, 2, i, size)
+		s.send(time.Duration(i), 1, 2, i, size)
 	}
 	if s.bytes > MostWaiting || s.bytes < MostWaiting-size {
 		t.Errorf("%d bytes wait", s.bytes)
@@ -240,7 +240,7 @@ func FuzzForward(f *testing.F) {
 			}
 			to = append(to, end)
 		})
-		if err := f.set([]faultAt{between(1, 2, Link{Delay: time.Second, Rate: 1, Loss: 0.1, Reorder: 0.5})}); err != nil {
+		if err := f.set([]faultAt{linkFault(1, 2, Link{Delay: time.Second, Rate: 1, Loss: 0.1, Reorder: 0.5})}); err != nil {
 			t.Fatal(err)
 		}
 		now = max(now, 0) % int64(time.Hour)

@@ -267,7 +267,7 @@ func TestKilledProcessesLeaveNothing(t *testing.T) {
 			t.Errorf("a network whose process was killed: %v", err)
 		}
 		n.Close()
-		gone(t, device)
+		checkGone(t, device)
 	})
 	t.Run("the holder", func(t *testing.T) {
 		holder := exec.Command(os.Args[0], hold)
@@ -282,7 +282,7 @@ func TestKilledProcessesLeaveNothing(t *testing.T) {
 		device := deviceOf(t, member)
 		must(t, holder.Process.Kill())
 		_ = holder.Wait()
-		gone(t, device)
+		checkGone(t, device)
 	})
 }
 
@@ -303,7 +303,7 @@ func deviceOf(t *testing.T, member netip.Addr) string {
 	return ""
 }
 
-func gone(t *testing.T, device string) {
+func checkGone(t *testing.T, device string) {
 	t.Helper()
 	settle.Eventually(t, device+" is gone", func() bool { _, err := net.InterfaceByName(device); return err != nil })
 }

@@ -86,7 +86,7 @@ func (s *forwarder) turn() (more bool, err error) {
 	if s.polled[0].Revents == 0 {
 		return true, nil
 	}
-	return s.ask()
+	return s.handleRequests()
 }
 
 // forwardFrom forwards up to batch packets from one end.
@@ -110,8 +110,8 @@ func (s *forwarder) forwardFrom(from int) {
 // send writes a packet to a device. A packet that the device rejects is lost, as in any network.
 func (s *forwarder) send(to int, p []byte) { _, _ = unix.Write(int(s.polled[1+to].Fd), p) }
 
-// ask executes the requests that have arrived.
-func (s *forwarder) ask() (more bool, err error) {
+// handleRequests executes the requests that have arrived.
+func (s *forwarder) handleRequests() (more bool, err error) {
 	n, err := unix.Read(int(s.polled[0].Fd), s.packet[:])
 	switch {
 	case err == unix.EAGAIN || err == unix.EINTR:

@@ -52,10 +52,10 @@ func (r *Reader) Read(a call.Action, b []byte) bool { return r.read(a, call.Alwa
 func (r *Reader) read(a call.Action, branch call.Branch, b []byte) bool {
 	p := r.part(a, branch)
 	r.key, r.end, r.value = nil, nil, nil
-	ok := each(b, func(f Field) bool {
+	ok := forEachField(b, func(f Field) bool {
 		for i := range requests[a] {
 			if known := &requests[a][i]; known.number == f.Number {
-				r.take(p, known, &f)
+				r.storeField(p, known, &f)
 				break
 			}
 		}
@@ -83,9 +83,9 @@ func (r *Reader) part(a call.Action, b call.Branch) *call.Part {
 	return &r.Call.Parts[len(r.Call.Parts)-1]
 }
 
-// take stores a field's value in a part. It ignores fields of the wrong wire
+// storeField stores a field's value in a part. It ignores fields of the wrong wire
 // type.
-func (r *Reader) take(p *call.Part, known *field, f *Field) {
+func (r *Reader) storeField(p *call.Part, known *field, f *Field) {
 	switch text := f.Bytes != nil; {
 	case known.holds == filters:
 		takeFilters(p, f)
@@ -144,7 +144,7 @@ func takeFilters(p *call.Part, f *Field) {
 
 // ReadTxn reads a TxnRequest.
 func (r *Reader) ReadTxn(b []byte) bool {
-	return each(b, func(f Field) bool {
+	return forEachField(b, func(f Field) bool {
 		ok := true
 		switch {
 		case f.Bytes == nil:
@@ -162,7 +162,7 @@ func (r *Reader) ReadTxn(b []byte) bool {
 
 // readOp reads a RequestOp. A nested transaction becomes call.Other.
 func (r *Reader) readOp(branch call.Branch, b []byte) bool {
-	return each(b, func(f Field) bool {
+	return forEachField(b, func(f Field) bool {
 		switch {
 		case f.Bytes == nil:
 		case f.Number == opRange:
@@ -182,7 +182,7 @@ func (r *Reader) readOp(branch call.Branch, b []byte) bool {
 // number plus 1; the request omits the number 0.
 func (r *Reader) ReadWatch(b []byte) bool {
 	before := len(r.Call.Parts)
-	ok := each(b, func(f Field) bool {
+	ok := forEachField(b, func(f Field) bool {
 		switch {
 		case f.Bytes == nil || len(r.Call.Parts) > before:
 		case f.Number == watchCreate:
@@ -190,7 +190,7 @@ func (r *Reader) ReadWatch(b []byte) bool {
 		case f.Number == watchCancel:
 			p := r.part(call.Unwatch, call.Always)
 			p.Number = 1
-			return each(f.Bytes, func(f Field) bool {
+			return forEachField(f.Bytes, func(f Field) bool {
 				if f.Number == cancelWatcher && f.Bytes == nil {
 					p.Number = int64(f.Varint) + 1
 				}
@@ -205,9 +205,9 @@ func (r *Reader) ReadWatch(b []byte) bool {
 	return ok
 }
 
-// each calls do for each field of a message until do returns false. It reports
+// forEachField calls do for each field of a message until do returns false. It reports
 // whether the message is well-formed and all calls returned true.
-func each(b []byte, do func(Field) bool) bool {
+func forEachField(b []byte, do func(Field) bool) bool {
 	for len(b) > 0 {
 		f, rest, ok := Next(b)
 		if !ok || !do(f) {

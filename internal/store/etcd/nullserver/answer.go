@@ -61,7 +61,7 @@ func (s *session) reply(id uint32, m *method, extra int64, request []byte, wrong
 		s.out, s.replies = b[:at], replies
 		s.fail(id, err)
 	case int64(size) > min(int64(s.send.maxFrame), s.send.connection, s.send.initial+extra):
-		p := s.take(id, extra)
+		p := s.newPending(id, extra)
 		body := b[frame+h2.FrameHeaderLen:]
 		putPrefix(body, size-prefixLen)
 		p.body = append(p.body, body...)
@@ -85,7 +85,7 @@ func (s *session) fail(id uint32, err error) {
 // prepare executes a request, unless the script refuses it, and returns the
 // pending reply.
 func (s *session) prepare(id uint32, m *method, extra int64, request []byte, a null.Action) *pending {
-	p := s.take(id, extra)
+	p := s.newPending(id, extra)
 	p.kind = a.Kind
 	switch a.Kind {
 	case null.Error:
@@ -158,8 +158,8 @@ func (s *session) deliver(p *pending) {
 	s.recycle(p)
 }
 
-// due performs a pending reply whose time has come.
-func (s *session) due(p *pending) {
+// sendReply performs a pending reply whose time has come.
+func (s *session) sendReply(p *pending) {
 	if p.long {
 		s.dueLong(p)
 		return
@@ -202,8 +202,8 @@ func (s *session) unwait(p *pending) {
 	s.waiting = s.waiting[:end]
 }
 
-// take returns a pending reply to fill in.
-func (s *session) take(id uint32, extra int64) *pending {
+// newPending returns a pending reply to fill in.
+func (s *session) newPending(id uint32, extra int64) *pending {
 	var p *pending
 	if n := len(s.free); n > 0 {
 		p, s.free = s.free[n-1], s.free[:n-1]

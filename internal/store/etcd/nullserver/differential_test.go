@@ -44,8 +44,8 @@ func TestRepliesEqualEtcds(t *testing.T) {
 		} else {
 			request = g.request()
 		}
-		want, wantErr := ask(ctx, etcd, request)
-		got, gotErr := ask(ctx, null, request)
+		want, wantErr := sendRequest(ctx, etcd, request)
+		got, gotErr := sendRequest(ctx, null, request)
 		if fmt.Sprint(wantErr) != fmt.Sprint(gotErr) {
 			t.Fatalf("request %d, %T{%v}:\netcd %v\nnull %v", i, request, request, wantErr, gotErr)
 		}
@@ -94,7 +94,7 @@ func untie(t *testing.T, request, answer proto.Message) {
 	slices.SortFunc(kvs, func(a, b *mvccpb.KeyValue) int { return cmps.Or(by(a, b), bytes.Compare(a.Key, b.Key)) })
 }
 
-func ask(ctx context.Context, kv pb.KVClient, request proto.Message) (proto.Message, error) {
+func sendRequest(ctx context.Context, kv pb.KVClient, request proto.Message) (proto.Message, error) {
 	switch r := request.(type) {
 	case *pb.RangeRequest:
 		return kv.Range(ctx, r)

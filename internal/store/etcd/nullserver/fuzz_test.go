@@ -90,7 +90,7 @@ func FuzzServerInput(f *testing.F) {
 func (s *session) fireAll() {
 	for _, it := range s.later {
 		if !s.closing {
-			s.due(it.What)
+			s.sendReply(it.What)
 		}
 	}
 	s.later = s.later[:0]

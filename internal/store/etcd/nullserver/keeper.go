@@ -148,7 +148,7 @@ func (m *memory) entriesAt(one []*entry, key, end []byte) []*entry {
 func (m *memory) find(one []*entry, r *pb.RangeRequest, lags bool) (found []*entry, count int, more bool) {
 	found = m.entriesAt(one, r.Key, r.RangeEnd)
 	if lags {
-		found = m.past.seen(found)
+		found = m.past.laggingEntries(found)
 	}
 	if count = len(found); r.CountOnly {
 		return nil, count, false
@@ -345,8 +345,8 @@ func (m *memory) lagging(id *identity, r *pb.RangeRequest) bool {
 	return m.past != nil && r.Serializable && id.member != memberID(1)
 }
 
-// seen returns the entries as a lagging member has them.
-func (p *past) seen(found []*entry) []*entry {
+// laggingEntries returns the entries as a lagging member has them.
+func (p *past) laggingEntries(found []*entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {
 		if v := p.view(e); v != nil {

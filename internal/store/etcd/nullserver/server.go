@@ -36,7 +36,7 @@ func New(o store.NullOptions) (*Server, error) {
 	}
 	s := &Server{options: o}
 	s.Server = null.NewServer(script, null.NetConfig[*conn, *pending]{
-		Open: s.open, Due: s.due, MaxDue: maxDue, TLS: o.TLS, Protocol: "h2",
+		Open: s.open, Due: s.sendDue, MaxDue: maxDue, TLS: o.TLS, Protocol: "h2",
 	})
 	return s, nil
 }
@@ -84,12 +84,12 @@ func (c *conn) Serve() {
 	if hub := c.session.member.hub; hub != nil {
 		defer hub.remove(c, 0, -1)
 	}
-	c.Feed(c.take)
+	c.Feed(c.handleFrames)
 }
 
-// take handles the complete frames of in. It returns their length and whether the
+// handleFrames handles the complete frames of in. It returns their length and whether the
 // connection goes on.
-func (c *conn) take(in []byte) (used int, goesOn bool) {
+func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
 	now := c.server.Clock.Now()
 	c.Lock()
 	defer c.Unlock()
@@ -127,14 +127,14 @@ func (c *conn) fail(err error, in []byte) {
 	}
 }
 
-// due sends the replies that are due, with one write per connection.
-func (s *Server) due(batch []*pending) {
+// sendDue sends the replies that are due, with one write per connection.
+func (s *Server) sendDue(batch []*pending) {
 	touched := s.touched
 	for _, p := range batch {
 		c := p.conn
 		c.Lock()
 		if !c.Ended() && !c.session.closing {
-			c.session.due(p)
+			c.session.sendReply(p)
 		}
 		c.Unlock()
 		if !c.touched {

@@ -25,7 +25,7 @@ func (s *session) beginLong(st *stream) {
 		s.fail(st.id, err)
 		return
 	}
-	st.long = &long{out: s.take(st.id, st.extra)}
+	st.long = &long{out: s.newPending(st.id, st.extra)}
 	st.long.out.long = true
 	s.out = s.replies.appendStart(s.out, st.id)
 }

@@ -19,7 +19,7 @@ func (s *Server) open(nc net.Conn, member int) *conn {
 
 // Serve implements null.Conn.
 func (c *conn) Serve() {
-	c.Feed(c.take)
+	c.Feed(c.handleFrames)
 	tree, all := c.session.tree, c.session.tree.AllShards()
 	tree.Lock(all)
 	defer tree.Unlock(all)
@@ -37,9 +37,9 @@ func frameLen(b []byte) int {
 	return 4 + int(binary.BigEndian.Uint32(b))
 }
 
-// take processes the complete frames of in. It returns the bytes consumed and whether the
+// handleFrames processes the complete frames of in. It returns the bytes consumed and whether the
 // connection continues.
-func (c *conn) take(in []byte) (used int, goesOn bool) {
+func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
 	var now int64
 	if c.server.Run != nil {
 		now = c.server.Clock.Now()

@@ -96,7 +96,7 @@ func (u *undo) restore() {
 		was, e := c.before, t.Entry([]byte(c.path))
 		e.Value, e.Created, e.Changed, e.Version, e.Data = was.Value, was.Created, was.Changed, was.Version, was.Data
 		if e.Data.owner != 0 {
-			t.own(e, e.Data.owner)
+			t.makeEphemeral(e, e.Data.owner)
 		}
 	}
 }

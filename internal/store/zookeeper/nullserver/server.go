@@ -35,7 +35,7 @@ func New(o store.NullOptions) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{user: o.User, tree: newTree(&o)}
-	s.Server = null.NewServer(script, null.NetConfig[*conn, *conn]{Open: s.open, Due: s.due, MaxDue: maxDue, TLS: o.TLS})
+	s.Server = null.NewServer(script, null.NetConfig[*conn, *conn]{Open: s.open, Due: s.sendDue, MaxDue: maxDue, TLS: o.TLS})
 	return s, nil
 }
 
@@ -47,8 +47,8 @@ func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
 	return s.Server.Serve(ctx, listeners)
 }
 
-// due writes the replies that are due.
-func (s *Server) due(batch []*conn) {
+// sendDue writes the replies that are due.
+func (s *Server) sendDue(batch []*conn) {
 	for _, c := range batch {
 		c.Lock()
 		c.scheduled = false

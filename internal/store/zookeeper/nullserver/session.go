@@ -87,7 +87,7 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 			b = appendStat(b, e)
 		}
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
-		b, code = s.make(op, r, b)
+		b, code = s.createNode(op, r, b)
 	case jute.OpDelete:
 		var m jute.MultiOp
 		if jute.ReadChange(op, r, &m); r.OK() {
@@ -134,7 +134,7 @@ func (s *session) read(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 	return appendStat(b, n), jute.OK
 }
 
-func (s *session) make(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code) {
+func (s *session) createNode(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code) {
 	var m jute.MultiOp
 	if jute.ReadChange(op, r, &m); !r.OK() {
 		return b, jute.BadArguments

@@ -100,7 +100,7 @@ func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, sess
 	e := t.Entry([]byte(path))
 	e.Set(data, zxid)
 	if mode == jute.Ephemeral || mode == jute.EphemeralSequential {
-		t.own(e, session)
+		t.makeEphemeral(e, session)
 	}
 	p.Data.children++
 	p.Data.made++
@@ -109,8 +109,8 @@ func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, sess
 	return path, e, jute.OK
 }
 
-// own makes a node ephemeral: it is removed with the session.
-func (t *tree) own(e *entry, session int64) {
+// makeEphemeral makes a node ephemeral: it is removed with the session.
+func (t *tree) makeEphemeral(e *entry, session int64) {
 	e.Data.owner = session
 	if paths := t.sessions[session]; paths != nil {
 		paths[e.Key] = struct{}{}

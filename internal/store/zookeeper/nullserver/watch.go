@@ -66,7 +66,7 @@ func (t *tree) notify(ch changed, zxid int64) {
 		for c := range of[path] {
 			if _, had := notified[c]; !had {
 				notified[c] = struct{}{}
-				c.hear(e, path, zxid)
+				c.addEvent(e, path, zxid)
 			}
 		}
 		if once {
@@ -80,7 +80,7 @@ func (t *tree) notify(ch changed, zxid int64) {
 		for c := range w.recursive[at] {
 			if _, had := notified[c]; !had {
 				notified[c] = struct{}{}
-				c.hear(ch.what, ch.path, zxid)
+				c.addEvent(ch.what, ch.path, zxid)
 			}
 		}
 		if at == "/" {
@@ -99,8 +99,8 @@ func (t *tree) notify(ch changed, zxid int64) {
 	notify(w.stay, parent, false, jute.NodeChildrenChanged)
 }
 
-// hear adds an event to the output of a connection and applies the script's fault to it.
-func (c *conn) hear(what jute.WatchEvent, path string, zxid int64) {
+// addEvent adds an event to the output of a connection and applies the script's fault to it.
+func (c *conn) addEvent(what jute.WatchEvent, path string, zxid int64) {
 	w := &c.session.tree.watches
 	w.events++
 	event := appendEvent(nil, what, path, zxid)
