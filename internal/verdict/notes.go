@@ -115,7 +115,7 @@ func notes(f *Figures) []string {
 		list = append(list, fmt.Sprintf("The history made %.0f %% of the writes to the members' disk in the window. Put the run directory on another disk.", 100*f.HistoryShare))
 	}
 	if n := f.Events.Resubscribed; n > 0 {
-		list = append(list, fmt.Sprintf("Watchers were re-created %d times after they had lost their connection.", n))
+		list = append(list, fmt.Sprintf("Watchers were re-created %s after they had lost their connection.", text.Plural(n, "time")))
 	}
 	return list
 }

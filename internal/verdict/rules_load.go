@@ -58,7 +58,7 @@ func R3WrongResponses(f *Figures) finding {
 	if f.WrongAnswers == 0 {
 		return fine()
 	}
-	return invalid("%d responses were wrong, including the warm-up (another key, a damaged value, or against the protocol)", f.WrongAnswers)
+	return invalid("%s, including the warm-up (another key, a damaged value, or against the protocol)", text.Plural(f.WrongAnswers, "wrong response"))
 }
 
 // R4LittlesLaw reports a closed loop that does not fit Little's law. It compares the clients
@@ -217,7 +217,7 @@ func R18MissingKeys(f *Figures) finding {
 	case f.Misses == 0 || !f.Preloaded || f.Deletes:
 		return fine()
 	}
-	return suspect("%d reads did not find keys that had been written before the window", f.Misses)
+	return suspect("%s did not find keys that had been written before the window", text.Plural(f.Misses, "read"))
 }
 
 // R19Interrupted reports a trial that was interrupted.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Rules about guarantees of the store beyond single operations: watch events, and members with
@@ -14,9 +15,9 @@ import (
 func R20ImpossibleEvents(f *Figures) finding {
 	switch e := &f.Events; {
 	case e.Impossible > 0:
-		return invalid("%d watch events arrived before their write was sent; another program wrote the keys, or quorumbench has a defect", e.Impossible)
+		return invalid("%s arrived before the write was sent; another program wrote the keys, or quorumbench has a defect", text.Plural(e.Impossible, "watch event"))
 	case e.Wrong > 0:
-		return invalid("%d watch events were about keys that their watcher does not watch", e.Wrong)
+		return invalid("watchers received %s for keys that they do not watch", text.Plural(e.Wrong, "watch event"))
 	}
 	return fine()
 }
@@ -39,18 +40,15 @@ func R21FaultyEvents(f *Figures) finding {
 	if len(faults) == 0 && e.Ended == 0 {
 		return fine()
 	}
-	text := ""
-	if len(faults) > 0 {
-		text = strings.Join(faults, ", ")
-	}
+	words := strings.Join(faults, ", ")
 	if e.Ended > 0 {
-		ended := fmt.Sprintf("the store ended %d watchers: %s", e.Ended, e.EndedText)
-		if text != "" {
+		ended := fmt.Sprintf("the store ended %s: %s", text.Plural(e.Ended, "watcher"), e.EndedText)
+		if words != "" {
 			ended = "; " + ended
 		}
-		text += ended
+		words += ended
 	}
-	return suspect("%s", text).restrictTo("watch")
+	return suspect("%s", words).restrictTo("watch")
 }
 
 // R22MembersDisagree reports members with different data after the load.

@@ -18,7 +18,7 @@ func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 	}
 	for i := range members {
 		m := &members[i]
-		parts := append(reported(m), fmt.Sprintf("%d alarms", alarms[m.Endpoint]))
+		parts := append(reported(m), text.Plural(uint64(alarms[m.Endpoint]), "alarm"))
 		out = append(out, "member "+m.Name+": "+strings.Join(parts, ", "))
 	}
 	if line := diskEvidence(t); line != "" {
@@ -86,7 +86,7 @@ func reported(m *MemberMetrics) (parts []string) {
 		return append(parts, "no metrics ("+why+")")
 	}
 	if r, ok := m.Metrics[store.LeaderChanges]; ok {
-		parts = append(parts, fmt.Sprintf("%.0f leader changes", r.Value))
+		parts = append(parts, text.Plural(uint64(max(r.Value, 0)), "leader change"))
 	}
 	return parts
 }

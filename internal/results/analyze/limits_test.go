@@ -158,7 +158,7 @@ func TestFindLimits(t *testing.T) {
 		{"too far for the clients", func(t *record.Trial) {
 			t.MaxInFlight = 20
 			each(func(r *record.StoreRow) { r.Connect = 15 * time.Millisecond })(t)
-		}, CauseNetwork, "takes at least 15.0 ms, but 20 clients at 1000 operations per second have 20.0 ms each"},
+		}, CauseNetwork, "takes at least 15.0 ms, but with 20 clients at 1000 operations per second each operation may take only 20.0 ms"},
 		{"lost packets", mid(func(r *record.StoreRow) { r.Connect = 1010 * time.Millisecond }), CauseNetwork, "packets to member m1 were lost"},
 		{"no connection", mid(func(r *record.StoreRow) { r.Connect, r.ConnectFailure = 0, "refused" }), CauseNetwork, "1 of 3 TCP connections to member m1 failed"},
 		{"a member where it cannot be reached from here", func(t *record.Trial) {

@@ -117,7 +117,7 @@ func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
 			between+fmt.Sprintf("has a median of %s over %d TCP connections (limit %s)", spent(c.Median), m.Connects, spent(limitRoundTrip)))
 	case budget > 0 && c.Min > budget/2:
 		return overLimit(CauseNetwork, m.Name, c.Min, budget/2,
-			between+fmt.Sprintf("takes at least %s, but %d clients at %.0f operations per second have %s each", spent(c.Min), t.MaxInFlight, *t.Rate, spent(budget)))
+			between+fmt.Sprintf("takes at least %s, but with %d clients at %.0f operations per second each operation may take only %s", spent(c.Min), t.MaxInFlight, *t.Rate, spent(budget)))
 	case c.Max >= limitConnect:
 		return &Cause{What: CauseNetwork, Member: m.Name, Figure: c.Max.Seconds(), Unit: "s", Limit: limitConnect.Seconds(),
 			Text: fmt.Sprintf("packets to member %s were lost: one of %d TCP connections took %s (median %s)", m.Name, m.Connects, spent(c.Max), spent(c.Median))}

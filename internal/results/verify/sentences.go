@@ -85,7 +85,7 @@ func (f *finding) ofWatcher(wrong *history.Op) string {
 	case Untrue:
 		return fmt.Sprintf("Watcher %d received a notification that it has all events up to revision %d, and afterwards an event of revision %d.", wrong.Session, f.revision, wrong.Mod)
 	case LostWrite:
-		return fmt.Sprintf("Watcher %d received that key %d was deleted, but at %s.", wrong.Session, f.key, f.state)
+		return fmt.Sprintf("Watcher %d was notified that key %d is deleted, but at %s.", wrong.Session, f.key, f.state)
 	case WrongBefore:
 		return fmt.Sprintf("Before revision %d, %s.", f.revision, f.state)
 	}
@@ -137,7 +137,7 @@ func describeWatch(o *history.Op) string {
 	case history.Began:
 		out += fmt.Sprintf("created, starting at key %d", o.Key)
 		if o.Outcome == kv.Miss {
-			out = fmt.Sprintf("Watcher %d, %s: received that key %d is deleted%s, without the revision of the delete", o.Session, clock(o.Done), o.Key, atRevision(o.At))
+			out = fmt.Sprintf("Watcher %d, %s: was notified that key %d is deleted%s, without the revision of the delete", o.Session, clock(o.Done), o.Key, atRevision(o.At))
 		}
 	case history.Reached:
 		out += fmt.Sprintf("received all events up to revision %d", o.Mod)

@@ -53,7 +53,7 @@ func capacities(found *size.CapacityFindings) (all []sentence) {
 		all = append(all, sentence{About: searched(found, f), Text: report.CapacitySentences(f)[0] + ".", Link: "capacity-found"})
 	}
 	if more := len(found.All) - len(all); more > 0 {
-		all = append(all, sentence{Text: fmt.Sprintf("%s more: see the table.", text.Either(uint64(more), "search", "searches")), Link: "capacity-found"})
+		all = append(all, sentence{Text: text.Either(uint64(more), "more search", "more searches") + ": see the table.", Link: "capacity-found"})
 	}
 	return all
 }

@@ -197,7 +197,7 @@ func (s *Sized) noteBeyond(what string, rate, lowest, highest float64) {
 	default:
 		return
 	}
-	s.note("%s is %s rate that met the objective in the search, %.0f per second: its resource use is extrapolated, if the trials are on a straight line", what, where, end)
+	s.note("%s is %s rate that met the objective in the search, %.0f per second: its resource use is extrapolated along a straight line through the trials, or unknown if they are not on one", what, where, end)
 }
 
 // addMeasured adds the resource use of the curve's trials.
