@@ -2,15 +2,14 @@
 
 package engine
 
-// LowerPriority lowers the priority of the calling goroutine on systems where threads have
-// priorities.
+// LowerPriority does nothing on this system: its threads have no priorities of their own.
 func LowerPriority() {}
 
-// raisePriority raises the priority of a thread on Linux only.
+// raisePriority does nothing: only Linux supports it.
 func raisePriority(int) {}
 
-// CanRaisePriority reports whether the process may raise the priority of a loop.
+// CanRaisePriority returns false: raisePriority does nothing on this system.
 func CanRaisePriority() bool { return false }
 
-// Yield lets other threads run first on Linux only.
+// Yield does nothing: only Linux supports it.
 func Yield() {}

@@ -5,7 +5,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// boundary ends a second, a phase, or the load, at the time clock.next.
+// boundary ends the current second, phase or load at the time clock.next.
 func (l *Loop) boundary() {
 	at := l.clock.next
 	switch {
@@ -26,14 +26,14 @@ func (l *Loop) boundary() {
 	}
 }
 
-// startPhases makes the loop begin its first phase at a time on its clock.
+// startPhases schedules the first phase to begin at the given time on the loop's clock.
 func (l *Loop) startPhases(at int64) {
 	l.clock = clockwork{phases: l.cfg.Phases, next: at, end: never}
 	l.sched.due = never
 }
 
-// openPhase begins phase i, and the clients' first operations if it is the first phase
-// of a closed loop.
+// openPhase begins phase i. In the first phase of a closed loop it also starts the clients' first
+// operations.
 func (l *Loop) openPhase(i int, at int64) {
 	c := &l.clock
 	c.at, c.origin, c.index, c.end = i, at, 0, never
@@ -70,7 +70,7 @@ func (l *Loop) openPhase(i int, at int64) {
 	}
 }
 
-// callMark calls Config.Mark, and keeps the function that it returns for settleMarks.
+// callMark calls Config.Mark, and stores the function that Mark returns for settleMarks.
 func (l *Loop) callMark(at int64, ended bool) {
 	then := l.cfg.Mark(Mark{Phase: l.clock.phase().Kind, Ended: ended, At: at, Thread: int(l.Live.Thread.Load())})
 	if then != nil {
@@ -78,8 +78,8 @@ func (l *Loop) callMark(at int64, ended bool) {
 	}
 }
 
-// settleMarks calls the functions that Config.Mark returned. The operations that were due
-// then are written now.
+// settleMarks calls the functions that Config.Mark returned. By now the operations that were due
+// when Mark was called have been written.
 func (l *Loop) settleMarks() {
 	for _, then := range l.marked {
 		then()
@@ -104,8 +104,8 @@ func (l *Loop) endSecond(at int64) {
 	l.conns.bytesIn, l.conns.bytesOut = 0, 0
 }
 
-// openWindow starts the measurement: it counts the operations that are already due or in
-// flight as carried in.
+// openWindow starts the measurement: it counts the operations that are already due or in flight as
+// carried in.
 func (l *Loop) openWindow(at int64) {
 	l.res.Opened, l.measuring, l.areaAt = at, true, at
 	l.res.Steady = l.cfg.Shared.warming.steady.Load()
@@ -136,8 +136,8 @@ func (l *Loop) openWindow(at int64) {
 	l.res.CarriedInAge = at - oldest
 }
 
-// closeWindow ends the load: no further operation becomes due, operations that were never
-// written fail as not_sent, and the loop drains the operations in flight.
+// closeWindow ends the load: no more operations become due, operations that were never written fail
+// as not_sent, and the loop waits for the operations in flight.
 func (l *Loop) closeWindow(at int64) {
 	if l.measuring { // the window ends at `at`; the clock may already be later
 		l.res.InFlightArea += float64(at-l.areaAt) * float64(l.slots.open)
@@ -148,13 +148,13 @@ func (l *Loop) closeWindow(at int64) {
 		l.startDueUntil(at) // operations that became due just before
 	}
 	if l.cfg.Fine {
-		for client := range l.closed.clients { // clients that are still waiting
+		for client := range l.closed.clients { // clients that are still waiting for their next success
 			l.noteWait(int32(client), at) // #nosec G115 -- as cfg.Clients
 		}
 	}
 	l.endSecond(at)
 	if at <= l.clock.current.start {
-		l.secs.dropEmpty() // another loop ended the load before this loop's second began
+		l.secs.dropEmpty() // another loop ended the load before this loop's last second began
 	}
 	l.watchers.holdTail(l.clock.current)
 	l.holdPrompts()
@@ -182,8 +182,8 @@ func (l *Loop) closeWindow(at int64) {
 	}
 }
 
-// handOverSeconds hands over the complete seconds. With several loops, operations that another
-// loop cannot start may still be counted in this loop's seconds.
+// handOverSeconds hands over the complete seconds. In a load with several loops it first makes sure
+// that no other loop can still count an operation in these seconds.
 func (l *Loop) handOverSeconds() {
 	pending := l.pending()
 	if s := l.cfg.Shared; s.several() && l.sched.pacer != nil {
@@ -196,11 +196,11 @@ func (l *Loop) handOverSeconds() {
 	l.secs.release(pending)
 }
 
-// pending returns the earliest time at which an operation that does not exist yet
-// can be due.
+// pending returns the earliest time at which an operation that has not been created yet can be due.
 func (l *Loop) pending() int64 {
 	if l.draining {
-		return l.sched.due // of operations that abandonSchedule will count; never if there are none
+		// The first of the operations that abandonSchedule will count; never if there are none.
+		return l.sched.due
 	}
 	return min(l.now, l.sched.due)
 }
@@ -209,7 +209,7 @@ func (l *Loop) pending() int64 {
 // ended, in order. It ignores a time before the loop's clock.
 func (l *Loop) advance(now int64) {
 	if now < l.now {
-		return // the time of a read that was processed after a later event
+		return // a read was processed after a later event
 	}
 	l.now = now
 	if l.measuring {

@@ -8,23 +8,23 @@ import (
 
 // closedLoop tracks the clients of a closed loop and the numbers of their operations.
 //
-// Invariant: while the load runs, each client has one open operation, rests (rests), or has
-// found no number left (idle).
+// Invariant: while the load runs, each client either has one open operation, or rests (rests), or
+// is idle because no operation number was left for it.
 type closedLoop struct {
-	n        uint64  // number of the next operation in this phase, without a total
-	bounded  bool    // a total ends the phase
-	batch    span    // numbers of the total that this loop has taken and not started
+	n        uint64  // number of the next operation in this phase; used if there is no total
+	bounded  bool    // the phase ends after a total number of operations
+	batch    span    // numbers that this loop has taken from the total and not started
 	inWindow int     // open operations that are due in the window
-	lastAt   int64   // when the last of them ended
+	lastAt   int64   // when the last of these operations ended
 	idle     []int32 // clients that found no number left
-	asking   []int32 // the same clients, while they ask again
+	asking   []int32 // copy of idle, used while these clients ask again
 	rests    rests
 	clients  []client
-	opened   []string // by place: its endpoint during the whole window; empty if it moved
+	opened   []string // by place: its endpoint during the whole window; empty if the place moved
 }
 
-// client is a client of a closed loop. Its counters are next to the place, which its next
-// operation needs, so that counting touches no other memory.
+// client is a client of a closed loop. The counters are stored next to the place because starting
+// the client's next operation reads the place anyway, so counting touches no other cache line.
 type client struct {
 	place     int
 	completed uint64 // operations due in the window and completed
@@ -74,8 +74,8 @@ func (c *closedLoop) noteEndpoints(cs *connections) {
 	}
 }
 
-// connections returns the operations that the window's clients completed, by place. It
-// returns nil if the window did not open or there are no clients.
+// connections returns, by place, the number of operations that each client completed in the window.
+// It returns nil if the window did not open or there are no clients.
 func (c *closedLoop) connections() []measure.Connection {
 	if c.opened == nil || len(c.clients) == 0 {
 		return nil
@@ -90,7 +90,7 @@ func (c *closedLoop) connections() []measure.Connection {
 	return slices.DeleteFunc(all, func(one measure.Connection) bool { return len(one.Completed) == 0 })
 }
 
-// noteSuccess counts a success for its client and records how long the client had none.
+// noteSuccess counts a success for its client, and records how long the client had to wait for it.
 func (l *Loop) noteSuccess(sl *slot, at int64) {
 	c := &l.closed.clients[sl.client]
 	if sl.measured {
@@ -102,7 +102,8 @@ func (l *Loop) noteSuccess(sl *slot, at int64) {
 	}
 }
 
-// noteWait records the time since a client's last success, if it is long enough to matter.
+// noteWait records the time since a client's last success, if that time is at least
+// measure.LeastWait.
 func (l *Loop) noteWait(client int32, at int64) {
 	s, length := l.clock.current, at-l.closed.clients[client].succeeded
 	if length < measure.LeastWait*1_000_000 || s == nil {

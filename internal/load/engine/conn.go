@@ -15,59 +15,59 @@ const (
 	down connState = iota
 	dialing
 	up
-	// parting is a connection that was lost and whose operations receive their outcomes
-	// now, or a connection for a single operation that waits for the end of its session.
-	// The place is not dialled in this state.
+	// parting means one of two things: the connection was lost and its operations are receiving
+	// their outcomes, or the connection was for a single operation and waits for its session to
+	// end. The place is not dialed in this state.
 	parting
 )
 
-// conn is the connection of a place, and the queue of operations that wait for it. It is
-// dialled again after a loss, unless the load has moved the place to another conn.
+// conn is the connection of a place, together with the queue of operations that wait for it. A lost
+// connection is dialed again, unless the load has moved the place to another conn.
 //
 // Invariant: late <= open, and unsent is ordered by after.
 type conn struct {
 	place    int
-	linked   bool // counted as a connection to its endpoint
-	moved    bool // the place has a new connection; the operations open here drain
+	linked   bool // counted in connections.links as a connection to its endpoint
+	moved    bool // the place has a new connection; this one only waits for its open operations
 	movedAt  int64
 	state    connState
 	endpoint string // of the current or last connection
 	want     string // endpoint of the next dial
-	misled   bool   // connected to another endpoint than want
+	misled   bool   // the connection goes to an endpoint other than want
 	codec    store.Codec
-	open     int      // operations that the codec has, including late ones
-	late     int      // operations that were given up and whose replies are awaited
-	unsent   []unsent // operations that are submitted and not written, in the order of output
+	open     int      // operations that the codec holds, including late ones
+	late     int      // operations that were given up and whose replies may still arrive
+	unsent   []unsent // operations that are submitted but not written, in output order
 	wrote    uint64   // bytes written since it was dialled
 	queue    []waiter // operations that wait for room, oldest first
-	stalled  bool     // takes no operation, and no open operation could make room
+	stalled  bool     // accepts no operation although it has no open operation that could make room
 	blocked  bool     // the socket's buffer is full
 	dirty    bool     // listed in connections.dirty
 	proven   bool     // a reply arrived since it was dialled
 	member   uint64
-	tick     int64 // when the codec wants to act next; 0: not known yet
+	tick     int64 // when the codec next wants to be called; 0: not known yet
 	backoff  int64
 	redialAt int64
 	dials    uint64
 	err      error // why the last attempt failed
 }
 
-// unsent is an operation of which nothing has been written. Its first byte follows the
-// first `after` bytes of the connection.
+// unsent is an operation that is encoded but not written. Its first byte comes after the first
+// `after` bytes of the connection's output.
 type unsent struct {
 	after uint64
 	tag   uint32
 	n     uint64 // identifies the operation, because the tag may have been reused
 }
 
-// waiter identifies a waiting operation. If the slot with the tag now has another number,
-// the tag was reused and the operation has ended.
+// waiter identifies a waiting operation by tag and number. If the slot with this tag now has a
+// different number, the operation has ended and its tag was reused.
 type waiter struct {
 	tag uint32
 	n   uint64
 }
 
-// leaving reports whether the connection takes no further operation and must be replaced.
+// leaving reports whether the connection must be replaced and therefore accepts no more operations.
 func (c *conn) leaving() bool { return c.moved || c.misled || c.codec.Draining() }
 
 // ready reports whether an operation can be submitted now.
@@ -75,7 +75,8 @@ func (c *conn) ready() bool {
 	return c.state == up && !c.blocked && !c.leaving() && c.codec.Room() > 0
 }
 
-// muteReason returns the reason for giving up a connection that receives nothing; nil: keep it.
+// muteReason returns an error if a connection that receives nothing must be closed, and nil
+// otherwise.
 func (c *conn) muteReason() error {
 	m, ok := c.codec.(store.SessionCodec)
 	if !ok {
@@ -88,11 +89,11 @@ func (c *conn) muteReason() error {
 	return why
 }
 
-// vacant reports whether a connection for a single operation can take one: it is not
-// connected, and no operation waits for it.
+// vacant reports whether a place with single-operation connections is free: it is not connected,
+// and no operation waits for it.
 func (c *conn) vacant() bool { return c.state == down && c.redialAt == never && len(c.queue) == 0 }
 
-// endError describes the end of a connection that a read call found.
+// endError returns the error for a connection whose end was discovered by a read call.
 func (c *conn) endError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s closed the connection", c.endpoint)

@@ -1,6 +1,7 @@
 package engine
 
-// tickConn lets a connection's codec act on time, and uses the room that this may make.
+// tickConn calls the codec's Tick if it is due, and then submits queued operations, because the
+// call may have made room for them.
 func (l *Loop) tickConn(i int) {
 	if !l.conns.tick(i, l.now) {
 		return
@@ -13,7 +14,7 @@ func (l *Loop) tickConn(i int) {
 	l.conns.touch(i)
 }
 
-// handleDialed handles the end of a dial.
+// handleDialed continues after a dial has succeeded or failed.
 func (l *Loop) handleDialed(i int, err error) {
 	if l.conns.dialed(i, err, l.now) {
 		l.tickConn(i)
@@ -22,7 +23,7 @@ func (l *Loop) handleDialed(i int, err error) {
 	}
 }
 
-// loseConn ends a lost connection and sets the outcomes of all operations on it.
+// loseConn closes a connection that was lost and sets the outcomes of all its operations.
 func (l *Loop) loseConn(i int, why error) {
 	if !l.conns.closeBroken(i, why) {
 		return
@@ -31,7 +32,8 @@ func (l *Loop) loseConn(i int, why error) {
 	l.handle(i)
 	l.watchers.lost(i)
 	l.mayEnd(i, false)
-	if c := l.conns.table[i]; !c.moved { // a place that has moved was already reported as lost
+	// If the place has moved, its connection was already reported as lost.
+	if c := l.conns.table[i]; !c.moved {
 		l.connectionLost(c.place)
 	}
 	l.conns.settle(i, l.now)
@@ -40,7 +42,7 @@ func (l *Loop) loseConn(i int, why error) {
 	}
 }
 
-// replaceConn closes a connection without open operations and dials its place again.
+// replaceConn closes a connection that has no open operations and dials its place again.
 func (l *Loop) replaceConn(i int) {
 	l.flush(i)
 	if l.conns.table[i].state == up {

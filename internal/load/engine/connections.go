@@ -11,56 +11,59 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// The wait before redialling a lost connection doubles from firstBackoff to lastBackoff.
-// It is drawn at random from its upper half, so that connections do not return in step.
+// The wait before a lost connection is dialed again doubles from firstBackoff to lastBackoff. The
+// actual wait is chosen at random between half of that value and all of it, so that connections do
+// not all return at once.
 const (
 	firstBackoff = 10 * millisecond
 	lastBackoff  = secondNS
 )
 
-// connections manages a loop's connections: it decides which one takes an operation, when
-// a place is dialled, how long it waits after a loss, when a connection is replaced, and
-// where it connects when the load moves. The loop owns the operations: it asks connections
-// for a route, and sets the outcomes of operations on a lost connection.
+// connections manages a loop's connections. It decides which connection takes an operation, when a
+// place is dialed, how long the place waits after a loss, when a connection is replaced, and where
+// it connects when the load moves to another endpoint. The loop owns the operations: it asks
+// connections for a route, and sets the outcomes of operations on a lost connection.
 //
-// A place is an index that clients, watchers and the schedule refer to; places[p] is the
-// index in table of its current connection. For example, with two places and one move of
-// place 0, places is [2 1] and table[0] is the old connection that drains.
+// A place is an index that clients, watchers and the schedule use to refer to a connection.
+// places[p] is the index of the current connection of place p in table. For example, if there are
+// two places and place 0 has moved once, places is [2 1], and table[0] is the old connection, which
+// drains.
 //
 // Invariant: table[places[p]].place == p, and that connection has moved == false.
 //
-// Invariant: every entry of table is the connection of a place, drains (moved), or is in
-// spare.
+// Invariant: every entry of table is the current connection of a place, or drains (moved), or is
+// listed in spare.
 type connections struct {
 	poller   poll.Poller
 	codecs   store.Codecs
 	memberAt func(endpoint string) uint64
 	changed  func(term uint64, lost bool)
 	brief    bool // each operation has its own connection (Config.NewConnection)
-	forOps   int  // number of places for operations: the first ones
+	forOps   int  // the first forOps places are for operations
 	seed     uint64
 	parts    *parts.Budget // buffers for incomplete replies of all connections
 	ops      *slots
 
 	table  []*conn
 	places []int // by place: index of its current connection
-	spare  []int // ended connections without a place, for reuse
-	dirty  []int // connections with output
-	last   int   // the last place that route used in place of another
+	spare  []int // indexes of ended connections without a place, for reuse
+	dirty  []int // indexes of connections with output
+	last   int   // the last place that route chose instead of the requested place
 
-	tickAt   int64 // earliest time at which a codec wants to act
-	redialAt int64 // earliest time at which a place must be dialled
+	tickAt   int64 // earliest time at which a codec wants to be called
+	redialAt int64 // earliest time at which a place must be dialed
 
-	discard []store.Event // events of connections that end without open operations; never read
+	// Scratch buffer for the events of connections that end without open operations; never read.
+	discard []store.Event
 
 	maxTerm  uint64
-	epoch    atomic.Uint64 // Loop.Epoch
+	epoch    atomic.Uint64 // the term set by Loop.Epoch
 	memberOf map[string]uint64
 	links    links
 
-	bytesIn, bytesOut uint64 // of the current second
+	bytesIn, bytesOut uint64 // in the current second
 	reconnects        uint64
-	expired           uint64 // sessions
+	expired           uint64 // expired sessions
 }
 
 func (cs *connections) init(cfg *Config, p poll.Poller, ops *slots) {
@@ -76,7 +79,8 @@ func (cs *connections) init(cfg *Config, p poll.Poller, ops *slots) {
 	}
 }
 
-// dialAll dials every connection. A connection for a single operation is dialled later.
+// dialAll dials every connection, except those for single operations, which are dialed when an
+// operation arrives.
 func (cs *connections) dialAll() {
 	for i, c := range cs.table {
 		if c.redialAt = never; !cs.brief {
@@ -85,8 +89,8 @@ func (cs *connections) dialAll() {
 	}
 }
 
-// allReady reports whether all connections can take operations. If not, why describes a
-// connection that cannot, and err is set if one could not be dialled.
+// allReady reports whether all connections accept operations. If not, why describes a connection
+// that does not. err is set if a connection could not be dialed.
 func (cs *connections) allReady() (ready bool, why string, err error) {
 	ready = true
 	if cs.brief {
@@ -103,7 +107,7 @@ func (cs *connections) allReady() (ready bool, why string, err error) {
 	return ready, why, nil
 }
 
-// dial starts to connect a place to the endpoint that it should have.
+// dial starts to connect a place to its endpoint (conn.want).
 func (cs *connections) dial(i int) {
 	c := cs.table[i]
 	c.state, c.endpoint, c.misled, c.redialAt = dialing, c.want, false, never
@@ -111,7 +115,7 @@ func (cs *connections) dial(i int) {
 	cs.poller.Dial(i, c.endpoint)
 }
 
-// dialed handles the end of a dial, and reports whether the place is connected.
+// dialed processes the result of a dial, and reports whether the place is connected.
 func (cs *connections) dialed(i int, err error, now int64) bool {
 	c := cs.table[i]
 	switch {
@@ -148,7 +152,7 @@ func (cs *connections) redialLater(i int, now int64) {
 	cs.redialAt = min(cs.redialAt, c.redialAt)
 }
 
-// redialDue continues the places whose wait has ended.
+// redialDue resumes the places whose wait has ended.
 func (cs *connections) redialDue(now int64) {
 	if now < cs.redialAt {
 		return
@@ -165,7 +169,7 @@ func (cs *connections) redialDue(now int64) {
 	}
 }
 
-// continuePlace does what the place waited for.
+// continuePlace takes the step for which the place waited: it finishes closing, or dials.
 func (cs *connections) continuePlace(i int, now int64) {
 	switch {
 	case cs.table[i].state == parting:
@@ -177,7 +181,7 @@ func (cs *connections) continuePlace(i int, now int64) {
 	}
 }
 
-// tick lets a codec act on time if its time has come, and reports whether it did.
+// tick calls a codec's Tick if it is due, and reports whether it did.
 func (cs *connections) tick(i int, now int64) (acted bool) {
 	c := cs.table[i]
 	if c.state != up {
@@ -200,8 +204,9 @@ func (cs *connections) touch(i int) {
 	}
 }
 
-// route returns a connection that takes an operation now: that of the given place, or else
-// the next one in turn. ok is false if no connection takes one.
+// route returns a connection that accepts an operation now. It prefers the connection of the given
+// place and otherwise tries the other places in turn. ok is false if no connection accepts an
+// operation.
 func (cs *connections) route(place int) (int, bool) {
 	if place >= 0 {
 		if i := cs.places[place]; cs.takes(i) {
@@ -220,7 +225,7 @@ func (cs *connections) route(place int) (int, bool) {
 	return 0, false
 }
 
-// takes reports whether a connection takes an operation now.
+// takes reports whether a connection accepts an operation now.
 func (cs *connections) takes(i int) bool {
 	c := cs.table[i]
 	if cs.brief {
@@ -229,7 +234,7 @@ func (cs *connections) takes(i int) bool {
 	return c.ready()
 }
 
-// noteReply records the member and the term that a reply names.
+// noteReply records the member and the term that a reply contains.
 func (cs *connections) noteReply(c *conn, ev *store.Event) {
 	if isReply(ev) {
 		c.proven = true
@@ -244,11 +249,12 @@ func (cs *connections) noteReply(c *conn, ev *store.Event) {
 	}
 }
 
-// currentTerm returns the term of an operation that is sent now.
+// currentTerm returns the term to record for an operation that is sent now.
 func (cs *connections) currentTerm() uint64 { return max(cs.maxTerm, cs.epoch.Load()) }
 
-// closeBroken closes a lost connection, and reports whether it was up. The caller then sets the
-// outcomes of its operations and calls settle, which decides how the place continues.
+// closeBroken closes a lost connection, and reports whether the connection was up. If it was, the
+// caller must set the outcomes of its operations and then call settle, which decides what happens
+// to the place.
 func (cs *connections) closeBroken(i int, why error) bool {
 	c := cs.table[i]
 	if c.state != up {
@@ -262,8 +268,8 @@ func (cs *connections) closeBroken(i int, why error) bool {
 	return true
 }
 
-// settle continues after closeBroken. The place is dialled again: at once if the load has
-// moved it, otherwise after a wait.
+// settle completes the work of closeBroken: it dials the place again, at once if the load has moved
+// the place to another endpoint, and otherwise after a wait.
 func (cs *connections) settle(i int, now int64) {
 	c := cs.table[i]
 	cs.ops.releaseLate(i)
@@ -287,17 +293,17 @@ func (cs *connections) settle(i int, now int64) {
 	cs.changed(0, true)
 }
 
-// errUnproven is the reason why a connection is not redialled at once.
+// errUnproven explains why a connection is redialed only after a wait.
 var errUnproven = errors.New("closes each connection before it sends a response")
 
-// replace replaces a connection without open operations that must end. If the server ended
-// it (Draining) before any reply, the next dial waits, because the server would probably end
-// the next connection, too.
+// replace replaces a connection that must end and has no open operations. If the server ended the
+// connection (Draining) before it sent any reply, the next dial waits, because the server would
+// probably end the next connection too.
 func (cs *connections) replace(i int, now int64) {
 	c := cs.table[i]
 	ends := c.codec.Draining()
 	cs.poller.Close(i)
-	// No operation is open, but the codec may have to give up a login that it shares.
+	// No operation is open, but the codec may have to cancel a login that other connections share.
 	cs.discard = c.codec.Lost(cs.discard[:0])
 	cs.ops.releaseLate(i)
 	c.open, c.late = 0, 0
@@ -321,7 +327,7 @@ func (cs *connections) whyDown() error {
 	return nil
 }
 
-// countUp returns the number of connected places.
+// countUp returns the number of places that are connected.
 func (cs *connections) countUp() (n int) {
 	for _, i := range cs.places {
 		n += countTrue(cs.table[i].state == up)
@@ -336,7 +342,7 @@ func (cs *connections) closeAll() {
 	}
 }
 
-// close closes a connection, which is not dialled again.
+// close closes a connection for good: it is not dialed again.
 func (cs *connections) close(i int) {
 	if c := cs.table[i]; c.state != down {
 		cs.poller.Close(i)
@@ -344,7 +350,7 @@ func (cs *connections) close(i int) {
 	}
 }
 
-// report adds the totals to the result.
+// report adds the connections' totals to the result.
 func (cs *connections) report(r *Result) {
 	r.Reconnects, r.Expired, r.MemberOf = cs.reconnects, cs.expired, cs.memberOf
 	r.Links, r.LinkChanges = cs.links.opened, cs.links.changes

@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// mailbox holds requests of other goroutines to a loop. The loop checks it once a turn.
+// mailbox holds requests from other goroutines to a loop. The loop checks the mailbox once per
+// turn.
 type mailbox struct {
 	full      atomic.Bool // set with mu held
 	mu        sync.Mutex
@@ -23,27 +24,28 @@ func (m *mailbox) update(change func(*mailbox)) {
 	m.full.Store(true)
 }
 
-// Start makes the first phase begin at a time on the loop's clock.
+// Start sets the time, on the loop's clock, at which the first phase begins.
 func (l *Loop) Start(at int64) {
 	l.control.update(func(m *mailbox) { m.start = at })
 	l.poller.Wake()
 }
 
-// Stop closes the window now. The loop waits up to DrainOnStop for operations in flight.
+// Stop closes the measurement window now. The loop waits up to DrainOnStop for operations in
+// flight.
 func (l *Loop) Stop() {
 	l.control.update(func(m *mailbox) { m.stop = true })
 	l.poller.Wake()
 }
 
-// Retarget moves each place to another endpoint at once; endpoints has one for each place.
-// Operations in flight complete on their old connections.
+// Retarget moves each place to another endpoint at once. endpoints lists the new endpoint of each
+// place. Operations in flight complete on their old connections.
 func (l *Loop) Retarget(endpoints []string) {
 	l.control.update(func(m *mailbox) { m.endpoints = endpoints })
 	l.poller.Wake()
 }
 
-// closeAt closes the window at the time at which the load's last operation ended in
-// another loop.
+// closeAt closes the window at a time in the past: when the load's last operation ended in another
+// loop.
 func (l *Loop) closeAt(at int64) {
 	l.control.update(func(m *mailbox) { m.closeAt = at })
 	l.poller.Wake()
@@ -71,7 +73,7 @@ func (l *Loop) takeMail() {
 	}
 }
 
-// mailStopped reports whether Stop was called and has not been carried out.
+// mailStopped reports whether Stop was called and is still waiting in the mailbox.
 func (l *Loop) mailStopped() bool {
 	l.control.mu.Lock()
 	defer l.control.mu.Unlock()

@@ -9,16 +9,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// owned is a key that ends with the session of a place's connection.
+// owned is a key that the store deletes when the session of a place's connection ends.
 type owned struct {
 	ref  uint64
-	made int64 // time before which the key was not created
-	// at is the revision at which the server's session with this number created the key;
-	// 0 if no reply confirmed the creation.
+	made int64 // the key was not created before this time
+	// at is the revision at which the key was created, and session is the server's number for the
+	// session that created it. at is 0 if no reply confirmed the creation.
 	at, session int64
 }
 
-// noteOwned adds a key that an operation created, or may have created, if the load has a history.
+// noteOwned adds a key that an operation created or may have created, if the load has a history.
 func (l *Loop) noteOwned(sl *slot, outcome kv.Outcome, ev *store.Event) {
 	if !sl.owned || sl.conn < 0 || outcome != kv.OK && (!outcome.Failed() || outcome.Definite()) {
 		return
@@ -34,10 +34,10 @@ func (l *Loop) noteOwned(sl *slot, outcome kv.Outcome, ev *store.Event) {
 	l.owned[c.place] = append(l.owned[c.place], o)
 }
 
-// mayEnd reports to the history that the keys of a connection's session may be gone. The keys
-// of a closed session may be gone from now. After the loss of a connection the time at which
-// the server last heard from the session is unknown, so its keys may have expired at any
-// time since their creation.
+// mayEnd reports to the history that the keys of a connection's session may have been deleted. If
+// the session was closed, its keys may be deleted from now on. If the connection was lost, we do
+// not know when the server last heard from the session, so its keys may have expired at any time
+// since they were created.
 func (l *Loop) mayEnd(i int, closed bool) {
 	if l.owned == nil {
 		return
@@ -52,7 +52,7 @@ func (l *Loop) mayEnd(i int, closed bool) {
 	}
 }
 
-// placeSession returns the number of a place's session among all shards.
+// placeSession returns the number that identifies a place's session across all shards.
 func (l *Loop) placeSession(place int) uint32 {
 	return uint32(place)*uint32(l.sched.stride) + uint32(l.sched.offset)
 }
@@ -64,9 +64,9 @@ type closing struct {
 	awaited bool
 }
 
-// closeAll closes the connections. It first closes each session that would outlive its
-// connection, as far as the socket's buffer allows. If the load has a history that checks the
-// session's keys, it waits up to partWithin for the server's reply.
+// closeAll closes the connections. It first closes each session that would outlive its connection,
+// as far as the socket's buffer has space. If the load has a history that checks the session's
+// keys, closeAll waits up to partWithin for the server's reply.
 func (l *Loop) closeAll() {
 	sessions := make([]closing, len(l.conns.table))
 	l.ready = l.ready[:0]
@@ -81,7 +81,8 @@ func (l *Loop) closeAll() {
 		l.flush(i)
 		if l.owned != nil && c.state == up && l.hasKeyOf(c.place, sessions[i].session) {
 			sessions[i].awaited = true
-			l.ready = append(l.ready, poll.Ready{Conn: i}) // a reply may have been left unread
+			// A reply may already have been received but not read.
+			l.ready = append(l.ready, poll.Ready{Conn: i})
 		}
 	}
 	for i := range sessions {
@@ -93,8 +94,8 @@ func (l *Loop) closeAll() {
 	l.conns.closeAll()
 }
 
-// awaitClosed reads until n sessions have ended or partWithin has passed. It ignores all
-// other events.
+// awaitClosed reads until n sessions have ended or partWithin has passed. It ignores all other
+// events.
 func (l *Loop) awaitClosed(sessions []closing, n int) {
 	until := l.poller.Now() + partWithin
 	for n > 0 && l.poller.Now() < until {
@@ -111,13 +112,13 @@ func (l *Loop) awaitClosed(sessions []closing, n int) {
 	}
 }
 
-// hasKeyOf reports whether a place has a key that this session is known to have created.
+// hasKeyOf reports whether a place has a key whose creation by this session was confirmed.
 func (l *Loop) hasKeyOf(place int, session int64) bool {
 	return session != 0 && slices.ContainsFunc(l.owned[place], func(o owned) bool { return o.at > 0 && o.session == session })
 }
 
-// readEnd processes the input of a connection whose session is closing. It reports whether
-// the session has ended, the connection is lost, or the time is over.
+// readEnd processes input from a connection whose session is closing. It reports whether the wait
+// is over: the session has ended, the connection is lost, or until has passed.
 func (l *Loop) readEnd(i int, s *closing, what poll.ReadyFor, until int64) (over bool) {
 	c := l.conns.table[i]
 	switch {
@@ -148,8 +149,8 @@ func (l *Loop) readEnd(i int, s *closing, what poll.ReadyFor, until int64) (over
 	return true
 }
 
-// sessionEnded reports the keys that ended with a session to the history, if the reply
-// names the revision.
+// sessionEnded reports to the history that a session's keys were deleted, if the server's reply
+// contains the revision of the deletion.
 func (l *Loop) sessionEnded(c *conn, s *closing, ev *store.Event) {
 	if ev.Outcome != kv.OK || ev.At <= 0 || s.session == 0 {
 		return

@@ -59,8 +59,8 @@ func (l *Loop) handle(i int) {
 	}
 }
 
-// finishOp ends an operation with any outcome. It checks the reply, counts the operation,
-// and frees the client or the connection's room that the operation occupied.
+// finishOp ends an operation with any outcome. It checks the reply, counts the operation, and frees
+// the client or the room on the connection that the operation occupied.
 func (l *Loop) finishOp(tag uint32, at place, ev *store.Event, now int64) {
 	sl := &l.slots.table[tag]
 	outcome := ev.Outcome
@@ -79,8 +79,8 @@ func (l *Loop) finishOp(tag uint32, at place, ev *store.Event, now int64) {
 	}
 }
 
-// judge returns the outcome of an operation, and reports it to the source, the watchers and
-// the history.
+// judge determines the outcome of an operation, and reports it to the source, the watchers and the
+// history.
 func (l *Loop) judge(sl *slot, ev *store.Event, now int64) kv.Outcome {
 	outcome := ev.Outcome
 	if !outcome.Failed() {
@@ -108,8 +108,8 @@ func (l *Loop) judge(sl *slot, ev *store.Event, now int64) kv.Outcome {
 	return outcome
 }
 
-// seriesOf returns the series under which an operation's times are counted. Member and term
-// are those of the reply if it names them.
+// seriesOf returns the series in which an operation's times are counted. The member and the term
+// come from the reply if it contains them.
 func (l *Loop) seriesOf(sl *slot, ev *store.Event) measure.Series {
 	series := measure.Series{Kind: sl.kind, Consistency: sl.level, Member: l.memberOf(sl, ev), Term: ev.Term}
 	switch {
@@ -122,7 +122,8 @@ func (l *Loop) seriesOf(sl *slot, ev *store.Event) measure.Series {
 	return series
 }
 
-// memberOf returns the member that replied.
+// memberOf returns the member that replied: the member in the reply, or else the member at the
+// connection's endpoint.
 func (l *Loop) memberOf(sl *slot, ev *store.Event) uint64 {
 	if ev.Member == 0 && sl.conn >= 0 {
 		return l.conns.table[sl.conn].member
@@ -170,7 +171,7 @@ func (l *Loop) countFailure(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 	}
 }
 
-// countFine records an outcome in the finer steps of the current second.
+// countFine records an outcome and its time within the current second (measure.Fine).
 func (l *Loop) countFine(sl *slot, series *measure.Series, outcome kv.Outcome, ev *store.Event, now int64) {
 	l.clock.recordFine(series, outcome, now)
 	if sl.kind == kv.KeepAlive && sl.conn >= 0 && l.cfg.LeaseOf != nil {
@@ -205,7 +206,8 @@ func (l *Loop) freeClient(tag uint32, at place, outcome kv.Outcome, now int64) {
 	}
 }
 
-// freePlace ends an operation of an open loop and frees its share of the limit.
+// freePlace ends an operation of an open loop and gives its unit back to the limit of operations in
+// flight.
 func (l *Loop) freePlace(tag uint32, at place) {
 	owed := l.slots.table[tag].owed
 	l.slots.finish(tag, at)
@@ -252,15 +254,15 @@ func (l *Loop) expire() {
 	}
 }
 
-// abandonOpen gives up the operations that are still open when a stopped load has ended.
+// abandonOpen gives up the operations that are still open when the drain of a stopped load ends.
 func (l *Loop) abandonOpen() {
 	for l.slots.head != none {
 		l.giveUp(l.slots.head)
 	}
 }
 
-// giveUp ends an operation whose timeout has passed. An operation that waits for others on
-// its connection continues to wait.
+// giveUp ends an operation whose timeout has passed. An operation that waits for other operations
+// on its connection continues to wait.
 func (l *Loop) giveUp(tag uint32) {
 	switch {
 	case l.cfg.NewConnection:
@@ -273,7 +275,7 @@ func (l *Loop) giveUp(tag uint32) {
 	}
 }
 
-// cancel gives up an operation that its codec has.
+// cancel gives up an operation that was passed to its codec.
 func (l *Loop) cancel(tag uint32) {
 	i := int(l.slots.table[tag].conn)
 	c := l.conns.table[i]
@@ -286,12 +288,12 @@ func (l *Loop) cancel(tag uint32) {
 	l.conns.touch(i)
 	l.fail(tag, at, kv.TimedOut, l.now)
 	if c.state == up && c.moved && c.late == c.open {
-		l.retireConn(i) // only late replies are missing there
+		l.retireConn(i) // its remaining open operations are all late
 		return
 	}
 	if c.state == up && c.late > 0 && c.late == c.open && c.codec.Room() == 0 {
-		// Only late replies are left, and they block the connection. An HTTP client would
-		// open a new connection, too.
+		// Only late replies are outstanding, and they block the connection. An HTTP client would
+		// open a new connection in this situation, too.
 		l.replaceConn(i)
 		return
 	}

@@ -6,16 +6,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Completion describes an operation that was sent and has ended or was given up.
+// Completion describes an operation that was sent and has ended, possibly by a timeout.
 type Completion struct {
 	Phase measure.Phase
-	N     uint64 // its number in the phase
-	Ref   uint64 // what Source.Fill returned
+	N     uint64 // number of the operation in the phase
+	Ref   uint64 // the value that Source.Fill returned
 	// Expected is the version that the operation's condition required (store.Op.Revision).
 	Expected int64
 	Event    *store.Event
-	// Op is complete except for the fields that only the Source knows: the key, the values
-	// and the versions in the reply.
+	// Op is complete except for the fields that only the Source knows: the key, the values, and the
+	// versions in the reply.
 	Op *history.Op
 }
 
@@ -25,24 +25,27 @@ type Completion struct {
 type History interface {
 	// Ended is called once for every operation that was sent, when it has ended.
 	Ended(c *Completion)
-	// Locked is called when a client acquires its lock (store.Held) and when it is about to
-	// release the lock (store.Freed). The client's operation was sent at began.
+	// Locked is called when a client acquires its lock (store.Held) and just before it releases the
+	// lock (store.Freed). began is when the client's operation was sent.
 	Locked(ev *store.Event, client uint32, began, now int64)
-	// WatchEvent is called for every event of a watcher. For a store.Done, which reports the
-	// creation of the watcher, asked is the time at which the loop requested it, and from is
-	// the first revision requested; 0 stands for writes after the creation.
+	// WatchEvent is called for every event that a watcher receives. If the event is a store.Done,
+	// which reports that the watcher was created, asked is the time at which the loop requested the
+	// creation, and from is the first revision that the loop requested. If from is 0, the loop
+	// requested the writes after the creation.
 	WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64)
-	// MayEnd reports that a key may no longer exist at or after the time from, because the
-	// session that created it was closed or its connection was lost. ref is from Fill.
+	// MayEnd reports that a key may have been deleted at or after the time from, because the
+	// session that created it was closed or its connection was lost. ref is the value that Fill
+	// returned.
 	MayEnd(ref uint64, session uint32, from, now int64)
-	// SessionEnded reports that the server confirmed the end of the session that had created
-	// the key of ref at revision o.Mod. All fields of o are set except the key and the value.
+	// SessionEnded reports that the server confirmed the end of the session that had created the
+	// key with the reference ref at revision o.Mod. All fields of o are set except the key and the
+	// value.
 	SessionEnded(ref uint64, o *history.Op)
-	// Closed reports that no operation and no keep-alive is sent after this time.
+	// Closed reports that no operation and no keep-alive will be sent after this time.
 	Closed(now int64)
 }
 
-// HistoryBase implements all methods of History except Ended, with no effect.
+// HistoryBase implements all methods of History except Ended. Its methods do nothing.
 type HistoryBase struct{}
 
 // Locked implements History.

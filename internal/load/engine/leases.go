@@ -7,18 +7,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// leases holds the times until which leases must live, by their numbers, as far as this
-// loop's keep-alives guarantee it.
+// leases maps a lease's number to what this loop's keep-alives guarantee about the lease.
 type leases map[int64]lease
 
 type lease struct {
-	until int64 // on the loop's clock; 0: this loop has not kept it alive
+	// The lease lives at least until then, on the loop's clock; 0: this loop has not renewed it.
+	until int64
 	gone  bool
 }
 
-// noteReply processes the reply, received at `at`, to a keep-alive that was sent at sent.
-// A successful keep-alive guarantees the lease's time to live after sent. If the reply
-// reports that the lease has ended, noteReply records this once in the second.
+// noteReply processes the reply to a keep-alive. sent is when the keep-alive was sent, and at is
+// when the reply arrived. A successful keep-alive guarantees that the lease lives for its TTL after
+// sent. If the reply reports that the lease no longer exists, noteReply records this once, in
+// second s.
 func (l leases) noteReply(number, sent, at int64, ev *store.Event, s *second) {
 	one := l[number]
 	switch {

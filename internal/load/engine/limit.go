@@ -5,19 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// limit bounds the operations of an open loop in flight, in all loops together. Each loop
-// has an account of free units. A loop whose account is empty takes units from another
-// account, so that a loop is blocked only when all accounts are empty.
+// limit bounds the number of operations in flight in an open loop, over all event loops together.
+// Each event loop has an account of free units. A loop whose account is empty takes units from
+// another account, so a loop is blocked only when all accounts are empty.
 //
-// Invariant: the sum of all accounts and of the operations in flight that are not owed is
-// the limit.
+// Invariant: the units in all accounts, plus the operations in flight that are not owed
+// (slot.owed), add up to the limit.
 type limit struct {
 	accounts []account
 
-	mu sync.Mutex // held to move from one account to another
+	mu sync.Mutex // held while units move from one account to another
 }
 
-// account is on its own cache line, so that loops do not slow each other down.
+// account fills a cache line, so that loops do not slow each other down.
 type account struct {
 	free atomic.Int64
 	_    [56]byte
@@ -37,14 +37,14 @@ func countTrue(b bool) int {
 	return 0
 }
 
-// take takes one unit for a loop, and reports whether there was one.
+// take takes one unit for a loop, and reports whether a unit was available.
 func (m *limit) take(loop int) bool { return takeFrom(&m.accounts[loop].free, 1) == 1 || m.move(loop) }
 
-// give returns the unit of a loop's operation that has ended.
+// give returns the unit that an ended operation of the loop had taken.
 func (m *limit) give(loop int) { m.accounts[loop].free.Add(1) }
 
-// move moves half of the richest account to a loop's account, less one unit that it takes
-// for the caller. It reports false if all accounts are empty.
+// move takes half the units of the account that has most. It keeps one unit for the caller and adds
+// the others to the loop's account. It returns false if all accounts are empty.
 func (m *limit) move(loop int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

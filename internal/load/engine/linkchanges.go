@@ -5,21 +5,21 @@ type LinkChange struct {
 	At       int64 // on the loop's clock
 	Endpoint string
 	Delta    int  // 1: opened; -1: closed
-	Lost     bool // it was lost; otherwise the load moved to another endpoint
+	Lost     bool // the connection was lost; if unset, the load moved to another endpoint
 }
 
-// mostLinkChanges limits the recorded changes of a loop.
+// mostLinkChanges is the maximum number of changes that a loop records.
 const mostLinkChanges = 1 << 16
 
 // links counts the connections to each endpoint during the measurement window.
 type links struct {
 	recording bool
-	opened    map[string]int // when the window opened
+	opened    map[string]int // number of connections by endpoint when the window opened
 	changes   []LinkChange
 }
 
-// begin starts with the current connections of all places. Connections for a single
-// operation are not counted.
+// begin starts with the places that are connected now. Connections for single operations are not
+// counted.
 func (k *links) begin(cs *connections) {
 	k.opened = map[string]int{}
 	if k.recording = !cs.brief; !k.recording {
@@ -31,8 +31,8 @@ func (k *links) begin(cs *connections) {
 	}
 }
 
-// add records that a place is connected. A connection that is replaced by another one to
-// the same endpoint counts as continuous, unless the new one fails.
+// add records that a place is connected. If a connection is replaced by a new connection to the
+// same endpoint, both count as one continuous connection, unless the new one fails.
 func (k *links) add(c *conn, now int64) {
 	if !c.linked {
 		c.linked = true

@@ -2,9 +2,9 @@
 // client slots, histograms and timers. Loops share nothing on the hot path, and
 // a loop in its steady state allocates nothing.
 //
-// The engine implements reconnecting, timeouts, pacing and routing once for all
-// stores. A store's protocol is a codec without I/O. Clock, sockets and waiting
-// are behind the interface poll.Poller; tests use a simulated one.
+// Reconnecting, timeouts, pacing and routing are implemented here once, for all stores. A store
+// contributes only a codec that does no I/O. The clock, the sockets and the waiting are behind the
+// interface poll.Poller; tests use a simulated poller.
 //
 // A caller creates a loop, connects it, starts it, and gets its result:
 //
@@ -74,10 +74,10 @@ func New(cfg Config, p poll.Poller) *Loop {
 	return l
 }
 
-// Run connects, calls connected with the result, waits for Start, runs the phases,
-// drains, and returns the loop's result, or nil if it could not connect or create its
-// watchers. connectBy is the deadline for connecting on the loop's clock. Run locks its
-// goroutine to an operating system thread.
+// Run connects, calls connected with the result, waits for Start, runs the phases, drains, and
+// returns the loop's result. It returns nil if it could not connect or create its watchers.
+// connectBy is the deadline for connecting on the loop's clock. Run locks its goroutine to an
+// operating system thread.
 func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	defer l.poller.Release()
 	l.Live.Thread.Store(int64(l.poller.Attach()))
@@ -100,7 +100,8 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 		l.turn()
 	}
 	l.abandonOpen()
-	l.watchers.resolve(l.now, nil, &l.secs) // another loop may have received the replies since
+	// Another loop may have received the missing replies in the meantime.
+	l.watchers.resolve(l.now, nil, &l.secs)
 	l.watchers.tail.release()
 	l.prompts.release()
 	l.abandonSpilled(l.res.Closed)
@@ -118,8 +119,8 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	return &l.res
 }
 
-// connectAll dials every connection and waits until all can take operations. It
-// returns an error if a connection fails or the deadline passes.
+// connectAll dials every connection and waits until all of them accept operations. It returns an
+// error if a connection fails or the deadline passes.
 func (l *Loop) connectAll(by int64) error {
 	l.clock.next = never
 	l.conns.dialAll()
@@ -135,8 +136,8 @@ func (l *Loop) connectAll(by int64) error {
 	}
 }
 
-// createWatchers creates the watchers that must exist before the load starts, and
-// waits for them. It returns an error if the store refuses one or they take too long.
+// createWatchers creates the watchers that must exist before the load starts, and waits until they
+// exist. It returns an error if the store refuses a watcher or the deadline passes.
 func (l *Loop) createWatchers(by int64) error {
 	w := &l.watchers
 	if w.none || w.cfg.AtWindow {
@@ -268,7 +269,7 @@ func (l *Loop) nextWake() int64 {
 	return min(until, l.clock.next, l.conns.tickAt, l.conns.redialAt)
 }
 
-// maintain does periodic work: it recreates watchers, ticks codecs and redials.
+// maintain does periodic work: it recreates watchers, calls Tick on codecs, and redials.
 func (l *Loop) maintain() {
 	if !l.watchers.none {
 		l.watchers.retry(l.now)
@@ -284,8 +285,8 @@ func (l *Loop) maintain() {
 	l.conns.redialDue(l.now)
 }
 
-// publish updates Live. It stores a counter only if that has changed, because an atomic
-// store costs as much as many loads.
+// publish updates Live. It stores a counter only if the counter has changed, because an atomic
+// store costs as much as many atomic loads.
 func (l *Loop) publish() {
 	if l.Live.Done.Load() != l.ended.done {
 		l.Live.Done.Store(l.ended.done)
@@ -305,13 +306,13 @@ func (l *Loop) publish() {
 // finished reports whether the load has ended and is drained.
 func (l *Loop) finished() bool { return l.draining && l.drained() }
 
-// drained reports whether the loop has nothing left to wait for: no operation is open, and
-// neither a watcher nor the source expects an event. After Stop it also returns true when
-// drainTill has passed.
+// drained reports whether the loop has nothing left to wait for: no operation is open, and neither
+// the watchers nor the source expect an event. After Stop, drained also returns true once drainTill
+// has passed.
 func (l *Loop) drained() bool {
 	return l.slots.open == 0 && l.watchers.settled(l.now) && (l.reactive == nil || !l.reactive.Awaits(l.now)) || l.stopped && l.now >= l.drainTill
 }
 
-// Epoch notes the term of a new leader, for protocols whose replies carry no term.
-// Operations sent after the call belong to this term unless their replies name another.
+// Epoch records the term of a new leader, for protocols whose replies carry no term. Operations
+// sent after the call belong to this term unless their reply states a different term.
 func (l *Loop) Epoch(term uint64) { l.conns.epoch.Store(term) }

@@ -8,28 +8,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// With Config.NewConnection each operation has its own connection. A place is vacant until
-// an operation arrives. Then the place is dialled, the operation is written as soon as the
-// codec takes it, and after the reply the connection closes and the place is vacant again.
+// If Config.NewConnection is set, each operation has its own connection. A place is vacant until an
+// operation arrives for it. Then the place is dialed, and the operation is written as soon as the
+// codec accepts it. After the reply the connection is closed and the place is vacant again.
 //
-// An operation is sent when its connection is first dialled. So its service time includes
-// the handshakes of TCP, TLS and the store, and its timeout runs from there. In a closed
-// loop it is due when its client received the previous reply; between due and sent the
-// previous session is closed, which a server would otherwise keep.
+// The sent time of such an operation is the time at which its connection is first dialed. So its
+// service time includes the handshakes of TCP, TLS and the store, and its timeout starts with the
+// dial. In a closed loop, the operation is due when its client received the previous reply. Between
+// due and sent, the loop closes the previous session, which the server would otherwise keep.
 
-// partWithin limits the wait for the end of a session, in nanoseconds.
+// partWithin is the longest wait for the end of a session, in nanoseconds.
 const partWithin = secondNS
 
-// dialIfVacant dials a place for an operation that was just queued, unless the place is not vacant
-// yet or waits before its next dial.
+// dialIfVacant dials a place for an operation that was just queued. It does nothing if the place is
+// not vacant yet, or waits before its next dial.
 func (cs *connections) dialIfVacant(i int, now int64) {
 	if c := cs.table[i]; c.state == down && c.redialAt == never {
 		cs.dialForNext(i, now)
 	}
 }
 
-// dialForNext dials a place for the operation that waits there, if any. The operation is sent
-// when the first dial begins.
+// dialForNext dials a place for the first operation in its queue, if any. The operation's sent time
+// is the time of its first dial.
 func (cs *connections) dialForNext(i int, now int64) {
 	c := cs.table[i]
 	if len(c.queue) == 0 {
@@ -45,8 +45,9 @@ func (cs *connections) dialForNext(i int, now int64) {
 	cs.dial(i)
 }
 
-// closeAfterReply closes the connection after its operation's reply. It first closes the session, if
-// there is one, and waits for its end, because the server would otherwise keep it.
+// closeAfterReply closes the connection after the reply to its operation. If the connection has a
+// session, closeAfterReply first closes the session and waits for its end, because the server would
+// otherwise keep it.
 func (cs *connections) closeAfterReply(i int, now int64) {
 	c := cs.table[i]
 	if c.state != up {
@@ -66,8 +67,7 @@ func (cs *connections) closeAfterReply(i int, now int64) {
 	cs.finishParting(i, now)
 }
 
-// awaitEnd reads and discards input until the server closes the connection, and reports
-// whether it has.
+// awaitEnd reads and discards input. It reports whether the server has closed the connection.
 func (cs *connections) awaitEnd(i int, buf []byte) (ended bool) {
 	for {
 		n, err := cs.poller.Read(i, buf)
@@ -81,8 +81,8 @@ func (cs *connections) awaitEnd(i int, buf []byte) (ended bool) {
 	}
 }
 
-// finishParting closes a connection whose session has ended or was awaited long enough, and lets
-// the place's next operation start.
+// finishParting closes a connection whose session has ended, or has not ended within partWithin. It
+// then lets the place's next operation start.
 func (cs *connections) finishParting(i int, now int64) {
 	cs.vacate(i)
 	if !cs.table[i].moved {
@@ -96,7 +96,8 @@ func (cs *connections) vacate(i int) {
 	c := cs.table[i]
 	cs.poller.Close(i)
 	if c.codec != nil {
-		// No operation is open, but the codec may have to give up a login that it shares.
+		// No operation is open, but the codec may have to cancel a login that other connections
+		// share.
 		cs.discard = c.codec.Lost(cs.discard[:0])
 	}
 	c.codec, c.state, c.redialAt = nil, down, never
@@ -106,7 +107,7 @@ func (cs *connections) vacate(i int) {
 	}
 }
 
-// giveUpWithConnection gives up an operation after its timeout and closes its connection.
+// giveUpWithConnection gives up an operation whose timeout has passed, and closes its connection.
 func (l *Loop) giveUpWithConnection(tag uint32) {
 	sl := &l.slots.table[tag]
 	i, ev := int(sl.conn), store.Event{Outcome: kv.TimedOut}

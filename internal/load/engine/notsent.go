@@ -8,26 +8,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Operations that were due and never started cost no work: they are counted in spans
-// that belong to one second and one step of the histogram, whatever the number of
-// operations in a span.
+// Counting the operations that were due and never started must be cheap, even if there are many. So
+// they are counted in spans: all operations in a span were due in the same second and waited for
+// about the same time (one step of the histogram).
 
-// mostAskedOneByOne is the number of abandoned operations of a mix whose kinds the loop asks the
-// source for, one by one. The rest is divided by the mix's shares.
+// mostAskedOneByOne is the number of abandoned operations for which the loop asks the source one by
+// one for their kinds, if the load is a mix. Further operations are divided among the kinds in
+// proportion to the mix's shares.
 const mostAskedOneByOne = 1 << 18
 
-// abandoning tracks the counting of operations that were due and never started.
+// abandoning is the state that is needed to count operations that were due and never started.
 type abandoning struct {
-	by            blocker      // why they could not start
-	spill         bool         // this loop also counts the operations that other loops could not start
-	askedOneByOne uint64       // operations counted towards mostAskedOneByOne
-	owed          [2][]float64 // by phase and share: operations that rounding has withheld so far
+	by blocker // why they could not start
+	// This loop also counts the operations in Shared.spill, which no loop could start.
+	spill         bool
+	askedOneByOne uint64 // operations counted towards mostAskedOneByOne
+	// By phase and share: fractions of operations that rounding has left uncounted so far.
+	owed [2][]float64
 
 	shares [2][]Share // by phase
 }
 
-// giveUpSchedule records, when the window closes, that operations are left in the schedule.
-// abandonSchedule counts them after the drain, so that counting does not delay replies.
+// giveUpSchedule notes, when the window closes, whether the schedule still contains operations.
+// abandonSchedule counts them after the drain, so that the counting does not delay replies.
 func (l *Loop) giveUpSchedule(at int64) {
 	if l.sched.pacer == nil {
 		return
@@ -42,7 +45,7 @@ func (l *Loop) giveUpSchedule(at int64) {
 	l.keepErrorText(kv.NotSent, nil)
 }
 
-// abandonSchedule counts the operations that were due before the close and never started.
+// abandonSchedule counts the operations that were due before the window closed and never started.
 func (l *Loop) abandonSchedule(at int64) {
 	s := &l.sched
 	if s.pacer == nil {
@@ -54,8 +57,8 @@ func (l *Loop) abandonSchedule(at int64) {
 	s.due = never
 }
 
-// abandonPhase counts those of the schedule's current phase, and moves the schedule to the
-// next phase if there is one.
+// abandonPhase counts these operations in the schedule's current phase, and then moves the schedule
+// to the next phase, if there is one.
 func (l *Loop) abandonPhase(at int64) {
 	s := &l.sched
 	phase := s.phase
@@ -77,8 +80,8 @@ func (l *Loop) abandonPhase(at int64) {
 	}
 }
 
-// countNeverSent counts the operations of a span, of which count belong to this loop: they
-// were due in one second, waited for about the same time, and were never started.
+// countNeverSent counts the operations in a span that belong to this loop; count is their number.
+// All of them were due in second acc, waited for about the same time, and were never started.
 func (l *Loop) countNeverSent(acc *second, numbers span, count uint64, waited int64) {
 	if count == 0 {
 		return
@@ -114,8 +117,8 @@ func (l *Loop) recordNotSent(acc *second, kind kv.Kind, level kv.Consistency, co
 	l.secs.recordAs(&c.Failed[measure.ErrorIndex(kv.NotSent)], waited, int64(count)) // #nosec G115 -- the number of operations due
 }
 
-// sharesOf returns the source's shares in an order that does not depend on the source. It
-// asks once per phase, because a source may have to count all its operations.
+// sharesOf returns the source's shares in an order that does not depend on the source. It asks the
+// source only once per phase, because a source may have to go through all its operations to answer.
 func (a *abandoning) sharesOf(s Source, phase measure.Phase) []Share {
 	if a.shares[phase] == nil {
 		a.shares[phase] = slices.SortedStableFunc(slices.Values(s.Shares(phase)), func(x, y Share) int {
@@ -125,8 +128,8 @@ func (a *abandoning) sharesOf(s Source, phase measure.Phase) []Share {
 	return a.shares[phase]
 }
 
-// divide splits count among the shares. Each share carries what rounding withholds from it
-// over to the next call.
+// divide splits count among the shares. The fractions that rounding removes are carried over to the
+// next call.
 //
 // Invariant: the parts add up to count.
 func (a *abandoning) divide(phase measure.Phase, shares []Share, count uint64) []uint64 {

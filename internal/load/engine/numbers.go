@@ -11,23 +11,23 @@ const mostNumbers = 256
 // span is the half-open range of numbers [first, end).
 type span struct{ first, end uint64 }
 
-// work holds the numbers of a closed loop's total that are not yet started. Batches shrink
-// towards the end, down to single operations, so that no client is idle while another loop
-// has numbers that it has not started.
+// work holds the operation numbers of a closed loop with a total that are not yet started. Loops
+// take them in batches. The batches get smaller towards the end, down to one number, so that no
+// client is idle while another loop still has numbers that it has not started.
 //
-// Invariant: each number below total is in exactly one place: not yet handed out (next),
-// in returned, in a loop's batch, or started.
+// Invariant: each number below total is in exactly one of four places: not handed out yet (next or
+// above), in returned, in a loop's batch, or started.
 type work struct {
-	// requested is set when a loop found no number left. Loops with unstarted numbers then give
-	// them back.
+	// requested is set when a loop found no number left. Loops that have unstarted numbers then
+	// give them back.
 	requested atomic.Bool
 
 	mu       sync.Mutex
 	next     uint64
 	total    uint64
 	returned []span
-	ended    []bool // by loop: it has neither numbers nor open operations
-	lastAt   int64  // when the last operation of the ended loops ended
+	ended    []bool // by loop: it has no numbers left and no open operations
+	lastAt   int64  // when the last operation ended in the loops that have ended
 }
 
 // nextBatch returns the loop's next batch, which is empty if no number is left.
@@ -61,9 +61,9 @@ func (w *work) giveBack(s span) {
 	w.requested.Store(false)
 }
 
-// end records that a loop has no numbers and no open operations, and that its last
-// operation ended at at. It reports whether all loops have ended, and if so when the last
-// operation of all ended. idle marks a loop without clients.
+// end records that a loop has no numbers left and no open operations, and that its last operation
+// ended at the time at. If all loops have ended, end returns true and the time at which the last
+// operation of all loops ended. idle is set for a loop without clients.
 func (w *work) end(loop int, at int64, idle bool) (all bool, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,8 +80,8 @@ func (w *work) end(loop int, at int64, idle bool) (all bool, last int64) {
 	return true, w.lastAt
 }
 
-// nextNumber returns the number of a closed loop's next operation. ok is false if all numbers
-// have been handed out.
+// nextNumber returns the number of a closed loop's next operation. ok is false if no number is
+// left.
 func (l *Loop) nextNumber() (n uint64, ok bool) {
 	c := &l.closed
 	if !c.bounded {
@@ -103,8 +103,8 @@ func (l *Loop) nextNumber() (n uint64, ok bool) {
 	return n, true
 }
 
-// shareWork gives unstarted numbers back when another loop has none left, and restarts this
-// loop's clients that found no number.
+// shareWork gives back this loop's unstarted numbers if another loop has run out of numbers.
+// Otherwise it restarts this loop's clients that had found no number.
 func (l *Loop) shareWork() {
 	c := &l.closed
 	if !c.bounded || l.draining {
@@ -113,7 +113,7 @@ func (l *Loop) shareWork() {
 	w := &l.cfg.Shared.work
 	if !w.requested.Load() {
 		if n := len(c.idle); n > 0 {
-			// Numbers may have been given back: each client asks again.
+			// Numbers may have been given back in the meantime, so each client asks again.
 			clients := append(c.asking[:0], c.idle...)
 			c.asking, c.idle = clients, c.idle[:0]
 			for _, client := range clients {
@@ -131,7 +131,7 @@ func (l *Loop) shareWork() {
 	l.endWork()
 }
 
-// endWork closes the window of all loops when the total is done.
+// endWork closes the window of all loops when all operations of the total have ended.
 func (l *Loop) endWork() {
 	c := &l.closed
 	if !c.bounded || l.draining || c.inWindow > 0 || c.batch.first < c.batch.end {

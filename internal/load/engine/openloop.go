@@ -13,30 +13,30 @@ const (
 	byLimit
 )
 
-// openLoop tracks an open loop's progress along its schedule, and what blocks it.
+// openLoop tracks how far an open loop has come in its schedule, and what blocks it.
 type openLoop struct {
 	sched     schedule // the next operation
 	more      bool     // the last turn stopped at mostAtOnce although more is due
-	owedOpen  int      // number of operations with slot.owed
+	owedOpen  int      // number of open operations that have slot.owed set
 	abandoned abandoning
 	blockedBy blocker
-	roomBy    blocker // what blocked the loop until roomAt
+	roomBy    blocker // the value that blockedBy had until roomAt
 	roomAt    int64   // when a connection or the limit became free after a blockage
 }
 
-// mostAtOnce is the largest number of due operations that one turn starts. The others
-// wait for the next turn, so that no turn is longer than some milliseconds.
+// mostAtOnce is the largest number of due operations that are started in one turn. The others wait
+// for the next turn, so that no turn takes more than a few milliseconds.
 const mostAtOnce = 1 << 14
 
-// startDue starts the operations that are due in the schedules of this loop and of others.
+// startDue starts the operations that are due, both in this loop's schedule and in the spill.
 func (l *Loop) startDue() {
 	if l.more = false; l.sched.due <= l.now || l.secs.several {
 		l.startDueUntil(l.now + 1)
 	}
 }
 
-// startDueUntil starts the operations that are due before end, in the order of their due
-// times: this loop's own, and those that other loops could not start (spill).
+// startDueUntil starts the operations that are due before end, in the order of their due times:
+// this loop's own operations, and operations that other loops could not start (spill).
 func (l *Loop) startDueUntil(end int64) {
 	l.more = false
 	if l.sched.pacer == nil {
@@ -78,11 +78,11 @@ func (l *Loop) startDueUntil(end int64) {
 	l.more = true
 }
 
-// elsewhere stands for the place of an operation that belongs to another loop.
+// elsewhere is used as the place of an operation that belongs to another loop's schedule.
 const elsewhere = -1
 
-// startOperation starts an operation that is due, on connection i, or on the operation's own
-// connection if the source requires one.
+// startOperation starts an operation that is due. It uses connection i, unless the source requires
+// a particular connection for the operation.
 func (l *Loop) startOperation(n uint64, due int64, acc *second, i int) {
 	own := -1
 	if l.reactive != nil {
@@ -123,8 +123,8 @@ func (l *Loop) startOperation(n uint64, due int64, acc *second, i int) {
 	}
 }
 
-// reserveRoom returns a connection for an operation of the given place, and takes one unit of
-// the limit. If it returns false, blockedBy is the reason.
+// reserveRoom returns a connection for an operation of the given place, and takes one unit of the
+// limit of operations in flight. If it returns false, blockedBy is set to the reason.
 func (l *Loop) reserveRoom(place int) (i int, ok bool) {
 	i, ok = l.conns.route(place)
 	switch {
@@ -144,19 +144,19 @@ func (l *Loop) reserveRoom(place int) (i int, ok bool) {
 	return i, ok
 }
 
-// noteFreed records that a connection or the limit became free, if the loop was blocked.
+// noteFreed records, if the loop was blocked, that a connection or a unit of the limit became free.
 func (l *Loop) noteFreed() {
 	if l.blockedBy == byNothing {
 		return
 	}
-	// A reply that was read now had freed its place when it arrived, lag earlier.
+	// If a reply was just read, its place was already free when the reply arrived, lag earlier.
 	l.roomAt, l.roomBy, l.blockedBy = l.now-l.lag, l.blockedBy, byNothing
 	if s := l.cfg.Shared; s.several() {
 		s.spill.cursors[l.index()].full.Store(false)
 	}
 }
 
-// countBlocked counts operations of the measurement window that were blocked.
+// countBlocked counts operations that were blocked in the measurement window.
 func (l *Loop) countBlocked(b blocker, acc *second, count uint64) {
 	if acc.Phase != measure.Measured {
 		return
@@ -169,16 +169,16 @@ func (l *Loop) countBlocked(b blocker, acc *second, count uint64) {
 	}
 }
 
-// canSend reports whether an operation that is due could start now, so that the loop
-// should wake for it.
+// canSend reports whether an operation that is due could start now, so that the loop should wake up
+// for it.
 func (l *Loop) canSend() bool {
 	if l.cfg.Shared.several() || l.slots.open-l.owedOpen >= l.cfg.MaxInFlight {
-		return false // another loop, or the end of an operation, wakes this one
+		return false // another loop wakes this one, or the end of an operation does
 	}
 	_, ok := l.conns.route(l.sched.ownIndex())
 	return ok || l.waitsInFlight()
 }
 
-// waitsInFlight reports whether operations start without a connection that takes them,
-// which a Reactive source allows.
+// waitsInFlight reports whether operations are started even if no connection accepts them yet. A
+// Reactive source makes this necessary.
 func (l *Loop) waitsInFlight() bool { return l.reactive != nil }

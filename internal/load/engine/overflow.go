@@ -8,25 +8,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// mostSpilled limits the memory for operations that are due and that no loop can start.
-// Further ones stay in the schedules of their own loops.
+// mostSpilled limits the memory for the operations in a spill. Operations beyond this limit stay in
+// the schedules of their own loops.
 const mostSpilled = 1 << 16
 
-// spill holds operations of an open loop with several event loops that are due and that
-// their own loop could not start: none of its connections was free, or the limit was
-// reached. Any loop that can starts them, in the order of their due times. An operation
-// is counted in a second (Second.Due) only when a loop takes it.
+// spill holds operations that are due and that their own event loop could not start, because none
+// of its connections was free or the limit of operations in flight was reached. It is used in open
+// loops with several event loops. Any event loop that has a free connection starts these
+// operations, in the order of their due times. An operation is counted as due in a second
+// (Second.Due) only when an event loop takes it from the spill.
 //
 // Invariant: queue[head:] is ordered by due, and oldest is the first due time in it.
 type spill struct {
-	oldest atomic.Int64 // due time of the first operation; never if there is none
-	// cursors has, for each loop, a time before which the loop adds nothing any more.
+	oldest atomic.Int64 // due time of the first operation in queue; never if the queue is empty
+	// cursors has, for each loop, the earliest due time that the loop may still add.
 	cursors []cursorAt
 
 	mu     sync.Mutex
 	queue  []spilled // ordered by due
 	head   int       // index of the first operation in queue
-	closed int       // number of loops that add nothing any more
+	closed int       // number of loops that will add no more operations
 }
 
 type cursorAt struct {
@@ -39,7 +40,7 @@ type spilled struct {
 	n     uint64
 	due   int64
 	phase measure.Phase
-	from  int // the loop whose schedule it belongs to
+	from  int // index of the loop whose schedule contains the operation
 }
 
 func (s *spill) init(loops int) {
@@ -47,7 +48,7 @@ func (s *spill) init(loops int) {
 	s.oldest.Store(never)
 }
 
-// add adds an operation, and reports false if there is no space for it.
+// add adds an operation. It returns false if the queue is full.
 func (s *spill) add(o spilled) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +59,7 @@ func (s *spill) add(o spilled) bool {
 		s.queue, s.head = s.queue[:copy(s.queue, s.queue[s.head:])], 0
 	}
 	s.queue = append(s.queue, o)
-	// Each loop adds in order, so the new operation moves only a little.
+	// Each loop adds its operations in order, so the new operation moves forward only a little.
 	for i := len(s.queue) - 1; i > s.head && s.queue[i-1].due > o.due; i-- {
 		s.queue[i], s.queue[i-1] = s.queue[i-1], o
 	}
@@ -66,7 +67,7 @@ func (s *spill) add(o spilled) bool {
 	return true
 }
 
-// takeFirst removes and returns the operation that was due first, if that was before a time.
+// takeFirst removes and returns the first operation in the queue, if it was due before the given time.
 func (s *spill) takeFirst(before int64) (o spilled, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +84,7 @@ func (s *spill) takeFirst(before int64) (o spilled, ok bool) {
 	return o, true
 }
 
-// leave records that a loop adds nothing any more, and reports whether it was the last.
+// leave records that a loop will add no more operations, and reports whether it is the last loop.
 func (s *spill) leave() (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,8 +92,8 @@ func (s *spill) leave() (last bool) {
 	return s.closed == len(s.cursors)
 }
 
-// countBefore returns the number of a loop's operations that were due before at, and the
-// earliest of their due times.
+// countBefore returns the number of a loop's operations in the queue that were due before at, and
+// the earliest of their due times.
 func (s *spill) countBefore(loop int, at int64) (count uint64, oldest int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,18 +106,18 @@ func (s *spill) countBefore(loop int, at int64) (count uint64, oldest int64) {
 	return count, oldest
 }
 
-// pending returns the earliest due time that an operation can have that no loop has
-// counted.
+// pending returns a lower bound for the due times of the operations that no loop has counted yet.
 func (s *spill) pending() int64 {
 	at := int64(math.MaxInt64)
-	// Read the cursors first: a loop advances its cursor only after it has added.
+	// Read the cursors first: a loop advances its cursor only after it has added its operations.
 	for i := range s.cursors {
 		at = min(at, s.cursors[i].due.Load())
 	}
 	return min(at, s.oldest.Load())
 }
 
-// spillDue adds the operations that are due before end and that this loop cannot start.
+// spillDue moves the operations that are due before end, and that this loop cannot start, from the
+// schedule to the spill.
 func (l *Loop) spillDue(end int64) {
 	s := &l.cfg.Shared.spill
 	for l.sched.due < end {
@@ -143,8 +144,8 @@ func (l *Loop) passOn() {
 	}
 }
 
-// abandonSpilled counts the operations that no loop could start until all loops had
-// closed. The loop that closed last counts them.
+// abandonSpilled counts the operations that no loop had started by the time all loops had closed.
+// The loop that closed last calls it.
 func (l *Loop) abandonSpilled(at int64) {
 	if !l.abandoned.spill {
 		return

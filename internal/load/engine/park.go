@@ -1,29 +1,30 @@
 package engine
 
 // A loop occupies one of Go's processors (P) even while it waits, and Go's monitor thread
-// interrupts it a hundred times a second. A loop that has no operation in flight, and none
-// due soon, therefore parks: its goroutine blocks like any other, so that a program whose
-// loops are all parked uses no CPU. Waking from a park takes longer, so the loop wakes a
-// little early and waits for the rest as usual.
+// interrupts it a hundred times per second. Therefore a loop that has no operation in flight and
+// none due soon parks: its goroutine blocks in the Go runtime, like a goroutine that waits for a
+// channel. So a program whose loops are all parked uses no CPU. Waking up from a park takes longer
+// than waking up from a wait, so the loop wakes a little early and then waits as usual for the
+// remaining time.
 
 const (
-	// leastPark is the shortest wait for which parking costs less than waiting. longestPark
-	// is the longest sleep while no operation is in flight.
+	// leastPark is the shortest wait for which parking is cheaper than waiting. longestPark is the
+	// longest park.
 	leastPark   = 20 * millisecond
 	longestPark = 100 * millisecond
-	// parkMargin is how much earlier than needed a parked loop wakes.
+	// parkMargin is how much earlier than needed a park ends.
 	parkMargin = 2 * millisecond
 )
 
-// mayPark reports whether nothing can happen before the next operation is due. Then a
-// pause would not lengthen any operation, and the loop needs no beat to detect one.
+// mayPark reports whether nothing can happen before the next operation is due. In that case a pause
+// of the generator would not lengthen any operation, so the loop needs no beat to detect pauses.
 func (l *Loop) mayPark() bool {
 	return l.slots.open == 0 && l.parking != nil && l.sched.due > l.now && !l.draining && !l.more &&
 		len(l.left) == 0 && l.watchers.none && !l.cfg.Shared.several()
 }
 
-// park parks until shortly before a time at least leastPark away, and reports whether the
-// loop was allowed to.
+// park parks the loop until shortly before the given time, which is at least leastPark away. It
+// reports whether parking was allowed.
 func (l *Loop) park(until int64) (parked bool) {
 	if !l.mayPark() {
 		return false

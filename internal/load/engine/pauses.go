@@ -2,49 +2,50 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/load/engine/poll"
 
-// This file finds the generator's own pauses. A loop that measures and has operations
-// in flight wakes at least once in each beat. If it wakes later than it asked to, it was
-// stopped, throttled or not scheduled for the time between.
+// This file detects pauses of the generator itself. While a loop measures and has operations in
+// flight, it wakes up at least once per beat. If it wakes up later than it asked for, its thread
+// was stopped, throttled or not scheduled in between.
 
 const (
-	// heartbeat is the longest sleep of a loop. beat is the longest sleep while the loop
-	// measures with operations in flight.
+	// heartbeat is the longest wait of a loop. beat is the longest wait while the loop measures and
+	// has operations in flight.
 	heartbeat = 10 * millisecond
 	beat      = millisecond
-	// stampedBeat is the beat of a poller that knows when bytes arrived. There the beat
-	// only has to detect pauses of the whole machine, and each beat costs as much as one
-	// or two operations.
+	// stampedBeat replaces beat if the poller knows when bytes arrived. Then the beat only has to
+	// detect pauses of the whole machine. It is longer because each beat costs as much as one or
+	// two operations.
 	stampedBeat = 4 * millisecond
-	// leastPause is the shortest delay that counts as a pause. On every machine timers
-	// are late by some microseconds.
+	// leastPause is the shortest delay that counts as a pause. Timers are some microseconds late on
+	// every machine.
 	leastPause = millisecond
-	// perAnswer and perReady are the time that a turn may take for each operation that
-	// ends and each ready connection: ten times what it normally needs. A turn that takes
-	// leastPause longer than that had a pause.
+	// perAnswer and perReady are the time allowed in a turn for each operation that ends and for
+	// each ready connection. They are ten times what the loop normally needs. If a turn takes at
+	// least leastPause longer than its allowance, it contained a pause.
 	perAnswer = 20_000
 	perReady  = 50_000
 )
 
-// pauses detects times in which the loop did not run although it had work.
+// pauses detects periods in which the loop did not run although it had work to do.
 //
-// Example: the loop asks to wake at 10 ms, wakes at 13 ms, and processes two replies
-// until 13.02 ms. beginTurn adds a pause of 3 ms to sum, and replies that the turn read may
-// have waited since 10 ms (asked): readInto records that wait as their lag.
+// Example: the loop asks to wake at 10 ms, wakes at 13 ms, and processes two replies until 13.02
+// ms. beginTurn adds 3 ms to sum. The replies that were read in this turn may have waited since 10
+// ms (asked), and readInto records that wait as their lag.
 //
 // Invariant: asked <= woke.
 type pauses struct {
-	beat      int64 // the poller ends a wait at each multiple of beat; 0: it does not
-	asked     int64 // when the loop wanted to wake; woke if it woke earlier
+	beat      int64 // the poller ends every wait at a multiple of beat; 0: it cannot
+	asked     int64 // when the loop wanted to wake up, or woke if it woke up earlier
 	woke      int64 // when the turn began
 	sent      int64 // when the turn's latest write call began; 0 if there was none
 	turnEnded int64 // when the previous turn ended
-	held      int64 // pause in the previous turn, or before it if no connection was ready in it
-	counts    bool  // in the measurement window
-	longest   int64 // longest delay of a wake-up, or longest turn
-	sum       int64 // total length of the pauses, in nanoseconds
+	// Pause in the previous turn, plus the pause before that turn if no connection was ready.
+	held    int64
+	counts  bool  // set in the measurement window
+	longest int64 // longest delay of a wake-up or longest turn, whichever is longer
+	sum     int64 // total length of the pauses, in nanoseconds
 }
 
-// setCounting begins (on) or ends the measurement. While it measures, the poller beats if it can.
+// setCounting starts or ends the measurement. During the measurement the poller beats, if it can.
 func (p *pauses) setCounting(on bool, poller poll.Poller) {
 	p.counts, p.beat = on, 0
 	b, ok := poller.(poll.Beating)
@@ -63,7 +64,7 @@ func (p *pauses) setCounting(on bool, poller poll.Poller) {
 	}
 }
 
-// nextBeat returns the time at which a wait that begins now ends at the latest.
+// nextBeat returns the latest time at which a wait that begins now will end.
 func (p *pauses) nextBeat(now, until int64) int64 {
 	if p.beat == 0 {
 		return until
@@ -72,10 +73,10 @@ func (p *pauses) nextBeat(now, until int64) int64 {
 	return min(until, began-began%p.beat+p.beat)
 }
 
-// beginTurn records when the loop woke, and when it had asked to wake. Data that is ready
-// right after the previous turn may have arrived before a pause in that turn. The same
-// holds if the previous turn followed a pause and found no ready connection: a signal
-// wakes the wait of a stopped process that way when the process continues.
+// beginTurn records when the loop woke up and when it had asked to wake up. Data that is ready
+// right after the previous turn may have arrived before a pause in that turn. The same is true if
+// there was a pause just before the previous turn and that turn found no ready connection: when a
+// stopped process is continued, a signal ends its wait before the poller looks at the connections.
 func (p *pauses) beginTurn(asked, now int64) {
 	p.woke, p.asked = now, min(asked, now)
 	p.addDelay(now-asked, now-asked)
@@ -84,11 +85,11 @@ func (p *pauses) beginTurn(asked, now int64) {
 	}
 }
 
-// wroteLate reports whether the turn's latest write call began at least leastPause ago.
+// wroteLate reports whether the latest write call in this turn began at least leastPause ago.
 func (p *pauses) wroteLate(now int64) bool { return p.sent != 0 && now-p.sent >= leastPause }
 
-// endTurn records the length of a turn, in which the given numbers of operations ended and
-// connections were ready.
+// endTurn records the length of a turn. answers is the number of operations that ended in the turn,
+// and ready is the number of ready connections.
 func (p *pauses) endTurn(now int64, answers uint64, ready int) {
 	p.turnEnded, p.held = now, 0
 	took, slept := now-p.woke, p.woke-p.asked
@@ -108,8 +109,8 @@ func (p *pauses) endTurn(now int64, answers uint64, ready int) {
 	}
 }
 
-// addDelay records a delay. Only the part that the loop's own work does not explain can be a
-// pause.
+// addDelay records a delay of length took. Only the part that the loop's own work does not explain
+// (unexplained) can be a pause.
 func (p *pauses) addDelay(took, unexplained int64) {
 	if !p.counts {
 		return
@@ -122,8 +123,8 @@ func (p *pauses) addDelay(took, unexplained int64) {
 	}
 }
 
-// usualWake is the time that any client on the machine needs to wake up after a reply
-// or a timer. It does not count as a disturbance by the generator.
+// usualWake is the time that any client on this machine needs to wake up after a reply or a timer.
+// It does not count as a disturbance by the generator.
 const usualWake = 50_000
 
 // beyondUsualWake returns the part of a delay that exceeds usualWake.

@@ -12,10 +12,10 @@ type clockwork struct {
 	phases  []Phase
 	at      int     // index of the current phase
 	origin  int64   // start of the phase
-	index   int     // of the current second in the phase
-	end     int64   // end of the phase; never while a total ends it
+	index   int     // of the current second, within the phase
+	end     int64   // end of the phase; never if the phase ends after a total of operations
 	next    int64   // next boundary: the end of the second or of the phase
-	current *second // nil before the load and after it
+	current *second // nil before and after the load
 }
 
 func (c *clockwork) phase() *Phase { return &c.phases[c.at] }
@@ -32,7 +32,7 @@ func (c *clockwork) countCompletion(kind kv.Kind, at int64) {
 	s.Alive[ms>>6] |= 1 << (ms & 63)
 }
 
-// recordFine records the outcome of an operation in the finer steps of the current second.
+// recordFine records the outcome of an operation and its time within the current second.
 func (c *clockwork) recordFine(series *measure.Series, o kv.Outcome, at int64) {
 	s := c.current
 	if s == nil {

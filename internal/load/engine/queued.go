@@ -2,16 +2,17 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// An operation of a closed loop is due because its client is free, not because a schedule
-// wants it. If its connection is full, it waits for the operations of other clients,
-// however long that takes. The wait is part of its response time, its timeout starts when
-// it is written, and if the window closes first it is neither due nor failed. It fails as
-// not_sent only if for a whole timeout, or when the window closes, the connection was
-// down, or took nothing although no operation was open on it.
+// In a closed loop, an operation is due because its client is free, and not because of a schedule.
+// If its connection is full, the operation waits for other clients' operations, however long that
+// takes. The wait is part of its response time, but its timeout starts only when it is written. If
+// the window closes before it is written, it counts neither as due nor as failed. It fails as
+// not_sent only if its connection was unusable for a whole timeout, or when the window closes.
+// Unusable means that the connection was down, or accepted nothing although it had no open
+// operation.
 
 // keepsWaiting reports whether an operation that was not written continues to wait after its
-// timeout, because it waits for operations that were written to its connection. Each of
-// those has its own timeout.
+// timeout. It does if it waits for operations that were written to its connection, because those
+// operations have their own timeouts.
 func (l *Loop) keepsWaiting(tag uint32) bool {
 	sl := &l.slots.table[tag]
 	if sl.client < 0 || l.draining || sl.state == written || !l.waitsForOthers(sl) {
@@ -22,9 +23,9 @@ func (l *Loop) keepsWaiting(tag uint32) bool {
 	return true
 }
 
-// waitsForOthers reports whether the operation waits for open operations that were written
-// to its connection. If there are none, the connection is down or takes nothing: then an
-// outage kept the operation from being sent, which counts.
+// waitsForOthers reports whether the operation waits for open operations that were written to its
+// connection. If there are no such operations, the connection is down or accepts nothing. Then an
+// outage kept the operation from being sent, which counts as a failure.
 func (l *Loop) waitsForOthers(sl *slot) bool {
 	if sl.conn < 0 {
 		return false
@@ -33,8 +34,8 @@ func (l *Loop) waitsForOthers(sl *slot) bool {
 	return c.state == up && c.open > len(c.unsent)
 }
 
-// noteStalled restarts the timeouts of the operations in a connection's queue when the
-// connection begins to take nothing although no operation is open on it.
+// noteStalled restarts the timeouts of the operations in a connection's queue when the connection
+// stops accepting operations although it has no open operation.
 func (l *Loop) noteStalled(i int) {
 	c := l.conns.table[i]
 	stalled := c.open == 0 && !c.ready()
@@ -44,13 +45,13 @@ func (l *Loop) noteStalled(i int) {
 	c.stalled = stalled
 }
 
-// restartWaiting restarts the timeouts of the closed loop's operations in the queue of a
-// connection that was lost, replaced, or takes nothing any more: until now they waited for
-// other operations. The caller must check that the connection had received a reply.
-// Otherwise a connection that is lost again and again would keep them for ever.
+// restartWaiting restarts the timeouts of a closed loop's operations in the queue of a connection
+// that was lost or replaced, or that stopped accepting operations. Until now these operations
+// waited for other operations. The caller must check that the connection had received a reply.
+// Otherwise operations would wait forever for a connection that is lost again and again.
 func (l *Loop) restartWaiting(i int) {
 	if l.cfg.NewConnection {
-		return // there the timeout runs from the start of connecting
+		return // with NewConnection, the timeout starts when connecting begins
 	}
 	for _, w := range l.conns.table[i].queue {
 		if sl := &l.slots.table[w.tag]; sl.state == waiting && sl.n == w.n && int(sl.conn) == i && sl.client >= 0 {
@@ -60,9 +61,9 @@ func (l *Loop) restartWaiting(i int) {
 	}
 }
 
-// queueAgain returns an operation of a closed loop to the queue of its place if its
-// connection ended before any of it was written, and reports whether it did. After the
-// window closed it withdraws the operation instead.
+// queueAgain handles a closed loop's operation whose connection ended before any of the operation's
+// bytes were written. It returns the operation to its place's queue, or withdraws it if the window
+// has closed. It returns false if it does not apply to the operation.
 func (l *Loop) queueAgain(tag uint32, outcome kv.Outcome) bool {
 	sl := &l.slots.table[tag]
 	if outcome != kv.NotSent || sl.state != submitted || sl.client < 0 || l.cfg.NewConnection {
@@ -79,7 +80,7 @@ func (l *Loop) queueAgain(tag uint32, outcome kv.Outcome) bool {
 	return true
 }
 
-// withdraw removes an operation of a closed loop that was never written from all counts.
+// withdraw removes a closed loop's operation that was never written from all counts.
 func (l *Loop) withdraw(tag uint32) {
 	sl := &l.slots.table[tag]
 	sl.acc.Due--

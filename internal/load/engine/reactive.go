@@ -2,12 +2,13 @@ package engine
 
 // reactions holds the loop's state for a Reactive source.
 type reactions struct {
-	reactive Reactive   // the source, if it implements Reactive
-	kept     []waiter   // operations that wait for other replies or for a connection
-	prompts  heldSecond // counts the operations that are prompted after the window
+	reactive Reactive // the source, if it implements Reactive
+	kept     []waiter // operations that wait for other replies or for a connection
+	// The second in which operations are counted that the source prompts after the window.
+	prompts heldSecond
 }
 
-// connectionOf returns the connection that an operation must use; -1 for any connection.
+// connectionOf returns the connection that an operation must use, or -1 if it may use any.
 func (l *Loop) connectionOf(n uint64) int {
 	if l.reactive != nil {
 		if place := l.reactive.Place(n); place >= 0 {
@@ -30,15 +31,15 @@ func (l *Loop) sendOrQueue(i int, n uint64, tag uint32) {
 }
 
 // keepWaiting makes an operation wait for other replies or for a free connection. A Reactive load
-// has a fixed set of operations, and each is sent: the operation is in flight, and its
-// timeout runs.
+// has a fixed set of operations that must all be sent. So the waiting operation counts as in
+// flight, and its timeout runs.
 func (l *Loop) keepWaiting(tag uint32, sl *slot) {
 	sl.state = waiting
 	l.kept = append(l.kept, waiter{tag, sl.n})
 }
 
-// sendKept sends the kept operations that can be sent now. Their wait is not lateness of the
-// generator.
+// sendKept sends those of the waiting operations that can be sent now. Their wait does not count as
+// lateness of the generator.
 func (l *Loop) sendKept() {
 	left, full := l.kept[:0], false
 	for _, w := range l.kept {
@@ -57,7 +58,7 @@ func (l *Loop) sendKept() {
 		if ok {
 			if i = int(sl.conn); !l.conns.takes(i) {
 				i, ok = l.conns.route(elsewhere)
-				full = !ok // no other operation finds a connection either
+				full = !ok // no connection is free for the remaining operations either
 			}
 		}
 		if !ok {
@@ -70,19 +71,20 @@ func (l *Loop) sendKept() {
 	l.kept = left
 }
 
-// prompting reports whether the loop starts operations that the source prompts.
+// prompting reports whether the loop currently starts operations that the source returns from
+// Prompt.
 func (l *Loop) prompting() bool {
 	return l.reactive != nil && !l.idle && !l.stopped && (!l.draining || l.reactive.Awaits(l.now))
 }
 
-// connectionLost informs the source that the connection of a place is gone.
+// connectionLost informs the source that the connection of a place was lost.
 func (l *Loop) connectionLost(place int) {
 	if l.reactive != nil {
 		l.reactive.Lost(place)
 	}
 }
 
-// startPrompted starts the operations that replies and events have made due.
+// startPrompted starts the operations that became due because of replies and events.
 func (l *Loop) startPrompted() {
 	if !l.prompting() {
 		return
@@ -103,7 +105,8 @@ func (l *Loop) startPrompted() {
 	}
 }
 
-// nextPrompt returns the time on the loop's clock at which the source prompts next.
+// nextPrompt returns the time, on the loop's clock, at which the source has its next operation to
+// prompt.
 func (l *Loop) nextPrompt() int64 {
 	if !l.prompting() {
 		return never
@@ -115,7 +118,8 @@ func (l *Loop) nextPrompt() int64 {
 	return max(at+l.clock.origin, l.now)
 }
 
-// holdPrompts keeps the last second open for operations that are prompted after the window.
+// holdPrompts keeps the window's last second open for operations that are prompted after the
+// window.
 func (l *Loop) holdPrompts() {
 	if s := l.clock.current; l.reactive != nil && len(l.cfg.Clients) == 0 && s != nil {
 		l.prompts.hold(s)

@@ -6,35 +6,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// The loop first reads all ready connections, and takes the time right after each read
-// call. Only then does it decode and process the replies. Otherwise the last of a
-// thousand replies that arrived together would include the time of processing the others.
+// The loop first reads from all ready connections, and notes the time right after each read call.
+// Only then does it decode and process the replies. Otherwise, if a thousand replies arrived
+// together, the time of the last reply would include the time for processing the others.
 
 const (
 	readBuffer = 256 << 10
-	// readMost is the largest read from one connection while others wait. readLeast is the
-	// free part of the buffer that another read needs.
+	// readMost is the most that one call reads from a connection while other connections are ready
+	// too. readLeast is the free space that the buffer must have for another read.
 	readMost  = 64 << 10
 	readLeast = 16 << 10
-	// readTurn is the most that one connection can deliver before everything else gets its
-	// turn. Without it a server that sends without pause would occupy the loop, which would
-	// miss its timeouts.
+	// readTurn is the most that the loop reads from one connection per turn. Without this limit, a
+	// server that sends continuously would keep the loop busy, and the loop would miss its
+	// timeouts.
 	readTurn = 1 << 20
 )
 
 // reading holds the result of one read call.
 type reading struct {
 	conn   int
-	dial   uint64 // number of the dial that made the connection
+	dial   uint64 // number of the dial that opened the connection
 	bytes  []byte
 	err    error
 	at     int64
 	lag    int64 // time since the bytes arrived, as far as it is known
-	weight int64 // number of reads that this one represents; 0: not sampled
+	weight int64 // number of reads that this read represents; 0: it is not sampled
 }
 
-// reads holds the data that the loop has read and not processed, and the times of the
-// reading that it processes.
+// reads holds the data that the loop has read but not processed, and the lag and weight of the
+// reading that it is processing.
 type reads struct {
 	stamped  poll.Stamped // the poller, if it knows when bytes arrived
 	buf      []byte
@@ -46,23 +46,23 @@ type reads struct {
 	weight   int64 // of the current reading
 }
 
-// sampling selects the reads for which the loop records what the generator added to the
-// time: one of every `every` reads. It counts reads, because sampling by time would
-// under-represent the burst of replies after a pause. It also selects every late read and
-// operation, up to sampledReads a second, because they determine the highest percentiles.
+// sampling selects the reads for which the loop records how much time the generator added: one read
+// in every `every` reads. It counts reads because sampling by time would under-represent the burst
+// of replies after a pause. It also selects late reads and late operations, up to sampledReads per
+// second, because they determine the highest percentiles.
 type sampling struct {
 	every   int64 // a power of two
-	count   int64 // reads, without the late ones
+	count   int64 // number of reads, without late ones
 	late    int64 // late reads and operations in this second
-	sampled int64 // reads since every changed
+	sampled int64 // sampled reads since the last change of every
 	before  int64 // count at the end of the last second
 }
 
-// sampledReads is the target number of sampled reads per second; up to twice as many
-// occur. A read with a time stamp takes half as long again as one without.
+// sampledReads is the target number of sampled reads per second. Up to twice as many may occur. A
+// read with a time stamp takes 1.5 times as long as a read without.
 const sampledReads = 1000
 
-// nextWeight returns the number of reads that the next read represents; 0: it is not sampled.
+// nextWeight returns the number of reads that the next read represents, or 0 if it is not sampled.
 func (s *sampling) nextWeight(late bool) int64 {
 	if late && s.takeLate() {
 		return 1
@@ -78,7 +78,7 @@ func (s *sampling) nextWeight(late bool) int64 {
 	return weight
 }
 
-// takeLate reports whether another late read or operation is recorded.
+// takeLate reports whether another late read or operation may be recorded in this second.
 func (s *sampling) takeLate() bool {
 	if s.every == 1 || s.late >= sampledReads {
 		return false
@@ -89,7 +89,7 @@ func (s *sampling) takeLate() bool {
 
 func (s *sampling) set(every int64) { s.every, s.sampled = every, 0 }
 
-// adapt adapts the sampling rate to the second that has ended.
+// adapt adjusts the sampling rate to the number of reads in the second that has ended.
 func (s *sampling) adapt() {
 	reads := s.count - s.before
 	s.before, s.late = s.count, 0
@@ -100,8 +100,8 @@ func (s *sampling) adapt() {
 	s.set(every)
 }
 
-// wait waits until a connection is ready. It does not wait if a connection still has data
-// from the last turn.
+// wait waits until a connection is ready or until has passed. It returns at once if a connection
+// still has data from the previous turn.
 func (l *Loop) wait(until int64) {
 	ready := l.ready[:0]
 	if len(l.left) > 0 {
@@ -129,7 +129,8 @@ func (l *Loop) handleReady() {
 	}
 }
 
-// readConn reads the data of connection i. processReadings processes it later.
+// readConn reads the data that is available on connection i. processReadings processes the data
+// later.
 func (l *Loop) readConn(i int) {
 	c := l.conns.table[i]
 	most := readMost
@@ -174,7 +175,7 @@ func (l *Loop) readConn(i int) {
 	}
 }
 
-// nextReading appends a reading and returns it. Its fields may have old values.
+// nextReading appends a reading and returns it. The reading may still contain old values.
 func (l *Loop) nextReading() *reading {
 	n := len(l.readings)
 	if n == cap(l.readings) {
@@ -184,12 +185,12 @@ func (l *Loop) nextReading() *reading {
 	return &l.readings[n]
 }
 
-// readInto reads into b and records the time, and how long the bytes may have waited: since
-// the loop woke, plus the time by which it woke late. For sampled reads a poller that
-// stamps packets returns the exact time.
+// readInto reads into b. It records when it read, and how long the bytes may have waited before
+// that: since the loop woke up, plus the delay of the wake-up. If the read is sampled and the
+// poller stamps packets, it records the exact wait instead.
 func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 	arrived := int64(-1)
-	if !l.measuring && !l.draining { // replies that arrive while the load drains belong to the window, too
+	if !l.measuring && !l.draining { // replies that arrive during the drain belong to the window, too
 		l.sample.count++
 		n, err = l.poller.Read(i, b)
 	} else if r.weight = l.sample.nextWeight(l.pauses.woke-l.pauses.asked >= leastPause); r.weight > 0 && l.stamped != nil {
@@ -210,7 +211,7 @@ func (l *Loop) processReadings() {
 	for k := range l.readings {
 		r := &l.readings[k]
 		i, c, err := r.conn, l.conns.table[r.conn], r.err
-		r.err = nil // so that the reading does not keep the error alive
+		r.err = nil // so that the reading does not keep the error in memory
 		if c.state != up || c.dials != r.dial {
 			continue // the connection has ended since
 		}
@@ -236,9 +237,9 @@ func (l *Loop) processReadings() {
 	l.readings, l.used = l.readings[:0], 0
 }
 
-// weightOf returns the number of operations that an operation completed by the current
-// read represents; 0: it is not recorded. An operation that was sent late represents only
-// itself.
+// weightOf returns the number of operations that are represented by an operation whose reply was
+// read just now, or 0 if the operation is not recorded. An operation that was sent late represents
+// only itself.
 func (l *Loop) weightOf(sl *slot) int64 {
 	late := sl.held > 0 || sl.client < 0 && sl.sent-sl.ready >= leastPause
 	if late && (l.measuring || l.draining) && l.sample.takeLate() {
@@ -247,8 +248,8 @@ func (l *Loop) weightOf(sl *slot) int64 {
 	return l.weight
 }
 
-// recordDisturbance records the time that the generator added to a successful operation, which
-// represents weight operations.
+// recordDisturbance records how much time the generator added to a successful operation. The
+// operation represents weight operations.
 func (l *Loop) recordDisturbance(sl *slot, at, weight int64) {
 	d := &sl.acc.Disturbed
 	service := at - sl.sent

@@ -10,11 +10,11 @@ import (
 type recording struct {
 	recorded  history.Op // reused for each operation
 	completed Completion // reused for each operation
-	owned     [][]owned  // by place: keys that end with its session
+	owned     [][]owned  // by place: keys that the store deletes when the place's session ends
 }
 
 // recordCompletion records an operation that has ended. It ignores an operation that was never
-// encoded: such an operation changed and read nothing.
+// encoded, because such an operation has changed and read nothing.
 func (l *Loop) recordCompletion(sl *slot, outcome kv.Outcome, ev *store.Event, at int64) {
 	if sl.state == waiting {
 		return
@@ -31,14 +31,15 @@ func (l *Loop) recordCompletion(sl *slot, outcome kv.Outcome, ev *store.Event, a
 
 // earliestSend returns a time before which the operation was not sent.
 func (sl *slot) earliestSend() int64 {
-	if sl.state == submitted { // no write was seen, but some of its bytes may have been written
+	// No completed write call was seen, but some of its bytes may have been written.
+	if sl.state == submitted {
 		return sl.due
 	}
 	return sl.sent
 }
 
-// sessionNumber returns the number of the operation's client among all shards. In an open loop
-// it is the number of its connection's place.
+// sessionNumber returns the number that identifies the operation's client across all shards. In an
+// open loop, which has no clients, it is the number of the connection's place.
 func (l *Loop) sessionNumber(sl *slot) uint32 {
 	client := uint32(sl.client)
 	if sl.client < 0 {

@@ -2,28 +2,29 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// A client of a closed loop that is refused rests before its next operation, for the
-// current mean service time of a success. Without the rest, a store that refuses at once
-// for a tenth of the time would get most of all operations in that tenth; with the rest,
-// about a tenth of the operations are errors. The rest is neither in flight nor part of a
-// response time: the client's next operation is due at the end of the rest.
+// If the store refuses an operation of a closed loop, the client rests before its next operation,
+// for the current mean service time of successful operations. Suppose that a store refuses at once
+// for a tenth of the time. Without the rest, most operations would fall into that tenth, because
+// refusals are fast; with the rest, about a tenth of the operations are errors. A rest does not
+// count as in flight and is not part of a response time: the client's next operation is due when
+// the rest ends.
 
 const (
-	// firstRest is the rest before the first success: long enough to avoid a busy loop, and
-	// short enough for a total to complete if no operation ever succeeds. lastRest is the
-	// longest rest.
+	// firstRest is the rest while there has been no success yet. It is long enough to avoid a busy
+	// loop, and short enough for a load with a total to complete even if no operation ever
+	// succeeds. lastRest is the longest rest.
 	firstRest = 10 * millisecond
 	lastRest  = secondNS
 )
 
-// rests tracks the clients that rest, and how long a client rests.
+// rests tracks which clients rest, and determines how long a client rests.
 type rests struct {
 	resting
-	usual int64 // running mean of the service times of successes; 0 before the first
+	usual int64 // running mean of successful operations' service times; 0 before the first success
 }
 
-// resting is the set of clients that rest: a binary heap with the first to wake at the
-// front.
+// resting is the set of clients that rest. It is a binary heap; the client that wakes first is at
+// the front.
 //
 // Invariant: r[(i-1)/2].until <= r[i].until for each i > 0.
 type resting []sleeper
@@ -66,7 +67,7 @@ func (r *resting) pop() sleeper {
 	return first
 }
 
-// firstWake returns the time at which the first client wakes; never if none rests.
+// firstWake returns the time at which the first client wakes, or never if no client rests.
 func (r resting) firstWake() int64 {
 	if len(r) == 0 {
 		return never
@@ -74,7 +75,7 @@ func (r resting) firstWake() int64 {
 	return r[0].until
 }
 
-// noteSuccess adds the service time of a success to the mean.
+// noteSuccess adds the service time of a successful operation to the mean.
 func (r *rests) noteSuccess(service int64) {
 	if r.usual == 0 {
 		r.usual = max(service, 1)
@@ -82,9 +83,9 @@ func (r *rests) noteSuccess(service int64) {
 	r.usual = max(r.usual+(service-r.usual)/64, 1)
 }
 
-// restAfter returns how long a client rests after its operation failed. It returns 0 for a
-// timeout, a wrong response, and a failure that took as long as a success without being a
-// refusal.
+// restAfter returns how long a client rests after its operation failed. It returns 0 after a
+// timeout, after a wrong response, and after a failure that was no refusal and took as long as a
+// success.
 func (r *rests) restAfter(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
 	took := at - sl.due
 	if sl.state == written {
@@ -109,7 +110,7 @@ func (l *Loop) wakeRested() {
 		s := r.pop()
 		due := max(s.until, l.clock.current.start)
 		if l.measuring {
-			// Since the end of the rest the client has had an operation in flight.
+			// The client's next operation counts as in flight since the end of the rest.
 			over := float64(l.now - max(due, l.res.Opened))
 			l.res.RestingArea -= over
 			l.res.InFlightArea += over

@@ -1,11 +1,11 @@
 package engine
 
-// When the load moves to another member, each place gets a new connection there at once
-// (see connections). The operations in flight on the old connection drain: they end by
-// their reply, by the loss of the connection, or by their timeout. Meanwhile the old
-// connection blocks only the clients that wait for it.
+// When the load moves to another member, each place gets a new connection to that member at once
+// (see connections). The operations in flight on the old connection continue until they receive a
+// reply, the connection is lost, or their timeout passes. Until then the old connection blocks only
+// the clients that wait for these operations.
 
-// moving is what the loop must do to move a place to another endpoint.
+// moving is the next step that the loop must take to move a place to another endpoint.
 type moving uint8
 
 const (
@@ -14,7 +14,7 @@ const (
 	mustReplace               // call replaceConn: no operation is open
 )
 
-// retarget changes the endpoint of a place, and returns what the loop must do now.
+// retarget changes the endpoint of a place, and returns the step that the loop must take now.
 func (cs *connections) retarget(place int, endpoint string, now int64) moving {
 	i := cs.places[place]
 	c := cs.table[i]
@@ -40,8 +40,8 @@ func (cs *connections) retarget(place int, endpoint string, now int64) moving {
 	return nothingOpen
 }
 
-// detach gives a place a new connection, and lets the old one drain. The queue of the place
-// moves to the new connection.
+// detach gives a place a new connection, and lets the old connection drain. The place's queue moves
+// to the new connection.
 func (cs *connections) detach(place int, now int64) {
 	i := cs.places[place]
 	old := cs.table[i]
@@ -73,7 +73,7 @@ func (cs *connections) retire(i int) {
 		cs.poller.Close(i)
 	}
 	if c.codec != nil {
-		// The codec may have to give up a login that it shares.
+		// The codec may have to cancel a login that other connections share.
 		cs.discard = c.codec.Lost(cs.discard[:0])
 	}
 	cs.ops.releaseLate(i)
@@ -82,9 +82,9 @@ func (cs *connections) retire(i int) {
 	cs.spare = append(cs.spare, i)
 }
 
-// movePlace moves a place to another endpoint. The operations that are open on its old
-// connection no longer count towards the limit of operations in flight: otherwise they
-// would block the load at the new member for as long as the old one does not reply.
+// movePlace moves a place to another endpoint. The operations that are open on its old connection
+// no longer count towards the limit of operations in flight. Otherwise they would block the load on
+// the new member for as long as the old member does not reply.
 func (l *Loop) movePlace(place int, endpoint string) {
 	i := l.conns.places[place]
 	if l.measuring && l.conns.table[i].want != endpoint {
@@ -112,14 +112,14 @@ func (l *Loop) movePlace(place int, endpoint string) {
 	}
 }
 
-// retireConn closes an old connection that has drained. Its session expires; the place's new
-// connection has its own session.
+// retireConn closes an old connection that has drained. Its session will expire, because the
+// place's new connection has its own session.
 func (l *Loop) retireConn(i int) {
 	l.mayEnd(i, false)
 	l.conns.retire(i)
 }
 
-// noteHeld records for how long an old connection blocked a client.
+// noteHeld records how long a client was blocked by a connection whose place had moved.
 func (l *Loop) noteHeld(sl *slot, at int64) {
 	if len(l.conns.table) == len(l.conns.places) || sl.conn < 0 { // no place has moved
 		return

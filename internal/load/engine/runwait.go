@@ -2,22 +2,23 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/load/engine/poll"
 
-// This file finds out which part of the lag of a closed loop's replies is time in which the
-// loop's thread waited for a CPU. A loop that was stopped, throttled or busy has the same
-// lag, but only while its thread waits for a CPU can the members have had that CPU.
+// This file determines how much of the lag of a closed loop's replies was time in which the loop's
+// thread waited for a CPU. A loop that is stopped, throttled or busy has lag, too. But only while
+// its thread waits for a CPU can the cluster's members be using that CPU.
 
-// runWaitEvery is the longest time between two reads of the system's counter, in
-// nanoseconds. A turn's wait is estimated by the change since the last read, so an older
-// reading overestimates more.
+// runWaitEvery is the longest time between two readings of the system's counter, in nanoseconds.
+// The wait in a turn is estimated as the change since the last reading, so the older that reading
+// is, the more the estimate is too high.
 const runWaitEvery = 4 * millisecond
 
-// runWaits reads the counter for one loop. A closed loop reads it every few milliseconds,
-// and in each turn in which a sampled reply has a lag.
+// runWaits reads, for one loop, the system's counter of the time that a thread waited for a CPU. A
+// closed loop reads the counter every few milliseconds, and in each turn in which a sampled reply
+// has lag.
 type runWaits struct {
-	thread poll.Scheduled // nil: the system has no such counter, or it is not needed
+	thread poll.Scheduled // nil: the system has no such counter, or the loop does not need it
 	at     int64          // when the counter was last read
-	last   int64          // value of that reading
-	before int64          // value of the last reading before this turn
+	last   int64          // value at the last reading
+	before int64          // value at the last reading before this turn
 	fresh  bool           // the counter was read in this turn
 }
 
@@ -31,7 +32,7 @@ func (w *runWaits) begin(p poll.Poller, now int64) {
 // end stops reading the counter.
 func (w *runWaits) end() { w.thread = nil }
 
-// beginTurn starts a new turn. The loop calls it when it has woken.
+// beginTurn starts a new turn. The loop calls it after each wake-up.
 func (w *runWaits) beginTurn(now int64) {
 	w.before, w.fresh = w.last, false
 	if w.thread != nil && now-w.at >= runWaitEvery {
@@ -39,9 +40,9 @@ func (w *runWaits) beginTurn(now int64) {
 	}
 }
 
-// waited returns the longest time for which the thread can have waited for a CPU before it
-// processes this turn's replies; 0 if unknown. It must be called after all reads of the
-// turn have their times.
+// waited returns an upper bound for the time that the thread waited for a CPU before it processed
+// this turn's replies. It returns 0 if that time is unknown. It must be called after the times of
+// all reads in this turn have been taken.
 func (w *runWaits) waited(now int64) int64 {
 	if !w.fresh {
 		w.read(now)
@@ -49,8 +50,8 @@ func (w *runWaits) waited(now int64) int64 {
 	return w.last - w.before
 }
 
-// waitedSinceRead returns how long the thread has waited for a CPU since the counter was last
-// read. It does not count as a reading, so the next turn includes this wait for its replies.
+// waitedSinceRead returns how long the thread has waited for a CPU since the counter was last read.
+// It does not count as a reading, so the next turn still attributes this wait to its replies.
 func (w *runWaits) waitedSinceRead() int64 {
 	if w.thread == nil {
 		return 0
@@ -62,7 +63,7 @@ func (w *runWaits) waitedSinceRead() int64 {
 	return is - w.last
 }
 
-// read reads the counter. If that fails it stops, and the wait of this turn is 0.
+// read reads the counter. If that fails, runWaits stops reading, and the wait in this turn is 0.
 func (w *runWaits) read(now int64) {
 	if w.thread == nil {
 		return

@@ -2,14 +2,14 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/load/pace"
 
-// schedule iterates over this loop's operations of an open loop. It may lag behind the
-// clock: then the operations between due and now are the backlog.
+// schedule iterates over this loop's operations in an open loop. It may be behind the clock: then
+// the operations from due to now are the backlog.
 //
-// Operations are assigned to places (connections) round-robin, across all loops of all
-// shards. This loop owns every stride-th place, beginning with offset.
+// Operations are assigned to places (connections) round-robin, across all loops of all shards. This
+// loop owns every stride-th place, starting with place offset.
 //
-// Example: with places = 5, stride = 2 and offset = 1 the loop owns places 1 and 3, and
-// its operations are 1, 3, 6, 8, 11, 13, …
+// Example: if places is 5, stride is 2 and offset is 1, the loop owns places 1 and 3, and its
+// operations are 1, 3, 6, 8, 11, 13, …
 //
 // Invariant: n mod places == place, and place mod stride == offset.
 //
@@ -21,9 +21,9 @@ type schedule struct {
 	pacer  pace.Pacer // nil in a closed loop
 	phase  int        // index in clock.phases
 	origin int64      // start of the phase on the loop's clock
-	n      uint64     // number of the next operation in the phase
-	due    int64      // of operation n, on the loop's clock; never if there is none
-	place  uint64     // of operation n, among the places of all loops
+	n      uint64     // number of the next operation within the phase
+	due    int64      // when operation n is due, on the loop's clock; never if there is no operation n
+	place  uint64     // place of operation n, among the places of all loops
 }
 
 // enter moves the schedule to the first operation of phase i, the clock's current phase.
@@ -39,8 +39,8 @@ func (s *schedule) step() {
 	s.computeDue()
 }
 
-// nextOwn returns this loop's operation after operation n, which belongs to place, and the
-// place of the returned operation.
+// nextOwn returns the first of this loop's operations after operation n, and that operation's
+// place. place is the place of operation n.
 func (s *schedule) nextOwn(n, place uint64) (next, its uint64) {
 	step := s.stride
 	if place+step >= s.places {
@@ -50,8 +50,8 @@ func (s *schedule) nextOwn(n, place uint64) (next, its uint64) {
 	return n + step, place + step
 }
 
-// computeDue computes due for operation n, and enters the next phase if this one has no
-// operation n and the clock has already left it.
+// computeDue computes when operation n is due. If the phase has no operation n and the clock has
+// already left the phase, it moves the schedule to the next phase.
 func (s *schedule) computeDue() {
 	p := &s.clock.phases[s.phase]
 	s.due = never
@@ -68,7 +68,7 @@ func (s *schedule) computeDue() {
 	}
 }
 
-// ownIndex returns the index of operation n's place among this loop's places.
+// ownIndex returns the index of operation n's place in this loop's list of places.
 func (s *schedule) ownIndex() int {
 	if s.stride == 1 { // one loop: no division
 		return int(s.place)
@@ -81,7 +81,7 @@ func (s *schedule) dueSecond(q *secondQueue) *second {
 	return q.dueIn(s.clock.phases[s.phase].Kind, s.due)
 }
 
-// remaining returns the remaining schedule of the phase, as it is known at a time.
+// remaining returns the rest of the phase's schedule, as known at the given time.
 func (s *schedule) remaining(at int64) pace.Rest {
 	p := &s.clock.phases[s.phase]
 	var last pace.Point
@@ -91,8 +91,8 @@ func (s *schedule) remaining(at int64) pace.Rest {
 	return s.pacer.Rest(s.n, last)
 }
 
-// countUntil returns the first operation of the phase that is due at or after a time, and the
-// number of this loop's operations that precede it, starting with n.
+// countUntil returns the first operation of the phase that is due at or after the given time. count
+// is the number of this loop's operations from n up to that operation, which is not included.
 func (s *schedule) countUntil(rest pace.Rest, at int64) (next, count uint64) {
 	p := &s.clock.phases[s.phase]
 	next = rest.First(min(at-s.origin, p.Duration))
@@ -103,20 +103,20 @@ func (s *schedule) countUntil(rest pace.Rest, at int64) (next, count uint64) {
 	return next, s.countOwnBelow(next) - s.countOwnBelow(s.n)
 }
 
-// backlog returns the number of operations that are due before at and not started.
+// backlog returns the number of operations that are due before at and have not started.
 func (s *schedule) backlog(at int64) uint64 {
 	_, count := s.countUntil(s.remaining(at), at)
 	return count
 }
 
-// countOwnBelow returns the number of this loop's operations below n.
+// countOwnBelow returns the number of this loop's operations with numbers below n.
 func (s *schedule) countOwnBelow(n uint64) uint64 {
 	own := func(below uint64) uint64 { return (max(below, s.offset) - s.offset + s.stride - 1) / s.stride }
 	return n/s.places*own(s.places) + own(n%s.places)
 }
 
-// firstOwnFrom returns this loop's first operation with a number of at least n, and its
-// place.
+// firstOwnFrom returns the first of this loop's operations whose number is at least n, and that
+// operation's place.
 func (s *schedule) firstOwnFrom(n uint64) (first, place uint64) {
 	at := n % s.places
 	place = s.offset

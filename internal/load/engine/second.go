@@ -14,19 +14,18 @@ const (
 	never       = math.MaxInt64
 )
 
-// second collects the figures of one second of a phase. Latencies and errors belong to the
-// second in which their operation was due, so a second stays in the queue until all its
-// operations have ended.
+// second collects the figures for one second of a phase. Latencies and errors belong to the second
+// in which their operation was due, so the second stays in the queue until all its operations have
+// ended.
 //
-// Invariant: Due is the sum of Outcomes plus open, apart from heldSecond, which adds 1 to
-// open.
+// Invariant: Due is the sum of Outcomes plus open, except in a heldSecond, which adds 1 to open.
 type second struct {
 	measure.Second
 	start    int64              // on the loop's clock
 	open     int                // operations due in this second that have not ended
-	last     *cell              // used last
-	cells    []*cell            // wraps Cells, in the same order
-	prompt   *measure.LiveSteps // Lateness of operations that were not blocked
+	last     *cell              // the cell that was used last
+	cells    []*cell            // the cells that wrap the elements of Cells, in the same order
+	prompt   *measure.LiveSteps // lateness of the operations that were not blocked
 	reported measure.Reported
 }
 
@@ -36,7 +35,7 @@ type cell struct {
 	response, service *measure.LiveSteps // nil before the first success
 }
 
-// fine returns the finer record of the second, and creates it if needed.
+// fine returns the record of times within the second, and creates it if needed.
 func (s *second) fine() *measure.Fine {
 	if s.Fine == nil {
 		s.Fine = &measure.Fine{}
@@ -44,8 +43,8 @@ func (s *second) fine() *measure.Fine {
 	return s.Fine
 }
 
-// cell returns the cell of a series, and creates it if needed. A second has few cells, and
-// nearly always the last one used is the right one.
+// cell returns the cell for a series, and creates it if needed. A second has few cells, and the
+// cell that was used last is nearly always the right one.
 func (q *secondQueue) cell(s *second, series *measure.Series) *cell {
 	if s.last != nil && sameSeries(&s.last.Series, series) {
 		return s.last
@@ -64,7 +63,7 @@ func (q *secondQueue) cell(s *second, series *measure.Series) *cell {
 	return s.last
 }
 
-// find returns the cell of a series, or nil.
+// find returns the cell for a series, or nil if there is none.
 func (s *second) find(series *measure.Series) *cell {
 	for _, c := range s.cells {
 		if sameSeries(&c.Series, series) {
@@ -74,25 +73,25 @@ func (s *second) find(series *measure.Series) *cell {
 	return nil
 }
 
-// sameSeries compares two series field by field. The operator == on a struct with padding is a
-// function call that costs more than all of these comparisons.
+// sameSeries compares two series field by field. Comparing structs with padding by == would call a
+// function, which costs more than all of these comparisons.
 func sameSeries(a, b *measure.Series) bool {
 	return a.Member == b.Member && a.Term == b.Term && a.Kind == b.Kind && a.Consistency == b.Consistency
 }
 
-// secondQueue is the queue of seconds that are not handed over yet.
+// secondQueue is the queue of seconds that have not been passed to Config.Hand yet.
 //
-// Invariant: seconds are ordered by start, and only the last one may still be open for
+// Invariant: the seconds are ordered by start, and only the last of them may still receive
 // completions (clockwork.current).
 type secondQueue struct {
 	queue    []*second
 	fresh    func() *measure.Histogram
 	live     *measure.LivePool
 	hand     func(*measure.Second)
-	several  bool             // the load has several loops
+	several  bool             // the load has several event loops
 	used     *second          // the last result of dueIn
-	reported measure.Reported // members and terms of all seconds
-	errors   []failureKind    // kinds of errors of all seconds
+	reported measure.Reported // members and terms in all seconds
+	errors   []failureKind    // kinds of errors in all seconds
 }
 
 // newSecondQueue returns the empty queue of a loop.
@@ -109,14 +108,14 @@ func newSecondQueue(cfg *Config) secondQueue {
 	return secondQueue{fresh: fresh, live: measure.NewLivePool(fresh), hand: cfg.Deliver, several: cfg.Shared.several()}
 }
 
-// failureKind is a kind of error of one member at one term.
+// failureKind is a kind of error from one member in one term.
 type failureKind struct {
 	member, term uint64
 	outcome      kv.Outcome
 }
 
-// mayFail reports whether a kind of error may have a histogram of its member and term: the
-// first MaxReportedFailed kinds may, and so may errors without a member and term.
+// mayFail reports whether a kind of error may get its own histogram for a member and term. The
+// first MaxReportedFailed kinds may, and errors without a member and term always may.
 func (q *secondQueue) mayFail(series *measure.Series, outcome kv.Outcome) bool {
 	if series.Member == 0 && series.Term == 0 {
 		return true
@@ -140,7 +139,7 @@ func (q *secondQueue) beginSecond(phase measure.Phase, index int, start int64) *
 	return s
 }
 
-// dueIn returns the second of a phase in which an operation is due.
+// dueIn returns the second of a phase in which an operation with the given due time is counted.
 func (q *secondQueue) dueIn(phase measure.Phase, due int64) *second {
 	if s := q.used; s != nil && due >= s.start && due < s.start+secondNS && s.Phase == phase {
 		return s
@@ -152,20 +151,21 @@ func (q *secondQueue) dueIn(phase measure.Phase, due int64) *second {
 		}
 	}
 	if n := len(q.queue); n > 0 && q.several {
-		// Another loop's clock was slightly ahead when it stopped this loop.
+		// Another loop whose clock was slightly ahead closed this loop's window.
 		return q.queue[n-1]
 	}
-	// Unreachable: a second is kept until the schedule has passed it.
+	// Unreachable: a second is kept until no more operations in the schedule can be due in it.
 	panic("engine: an operation is due in a second that is not there")
 }
 
-// firstHasEnded reports whether the first second in the queue has ended. Until then none is
-// complete.
+// firstHasEnded reports whether the time of the first second in the queue is over. Before that, no
+// second is complete.
 func (q *secondQueue) firstHasEnded(now int64) bool {
 	return len(q.queue) > 0 && now >= q.queue[0].start+secondNS
 }
 
-// firstIsComplete reports whether the first second can be handed over.
+// firstIsComplete reports whether the first second can be handed over. pending is the same as for
+// release.
 func (q *secondQueue) firstIsComplete(pending int64) bool {
 	return len(q.queue) > 0 && q.queue[0].open == 0 && pending >= q.queue[0].start+secondNS
 }
@@ -177,9 +177,9 @@ func (q *secondQueue) dropEmpty() {
 	}
 }
 
-// release hands over the complete seconds at the front of the queue. A second is complete
-// if none of its operations is open and no more can become due in it, because pending, the
-// earliest time at which another operation can become due, is later.
+// release hands over the complete seconds at the front of the queue. pending is the earliest time
+// at which another operation can become due. A second is complete if none of its operations is open
+// and pending is later than its end.
 func (q *secondQueue) release(pending int64) {
 	done := 0
 	for _, s := range q.queue {
@@ -204,7 +204,7 @@ func (q *secondQueue) record(h **measure.Histogram, ns int64) {
 	measure.Record(*h, ns)
 }
 
-// recordAs adds a duration that represents weight values.
+// recordAs adds a duration to a histogram as if it had occurred weight times.
 func (q *secondQueue) recordAs(h **measure.Histogram, ns, weight int64) {
 	if *h == nil {
 		*h = q.fresh()
@@ -222,8 +222,8 @@ func (q *secondQueue) recordSuccess(s *second, series *measure.Series, response,
 	c.service.Record(service)
 }
 
-// recordLateness records the lateness of an operation of an open loop. own is the part that the
-// generator caused: all of it, unless the operation was blocked.
+// recordLateness records how late an operation of an open loop was sent. own is the part of the
+// lateness that the generator caused; it is all of it, unless the operation was blocked.
 func (q *secondQueue) recordLateness(s *second, late, own int64) {
 	if waiting := late - own; waiting != 0 {
 		q.record(&s.Lateness, late)
@@ -237,8 +237,8 @@ func (q *secondQueue) recordLateness(s *second, late, own int64) {
 	s.prompt.Record(late)
 }
 
-// recordFailure records an error in the second in which its operation was due. response is the
-// time from due to the error.
+// recordFailure records an error in the second in which its operation was due. response is the time
+// between due and the error.
 func (q *secondQueue) recordFailure(s *second, series *measure.Series, outcome kv.Outcome, response int64) {
 	c, i := q.cell(s, series), measure.ErrorIndex(outcome)
 	if c.Failed[i] == nil && !q.mayFail(&c.Series, outcome) {
@@ -249,8 +249,8 @@ func (q *secondQueue) recordFailure(s *second, series *measure.Series, outcome k
 	q.record(&c.Failed[i], response)
 }
 
-// heldSecond keeps the last second of the window open for events that arrive after the
-// window. It holds nil if there is none.
+// heldSecond keeps the last second of the window open for events that arrive after the window. Its
+// pointer is nil if no second is held.
 type heldSecond struct{ *second }
 
 func (h *heldSecond) hold(s *second) {

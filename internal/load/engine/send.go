@@ -1,6 +1,6 @@
 package engine
 
-// submit encodes an operation into the output of a connection that is ready.
+// submit lets the codec of a ready connection encode an operation into its output.
 func (l *Loop) submit(i int, tag uint32) {
 	c, sl := l.conns.table[i], &l.slots.table[tag]
 	sl.conn = int32(i)
@@ -20,7 +20,7 @@ func (l *Loop) submit(i int, tag uint32) {
 	l.conns.touch(i)
 }
 
-// submitQueued submits the operations that wait for the connection, while it has room.
+// submitQueued submits operations from the connection's queue while the connection accepts them.
 func (l *Loop) submitQueued(i int) {
 	c := l.conns.table[i]
 	if c.state != up {
@@ -65,8 +65,8 @@ func (l *Loop) flushDirty() {
 	l.conns.dirty = l.conns.dirty[:0]
 }
 
-// flush writes a connection's output. The time that it reads just before the write call
-// becomes sent for every operation whose first byte the call writes.
+// flush writes a connection's output. It reads the time just before the write call. This time
+// becomes the sent time of every operation whose first byte is written by the call.
 func (l *Loop) flush(i int) {
 	c := l.conns.table[i]
 	for c.state == up && !c.blocked {
@@ -96,8 +96,8 @@ func (l *Loop) flush(i int) {
 	}
 }
 
-// wroteLate records that the latest write call, or the time since, took leastPause or longer:
-// the loop was paused, so the operations of that write may have left late.
+// wroteLate records that the latest write call, or the time since then, took at least leastPause.
+// The loop was paused in that time, so the operations in that write may have left late.
 func (l *Loop) wroteLate(now int64) {
 	if !l.measuring {
 		return
@@ -114,14 +114,15 @@ func (l *Loop) wroteLate(now int64) {
 	}
 }
 
-// markSent marks the operations whose first byte has been written as sent.
+// markSent sets the sent time of the operations whose first byte has been written.
 func (l *Loop) markSent(c *conn, i int, sent int64) {
 	done := 0
 	for done < len(c.unsent) && c.unsent[done].after < c.wrote {
 		done++
 	}
 	term, table := l.conns.currentTerm(), l.slots.table
-	for k := done - 1; k >= 0; k-- { // last one first: it is at the end of the list of timeouts
+	// The last one first, because it is at the end of the list of timeouts.
+	for k := done - 1; k >= 0; k-- {
 		tag := c.unsent[k].tag
 		sl := &table[tag]
 		if sl.state != submitted || sl.n != c.unsent[k].n || int(sl.conn) != i {
@@ -129,7 +130,7 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 		}
 		switch {
 		case l.cfg.NewConnection:
-			sent = sl.sent // when connecting began; the timeout runs from there, too
+			sent = sl.sent // when connecting began; the timeout started then, too
 		case sl.next == none || table[sl.next].start >= sent:
 			sl.start = sent
 		default:

@@ -1,12 +1,12 @@
 package engine
 
-// Shared holds the work that all loops of a load share, so that no figure depends
-// on the number of loops:
-//   - the total of a closed loop, from which a loop takes numbers in batches;
+// Shared holds the work that all event loops of a load share, so that no figure depends on the
+// number of event loops:
+//   - the total of a closed loop: event loops take operation numbers from it in batches;
 //   - the limit of operations in flight;
-//   - operations of an open loop that are due and that their own loop cannot start.
+//   - operations of an open loop that are due and that their own event loop cannot start.
 //
-// In the steady state a loop writes to none of the memory that another loop uses.
+// In the steady state an event loop does not write to memory that another event loop uses.
 type Shared struct {
 	loops []*Loop // indexed by Config.Offset
 	work  work
@@ -16,9 +16,9 @@ type Shared struct {
 	warming warming
 }
 
-// NewShared returns the shared state of the given number of loops. total is the number
-// of operations in the measurement window of a closed loop, or 0 if the duration ends
-// it. maxInFlight limits the operations of an open loop in flight.
+// NewShared returns the state that the given number of event loops share. total is the number of
+// operations in a closed loop's measurement window, or 0 if the window ends after its duration.
+// maxInFlight limits the number of operations in flight in an open loop.
 func NewShared(loops int, total uint64, maxInFlight int) *Shared {
 	s := &Shared{loops: make([]*Loop, loops)}
 	s.work.total, s.work.ended = total, make([]bool, loops)
@@ -37,7 +37,7 @@ func (s *Shared) wake(i int) {
 	}
 }
 
-// wakeOthers ends the wait of all loops except one.
+// wakeOthers ends the wait of all loops except loop me.
 func (s *Shared) wakeOthers(me int) {
 	for i := range s.loops {
 		if i != me {

@@ -7,8 +7,8 @@ import (
 // none ends a list of slots.
 const none = ^uint32(0)
 
-// slot is an operation from its start to its end. Its index in the table is the
-// operation's tag in the codec.
+// slot is an operation between its start and its end. The slot's index in the table is the tag by
+// which the codec identifies the operation.
 //
 // A slot passes through these states:
 //
@@ -16,26 +16,28 @@ const none = ^uint32(0)
 //	                     │           └──→ late → free   (timed out; its reply is still awaited)
 //	                     └──→ waiting                   (connection lost before the write)
 //
-// An operation starts as submitted if its connection takes it at once, and ends in any
-// state in which it fails.
+// An operation skips the state waiting if its connection accepts it at once. An operation that
+// fails can end in any state.
 type slot struct {
-	due, sent  int64
-	ready      int64 // open loop: when it could first start; due unless it was blocked
-	start      int64 // when its timeout began: sent, or due while it waits
-	held       int64 // longest pause of the loop between sent and the end of the write call
-	n, ref     uint64
-	term       uint64 // the leader's term when it was sent
-	expected   int64  // condition of a compare-and-set
-	acc        *second
-	conn       int32
-	client     int32 // closed loop: index in clients; -1 in an open loop
-	state      slotState
-	kind       kv.Kind
-	level      kv.Consistency
-	measured   bool
-	queued     bool   // closed loop: it had to wait for its connection
-	owed       bool   // open loop: its place has moved, so it does not count to the limit
-	owned      bool   // it creates a key that ends with its session; for the history only
+	due, sent int64
+	// Open loop: when it could first start; equals due unless the operation was blocked.
+	ready    int64
+	start    int64 // when its timeout began: at sent, or at due while it waits
+	held     int64 // longest pause of the loop from sent to the end of the write call
+	n, ref   uint64
+	term     uint64 // the leader's term when it was sent
+	expected int64  // the version that a compare-and-set requires
+	acc      *second
+	conn     int32
+	client   int32 // closed loop: index in clients; -1 in an open loop
+	state    slotState
+	kind     kv.Kind
+	level    kv.Consistency
+	measured bool
+	queued   bool // closed loop: the operation had to wait for its connection
+	owed     bool // open loop: its place has moved, so it does not count towards the limit
+	// It creates a key that is deleted when its session ends; used only for the history.
+	owned      bool
 	prev, next uint32 // list of timeouts, ordered by start
 }
 
@@ -43,32 +45,32 @@ type slotState uint8
 
 const (
 	free      slotState = iota
-	waiting             // for room on its connection
+	waiting             // waits for room on its connection
 	submitted           // encoded, not written
 	written             // at least partly written
-	late                // given up, but its codec still awaits the reply
+	late                // was given up, but its codec still awaits the reply
 )
 
-// place reports whether an operation that ends frees its place on its connection.
+// place reports whether the end of an operation makes room on its connection.
 type place bool
 
 const (
 	placeFree  place = true
-	placeTaken place = false // its late reply is awaited
+	placeTaken place = false // the operation's late reply is still awaited
 )
 
-// slots is the table of operations in flight and the list of their timeouts.
+// slots is the table of operations in flight, and the list of their timeouts.
 //
-// Invariant: every slot that is neither free nor late is in the list, and open counts
-// them.
+// Invariant: the list contains every slot that is neither free nor late, and open is the length of
+// the list.
 //
-// Invariant: start never decreases along the list, so the operation that times out next
-// is always at its head.
+// Invariant: start never decreases along the list, so the first operation in the list is always the
+// next to time out.
 type slots struct {
 	table      []slot
 	unused     []uint32
 	head, tail uint32
-	open       int // slots that are neither free nor late
+	open       int // number of slots that are neither free nor late
 }
 
 func newSlots(n int) slots {
@@ -101,8 +103,8 @@ func (s *slots) take() uint32 {
 	return tag
 }
 
-// finish removes the slot from the list of timeouts. The slot becomes free, or late until
-// its reply arrives.
+// finish removes the slot from the list of timeouts. The slot becomes free, or stays late until its
+// reply arrives.
 func (s *slots) finish(tag uint32, at place) {
 	sl := &s.table[tag]
 	s.unlink(sl)
@@ -115,8 +117,8 @@ func (s *slots) finish(tag uint32, at place) {
 	s.unused = append(s.unused, tag)
 }
 
-// releaseLate frees the late operations of a connection that has ended: their replies
-// cannot arrive any more.
+// releaseLate frees the slots of the late operations on a connection that has ended, because their
+// replies can no longer arrive.
 func (s *slots) releaseLate(conn int) {
 	for tag := range s.table {
 		if sl := &s.table[tag]; sl.state == late && int(sl.conn) == conn {
@@ -125,7 +127,7 @@ func (s *slots) releaseLate(conn int) {
 	}
 }
 
-// requeue moves waiting operations to another connection.
+// requeue moves the waiting operations in queue from one connection to another.
 func (s *slots) requeue(queue []waiter, from, to int) {
 	for _, w := range queue {
 		if sl := &s.table[w.tag]; sl.state == waiting && sl.n == w.n && int(sl.conn) == from {
@@ -134,8 +136,7 @@ func (s *slots) requeue(queue []waiter, from, to int) {
 	}
 }
 
-// markOwed marks the open operations of an open loop on a connection as owed, and returns
-// their number.
+// markOwed marks an open loop's open operations on a connection as owed, and returns their number.
 func (s *slots) markOwed(conn int) (owed int) {
 	for k := range s.table {
 		if sl := &s.table[k]; sl.openOn(conn) && sl.client < 0 && !sl.owed {
@@ -146,7 +147,7 @@ func (s *slots) markOwed(conn int) (owed int) {
 	return owed
 }
 
-// clientsWaitingOn returns the number of clients of a closed loop that wait for replies on a
+// clientsWaitingOn returns the number of a closed loop's clients that wait for replies on a
 // connection.
 func (s *slots) clientsWaitingOn(conn int) (clients int) {
 	for k := range s.table {
@@ -157,8 +158,8 @@ func (s *slots) clientsWaitingOn(conn int) (clients int) {
 	return clients
 }
 
-// openOn reports whether the operation was submitted to the connection and its reply is
-// awaited.
+// openOn reports whether the operation was submitted to the connection and is still waiting for its
+// reply.
 func (sl *slot) openOn(conn int) bool {
 	return int(sl.conn) == conn && (sl.state == submitted || sl.state == written)
 }
@@ -170,9 +171,9 @@ func (s *slots) release(tag uint32) {
 	s.unused = append(s.unused, tag)
 }
 
-// link appends the slot to the list of timeouts. If start is earlier than the last
-// slot's, link uses that slot's: a reply that was read just before another operation was
-// sent can be processed after it, and then starts a new operation.
+// link appends the slot to the list of timeouts. If start is earlier than the start of the last
+// slot in the list, link uses the last slot's start. This can happen when a reply was read just
+// before another operation was sent, but is processed after that, and then starts a new operation.
 func (s *slots) link(tag uint32, start int64) {
 	sl := &s.table[tag]
 	if s.tail != none {

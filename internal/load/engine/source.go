@@ -10,38 +10,38 @@ import (
 
 // Source generates the operations of one loop and checks their replies.
 //
-// For example, a source of puts with 100 keys could turn operation 7 into a put of key
-// 42: Fill sets op.Kind, op.Key and op.Value and returns ref 42. When the reply arrives
-// the loop calls Check with ref 42, so that Check needs no table of open operations.
+// For example, a source that puts 100 keys could turn operation 7 into a put of key 42: Fill sets
+// op.Kind, op.Key and op.Value and returns 42 as ref. When the reply arrives, the loop passes this
+// ref to Check, so Check needs no table of open operations.
 type Source interface {
-	// Fill sets the kind, consistency, key, end, limit and value of operation n of the
-	// phase, which the given client sends. It returns a reference, such as the key's number,
-	// which Check receives with the reply. The memory that op refers to stays valid until
-	// the next Fill.
+	// Fill sets the kind, consistency, key, end, limit and value of operation n of the phase.
+	// client is the client that sends it. Fill returns a reference, for example the key's number,
+	// which the loop passes to Check with the reply. The memory that op refers to stays valid until
+	// the next call of Fill.
 	Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) (ref uint64)
 	// Kind returns the kind and consistency that Fill would set for operation n.
 	Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency)
-	// Shares returns all combinations of kind and consistency in a phase, with the share
-	// of operations of each.
+	// Shares returns all combinations of kind and consistency that occur in a phase, and the share
+	// of the operations that each combination has.
 	Shares(phase measure.Phase) []Share
 	// Check checks a successful reply. It returns the event's outcome, or kv.WrongAnswer.
 	Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome
 }
 
-// Share is a kind of operation and its share of a phase. The shares of a phase add up
-// to 1.
+// Share is a combination of kind and consistency, and its share of a phase's operations. The shares
+// of a phase add up to 1.
 type Share struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
 	Fraction    float64
 }
 
-// Reactive is an optional interface of a Source whose operations depend on replies and
-// events: applications and recordings. An open loop with a Reactive source has only one
-// event loop. Each of its operations is in flight from the time at which it is due, even
-// while it waits for another reply or for a connection: its timeout runs, and the end of
-// the measurement window does not end it. A closed loop calls Ready, Place and Sent only
-// for operations that Prompt returned. Operation numbers are those of the measured phase.
+// Reactive is an optional interface of a Source whose operations depend on replies and events, such
+// as an application or a recording. An open loop with a Reactive source has only one event loop.
+// Each of its operations is in flight from the time at which it is due, even while it waits for
+// another reply or for a connection. So its timeout runs, and it does not end when the measurement
+// window ends. In a closed loop, Ready, Place and Sent are called only for operations that Prompt
+// returned. Operation numbers are the numbers in the measured phase.
 //
 // A Source embeds ReactiveBase and overrides the methods that it needs. For example, an
 // application that renews its lease 2 s after each reply overrides three of them: Ended
@@ -50,55 +50,57 @@ type Share struct {
 type Reactive interface {
 	Source
 
-	// Ready reports whether operation n can be encoded: the replies that it depends on have
-	// arrived, or never will.
+	// Ready reports whether operation n can be encoded: each reply that it depends on has arrived,
+	// or will never arrive.
 	Ready(n uint64) bool
-	// Place returns the index, from 0, of the connection that operation n must use. The
-	// operation waits for this connection. -1 stands for any connection.
+	// Place returns the index, starting with 0, of the connection that operation n must use. The
+	// operation waits until this connection accepts it. -1 means that any connection can be used.
 	Place(n uint64) int
 
-	// Sent is called when operation n was sent. late is its lateness in nanoseconds, without
-	// the time for which it waited for a reply or a connection; waited reports whether it did.
+	// Sent is called when operation n was sent. late is its lateness in nanoseconds, without the
+	// time that it waited for a reply or a connection. waited reports whether it had to wait for
+	// one of these.
 	Sent(n uint64, late int64, waited bool)
-	// Failed is called when operation n failed: either without a successful reply, and then
-	// Check is not called, or because Check returned kv.WrongAnswer.
+	// Failed is called when operation n failed. Either there was no successful reply, and then
+	// Check is not called, or Check returned kv.WrongAnswer.
 	Failed(n uint64)
 	// Ended is called with the outcome of operation n, after Check or Failed. response is the
-	// response time in nanoseconds, and service, if the operation succeeded, the service
-	// time. Ended is not called for operations that were due and never started.
+	// response time in nanoseconds. service is the service time, if the operation succeeded. Ended
+	// is not called for operations that were due but never started.
 	Ended(n uint64, o kv.Outcome, response, service int64)
 
-	// Notified receives an event (store.Notify, store.Seen or store.Ended) of a watcher that
-	// one of the source's operations created. It is not called in a loop with Watching.
+	// Notified receives an event (store.Notify, store.Seen or store.Ended) for a watcher that was
+	// created by one of the source's operations. It is not called in a loop that has
+	// Config.Watching.
 	Notified(ev *store.Event)
-	// Awaits reports, while the load drains, whether the source expects more events, or
-	// will prompt more operations. The loop calls it until it returns false.
+	// Awaits reports whether the source expects more events or will prompt more operations. While
+	// the load drains, the loop calls Awaits until it returns false.
 	Awaits(now int64) bool
 
-	// Prompt returns the next operation that is due by now and is not in the schedule,
-	// because a reply or an event made it necessary. n is its number, which must differ from
-	// those of the schedule and of the operations in flight. now and due are in nanoseconds
-	// since the window opened, as in the schedule. The loop calls Prompt until ok is false,
-	// also at the beginning of each turn, so that a source learns the time. After the window
-	// closed, prompted operations are counted in its last second, and Prompt is called only
-	// while Awaits returns true: if the store never replies again, an application could
-	// prompt operations for ever.
+	// Prompt returns the next operation that is not in the schedule, but became necessary because
+	// of a reply or an event, and is due by now. n is its number; it must differ from the numbers
+	// in the schedule and from those of the operations in flight. now and due are in nanoseconds
+	// since the window opened, as in the schedule. The loop calls Prompt until ok is false, and
+	// also at the beginning of each turn, so that a source learns the time. After the window has
+	// closed, prompted operations are counted in the window's last second, and Prompt is called
+	// only while Awaits returns true. Otherwise an application could prompt operations forever if
+	// the store never replies again.
 	Prompt(now int64) (n uint64, due int64, ok bool)
-	// NextPrompt returns the time at which Prompt will return an operation if no event
-	// arrives earlier; math.MaxInt64 stands for never.
+	// NextPrompt returns the time at which Prompt will return an operation if no event arrives
+	// before that time. math.MaxInt64 stands for never.
 	NextPrompt() int64
 
-	// Lost is called when the connection of a place has ended, after the outcomes of the
-	// operations in flight on it. It is also called when the load moves the place to a new
-	// connection; operations in flight on the old one can still complete. Watchers on the old
-	// connection are gone.
+	// Lost is called when the connection of a place has ended, after the source has received the
+	// outcomes of the operations in flight on that connection. It is also called when the load
+	// moves the place to a new connection; in this case operations in flight on the old connection
+	// can still complete. Watchers on the old connection no longer exist.
 	Lost(place int)
-	// Expired is called when the session of a place's connection could not be resumed because
-	// it has expired. A new session has begun.
+	// Expired is called when the session of a place's connection could not be resumed because it
+	// has expired. A new session has begun by then.
 	Expired(place int)
 }
 
-// ReactiveBase implements all methods that Reactive adds to Source, with no effect. Sources
+// ReactiveBase implements all methods that Reactive adds to Source. Its methods do nothing. Sources
 // embed it.
 type ReactiveBase struct{}
 

@@ -7,13 +7,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Live holds counters of a running loop. Any goroutine may read them at any time.
+// Live holds counters of a running loop. They may be read at any time by any goroutine.
 type Live struct {
-	Done, Failed atomic.Uint64 // ended operations, including warm-up
+	Done, Failed atomic.Uint64 // ended operations, including those in the warm-up
 	Events       atomic.Uint64 // watch events received
 	InFlight     atomic.Int64
 	Phase        atomic.Int32 // measure.Phase; -1 before the start and while draining
-	Thread       atomic.Int64 // operating system's thread ID of the loop
+	Thread       atomic.Int64 // the operating system's ID for the loop's thread
 }
 
 // Loop is an event loop that generates one part of a load. Run runs it; the other
@@ -37,8 +37,8 @@ type Live struct {
 //
 // Invariant: now never decreases, and all seconds that end at or before now are closed.
 //
-// Invariant: in each second, Due is the sum of all Outcomes and of the open operations.
-// No operation is lost or counted twice.
+// Invariant: in each second, Due is the sum of all Outcomes plus the number of open operations. No
+// operation is lost or counted twice.
 type Loop struct {
 	Live Live
 
@@ -73,15 +73,15 @@ type Loop struct {
 	res    Result
 }
 
-// stage tracks how far the load has progressed.
+// stage records how far the load has progressed.
 type stage struct {
-	idle      bool  // before the start: nothing is counted
+	idle      bool  // before the start: nothing is counted yet
 	measuring bool  // in the measurement window
-	areaAt    int64 // time up to which Result.InFlightArea is computed
-	draining  bool  // no further operation becomes due
+	areaAt    int64 // the time up to which Result.InFlightArea has been computed
+	draining  bool  // no more operations become due
 	stopped   bool  // Stop was called
 	drainTill int64 // after Stop: when the wait for operations in flight ends
 }
 
-// endedCounts counts ended operations, including warm-up.
+// endedCounts counts ended operations, including those in the warm-up.
 type endedCounts struct{ done, failed uint64 }

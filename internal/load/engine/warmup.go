@@ -6,21 +6,21 @@ import (
 	"sync/atomic"
 )
 
-// A closed loop's warm-up continues until its throughput is steady: a store that has just
-// started gets faster for a while, and a Java program for longer. Then all loops open the
-// measurement window at the same time.
+// A closed loop's warm-up continues until its throughput is steady. A store that has just started
+// gets faster for a while, and a store that is a Java program gets faster for longer. When the
+// throughput is steady, all loops open the measurement window at the same time.
 
-// warmSlot is the longest slot, in nanoseconds, over which throughput is averaged. The last
-// steadySlots slots are compared with the same number before.
+// warmSlot is the length in nanoseconds of the longest time slot over which throughput is averaged.
+// The last steadySlots slots are compared with the same number of slots before them.
 const (
 	warmSlot    = 250 * millisecond
 	steadySlots = 4
 )
 
-// warming is the shared state of a warm-up. The last loop that reaches the end of a slot
-// decides whether throughput is steady.
+// warming is the state that all loops share during a warm-up. The last loop that reaches the end of
+// a time slot decides whether throughput is steady.
 type warming struct {
-	endsAt atomic.Int64 // since the phase began; 0: not decided
+	endsAt atomic.Int64 // when the warm-up ends, since the phase began; 0: not decided yet
 	steady atomic.Bool
 
 	mu     sync.Mutex
@@ -28,11 +28,13 @@ type warming struct {
 	passed []int    // by slot: loops that have reached its end
 }
 
-// slotLength returns the length of a warm-up's slots. Even a short warm-up has two spans of
-// slots to compare, and one more slot in which all loops learn of the decision.
+// slotLength returns the length of a warm-up's time slots. It is chosen so that even a short
+// warm-up contains two groups of slots to compare, and one more slot in which all loops learn of
+// the decision.
 func slotLength(duration int64) int64 { return max(min(duration/(2*steadySlots+1), warmSlot), 1) }
 
-// addSlot adds a loop's operations of a slot. now is the time since the phase began.
+// addSlot adds the number of operations that a loop completed in a time slot. now is the time since
+// the phase began.
 func (w *warming) addSlot(slot int, done uint64, loops int, duration, now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,15 +49,16 @@ func (w *warming) addSlot(slot int, done uint64, loops int, duration, now int64)
 		return
 	}
 	w.steady.Store(true)
-	// Loops that sleep now learn of the end before they reach it.
+	// Loops that are asleep now must learn of the end before they reach it.
 	w.endsAt.Store(max(next, duration, now+length/2))
 }
 
-// steady reports whether the last slots and those before have about the same throughput:
-// within a tenth, plus the chance variation of that many operations.
+// steady reports whether the last steadySlots slots have about the same throughput as the
+// steadySlots slots before them. The difference may be a tenth, plus the chance variation of that
+// many operations.
 //
-// For example, 1000 and then 1150 operations are steady: they differ by 150, and
-// 0.1·1150 + 2·√2150 is 208.
+// For example, 1000 operations followed by 1150 are steady: they differ by 150, and 0.1·1150 +
+// 2·√2150 is 208.
 func steady(done []uint64) bool {
 	n := len(done)
 	if n < 2*steadySlots {
@@ -69,14 +72,14 @@ func steady(done []uint64) bool {
 	return last > 0 && math.Abs(last-before) <= 0.1*max(last, before)+2*math.Sqrt(last+before)
 }
 
-// slotsPassed is a loop's progress through the slots of the warm-up.
+// slotsPassed records which time slot of the warm-up a loop has reached.
 type slotsPassed struct {
 	slot int    // current slot
-	done uint64 // operations that had completed when it began
+	done uint64 // operations that had completed when the slot began
 }
 
-// stepWarmup adds this loop's operations to the shared state of a warm-up, and ends the warm-up
-// when that has been decided.
+// stepWarmup adds this loop's operations to the shared state of the warm-up, and ends the warm-up
+// when the loops have decided when it ends.
 func (l *Loop) stepWarmup(now int64) {
 	c := &l.clock
 	if l.idle || l.draining || c.phase().Most == 0 {

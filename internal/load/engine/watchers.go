@@ -9,43 +9,44 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Watching describes one loop's watchers and what it records about writes for watchers.
+// Watching describes one loop's watchers, and what the loop records about writes for all watchers.
 type Watching struct {
-	Sink  *watch.Sink // nil: this loop has no watchers
+	Sink  *watch.Sink // nil if this loop has no watchers
 	Board *watch.Board
-	// Conns has the index of a connection for each watcher of this loop.
+	// Conns lists, for each watcher of this loop, the index of its connection.
 	Conns []int
-	// Fill sets the key and the payload (op.Watch) of the operation that creates a watcher.
-	// The memory that op refers to stays valid until the next Fill.
+	// Fill sets the key and the payload (op.Watch) of the operation that creates a watcher. The
+	// memory that op refers to stays valid until the next call of Fill.
 	Fill func(watcher uint32, op *store.Op)
-	// Start is the first revision to watch; 0 for the writes after the watcher's creation.
+	// Start is the first revision to watch, or 0 to watch the writes after the watcher's creation.
 	Start int64
-	// Present reports that a watcher can only receive the writes after its creation, even
-	// when it is created again.
+	// Present is set if a watcher can receive only the writes after its creation, even when it is
+	// created again.
 	Present bool
-	// AtWindow creates the watchers when the measurement window opens, instead of before
-	// the first phase.
+	// AtWindow is set if watchers are created when the measurement window opens. Otherwise they are
+	// created before the first phase.
 	AtWindow bool
-	// History records the watchers' events; nil if they are not verified. With a History the
-	// loop asks the streams regularly for their progress.
+	// History records the watchers' events. It is nil if they are not verified. If it is set, the
+	// loop regularly requests the streams' progress.
 	History History
-	// Acknowledged is called with the successful reply to a write. Fill had returned ref for
-	// it, and it was sent at sent. It may be nil.
+	// Acknowledged is called with the successful reply to a write. ref is the value that Fill
+	// returned for the write, and sent is when the write was sent. Acknowledged may be nil.
 	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
 	// Unsure is called when a write failed and the store may have executed it. It may be nil.
 	Unsure func(kind kv.Kind, ref uint64)
-	// AskEvery is the time between two progress requests, each to the next watcher's stream,
-	// in nanoseconds; 0 for the interval that History needs.
+	// AskEvery is the time between two progress requests in nanoseconds. Successive requests go to
+	// the streams of successive watchers. 0 selects the interval that History needs.
 	AskEvery int64
-	// Silent reports whether a watcher's stream never gets progress requests; nil: each does.
+	// Silent reports whether a watcher's stream never gets progress requests. If Silent is nil,
+	// each stream gets them.
 	Silent func(watcher uint32) bool
-	// CaughtUp is called once when the watchers have received everything that Sink expects
-	// apart from the load's own writes. It may be nil.
+	// CaughtUp is called once, when the watchers have received all events that Sink expects except
+	// those of the load's own writes. It may be nil.
 	CaughtUp func()
 }
 
-// watchMark is a bit in the tags of operations that create watchers. Tags of slots are
-// smaller.
+// watchMark is a bit that is set in the tags of operations that create watchers. The tags of slots
+// are smaller than watchMark.
 const watchMark = 1 << 30
 
 // retryWatch is the wait before the watchers of an ended stream are created again.
@@ -60,33 +61,33 @@ const (
 	ended // the store refused it; it is not created again
 )
 
-// watchers manages one loop's watchers: which ones exist on which connection, which ones
-// must be created again after a loss, and up to which revision each one has received events.
+// watchers manages one loop's watchers. It knows which watchers exist on which connection, which
+// must be created again after a loss, and up to which revision each has received events.
 //
-// Invariant: missing is the number of watchers that are absent or asked.
+// Invariant: missing is the number of watchers that are in state absent or asked.
 type watchers struct {
-	cfg     *Watching // nil: no loop of the load has watchers
-	none    bool      // this loop has no watchers; others may have some
+	cfg     *Watching // nil if no loop of the load has watchers
+	none    bool      // this loop has no watchers; other loops may have some
 	conns   *connections
 	ops     *slots
 	timeout int64
 	op      store.Op
-	what    store.WatchOp // its payload
+	what    store.WatchOp // payload of op
 
 	state     []watcherState
 	seen      []int64    // revision up to which a watcher has received all events
 	todo      [][]uint32 // by place: watchers to create there
-	byPlace   [][]uint32 // by place: all its watchers
-	recreated []bool     // has been created before
+	byPlace   [][]uint32 // by place: all watchers there
+	recreated []bool     // the watcher has been created before
 	askedAt   []int64
 	open      bool // watchers may be created now
-	missing   int  // neither alive nor ended
+	missing   int  // number of watchers that are neither alive nor ended
 	retryAt   int64
 	retrying  []uint32   // watchers to create again at retryAt
-	tail      heldSecond // counts events that arrive after the window
-	failed    error      // why the first creation of a watcher failed
-	quiet     bool       // this loop's operations have ended
-	deadline  int64      // deadline for the remaining events; 0: the wait has not begun
+	tail      heldSecond // the second in which events are counted that arrive after the window
+	failed    error      // the first refusal to create a watcher that had not existed before
+	quiet     bool       // all operations of this loop have ended
+	deadline  int64      // deadline for the remaining events; 0: not set yet
 	caught    bool
 	events    uint64 // events received
 	fine      bool   // Config.Fine
@@ -130,11 +131,11 @@ func (w *watchers) begin(now int64) {
 	}
 }
 
-// allCreated reports whether all watchers have been created or refused. The error is the first
+// allCreated reports whether every watcher has been created or refused. The error is the first
 // refusal.
 func (w *watchers) allCreated() (bool, error) { return w.missing == 0, w.failed }
 
-// submitPending creates watchers on a connection while it has room.
+// submitPending creates watchers on a connection while the connection accepts operations.
 func (w *watchers) submitPending(i int, now int64) {
 	if !w.open {
 		return
@@ -160,8 +161,8 @@ func (w *watchers) submitPending(i int, now int64) {
 	w.todo[c.place] = todo[:copy(todo, todo[k:])]
 }
 
-// handle processes a codec's event about a watcher, and counts it in the current second, if
-// there is one.
+// handle processes a codec's event for a watcher, and counts it in the current second, if there is
+// one.
 func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, secs *secondQueue) {
 	if w.none || w.conns.table[i].moved { // the place's new connection has its watchers
 		return
@@ -180,22 +181,23 @@ func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, se
 	}
 }
 
-// recordEvent passes a watcher's event to the history. A watcher that the store refuses has only
-// its end as an event.
+// recordEvent passes an event for a watcher to the history. For a watcher that the store refuses,
+// the only event is its end.
 func (w *watchers) recordEvent(n uint32, ev *store.Event, from, now int64) {
 	if w.cfg.History != nil {
 		w.cfg.History.WatchEvent(n, ev, w.askedAt[n], from, now)
 	}
 }
 
-// progressEvery is the default interval between two progress requests. A loop with many
-// watchers uses progressPerWatcher per watcher instead, because each one gets a reply.
+// progressEvery is the minimum interval between two progress requests. A loop with many watchers
+// uses progressPerWatcher times the number of watchers if that is longer, because every watcher on
+// the stream gets a reply.
 const (
 	progressEvery      = 100 * millisecond
 	progressPerWatcher = millisecond
 )
 
-// requestProgress sends a progress request to the stream of the next watcher, if one is due.
+// requestProgress sends a progress request to the next watcher's stream, if a request is due.
 func (w *watchers) requestProgress(now int64) {
 	if w.none || w.cfg.History == nil && w.cfg.AskEvery == 0 || !w.open || now < w.progressAt {
 		return
@@ -221,7 +223,7 @@ func (w *watchers) requestProgress(now int64) {
 	}
 }
 
-// checkCaught calls Watching.CaughtUp once the watchers have caught up.
+// checkCaught calls Watching.CaughtUp once, when the watchers have caught up.
 func (w *watchers) checkCaught() {
 	if w.caught || !w.cfg.Sink.CaughtUp() {
 		return
@@ -265,7 +267,7 @@ func (w *watchers) handleCreation(i int, ev *store.Event, now int64, s *second) 
 	w.recreated[n] = true
 }
 
-// textOf returns the text of a failed event, or the name of its outcome.
+// textOf returns the text of a failed event, or the name of its outcome if it has no text.
 func textOf(ev *store.Event) string {
 	if len(ev.Text) > 0 {
 		return string(ev.Text)
@@ -273,8 +275,9 @@ func textOf(ev *store.Event) string {
 	return ev.Outcome.String()
 }
 
-// endWatcher processes the end of a watcher. A refused watcher is not created again. Any other is
-// created again after retryWatch, or, if its connection is down, on the place's next one.
+// endWatcher processes the end of a watcher. A watcher that the store refused is not created again.
+// Any other watcher is created again: after retryWatch or, if its connection is down, on its
+// place's next connection.
 func (w *watchers) endWatcher(n uint32, ev *store.Event, now int64, s *second) {
 	if w.state[n] != alive && w.state[n] != asked {
 		return
@@ -302,7 +305,7 @@ func (w *watchers) endWatcher(n uint32, ev *store.Event, now int64, s *second) {
 	}
 }
 
-// retry creates the watchers whose streams ended a while ago again.
+// retry creates watchers again whose streams ended at least retryWatch ago.
 func (w *watchers) retry(now int64) {
 	if now < w.retryAt {
 		return
@@ -322,7 +325,7 @@ func (w *watchers) retry(now int64) {
 	}
 }
 
-// lost makes all watchers of a lost connection wait for the place's next connection.
+// lost makes all watchers of a lost connection wait for their place's next connection.
 func (w *watchers) lost(i int) {
 	if w.none || w.conns.table[i].moved {
 		return
@@ -349,8 +352,8 @@ func (w *watchers) lost(i int) {
 }
 
 // settled reports whether the watchers have nothing more to wait for: the events of all
-// acknowledged writes have arrived, or the timeout has passed since the last write of any
-// loop. It is called while the loop drains and has no operation in flight.
+// acknowledged writes have arrived, or the timeout has passed since the last operation in any loop
+// ended. It is called while the loop drains and has no operation in flight.
 func (w *watchers) settled(now int64) bool {
 	switch {
 	case w.cfg == nil:

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Watch events are counted in the second in which they arrive, and timed from the write that
-// caused them. So this file also records when writes were due, sent and acknowledged.
+// Watch events are counted in the second in which they arrive. Their latency is measured from the
+// write that caused them, so this file also records when writes were due, sent and acknowledged.
 
 // handleEvent processes a watch event that arrived now.
 func (w *watchers) handleEvent(ev *store.Event, now int64, s *second, secs *secondQueue) {
@@ -20,15 +20,15 @@ func (w *watchers) handleEvent(ev *store.Event, now int64, s *second, secs *seco
 	w.count(seen, now, s, secs)
 }
 
-// resolve counts the events whose writes have become known since they arrived.
+// resolve counts the events whose writes were unknown when the events arrived and are known by now.
 func (w *watchers) resolve(now int64, current *second, secs *secondQueue) {
 	if !w.none {
 		w.cfg.Sink.Resolve(now, func(seen watch.Seen, at int64) { w.count(seen, at, current, secs) })
 	}
 }
 
-// count counts an event that arrived at now in second s, or in the last second after the
-// window closed.
+// count counts an event that arrived at now. It uses second s, or the last second of the window if
+// the window has closed.
 func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueue) {
 	if w.fine && s != nil {
 		w.recordFine(&seen, now, s)
@@ -55,7 +55,7 @@ func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueu
 	secs.record(&s.Watch.FromSent, now-seen.Sent)
 }
 
-// recordFine records an event in the finer steps of the second.
+// recordFine records an event and its time within the second.
 func (w *watchers) recordFine(seen *watch.Seen, now int64, s *second) {
 	after := int64(-1)
 	if seen.Timed {
@@ -69,29 +69,30 @@ func (w *watchers) recordFine(seen *watch.Seen, now int64, s *second) {
 	}
 }
 
-// noteEnded records that a watcher was created again, or that the store refused it.
+// noteEnded records that a watcher has ended: it was created again, or the store refused it (again
+// is unset).
 func (w *watchers) noteEnded(again bool, now int64, s *second) {
 	if w.fine && s != nil {
 		s.fine().WatcherEnded(again, now-s.start)
 	}
 }
 
-// holdTail keeps the last second open for events that arrive after the window.
+// holdTail keeps the window's last second open for events that arrive after the window.
 func (w *watchers) holdTail(s *second) {
 	if !w.none && s != nil && s.Phase == measure.Measured {
 		w.tail.hold(s)
 	}
 }
 
-// noteDue records when a write was due. The load has watchers.
+// noteDue records when a write was due. It must be called only if the load has watchers.
 func (w *watchers) noteDue(sl *slot, kind kv.Kind) {
 	if kind.Writes() {
 		w.cfg.Board.Times.Due(sl.acc.Phase, sl.n, sl.due)
 	}
 }
 
-// noteAcked records when a write was acknowledged, and at which revision the store executed it.
-// The load has watchers.
+// noteAcked records when a write was acknowledged, and the revision at which the store executed it.
+// It must be called only if the load has watchers.
 func (w *watchers) noteAcked(sl *slot, ev *store.Event, at int64) {
 	if !sl.kind.Writes() {
 		return
@@ -105,15 +106,16 @@ func (w *watchers) noteAcked(sl *slot, ev *store.Event, at int64) {
 	}
 }
 
-// noteUnsure records that a write failed and that the store may have executed it.
+// noteUnsure records that a write failed although the store may have executed it.
 func (w *watchers) noteUnsure(sl *slot) {
 	if w.cfg != nil && w.cfg.Unsure != nil && sl.kind.Writes() {
 		w.cfg.Unsure(sl.kind, sl.ref)
 	}
 }
 
-// noteSent records the time at which a connection's writes are sent. It is called before the
-// write call, because another loop may receive the events as soon as they are written.
+// noteSent records the time at which a connection's pending writes are sent. It is called before
+// the write call, because another loop may receive the events as soon as the writes are on the
+// network.
 func (w *watchers) noteSent(c *conn, i int, at int64) {
 	if w.cfg == nil {
 		return
