@@ -1,0 +1,178 @@
+package changepoint
+
+import (
+	"math"
+)
+
+// examine decides whether the points [from, n) have a change at about at.
+func (f *finder) examine(from, at, n int) (Change, bool) {
+	before, after := f.levelOf(from, at), f.levelOf(at, n)
+	place := f.place(from, at, n, before.mean, after.mean)
+	if place.low < from+minBefore || place.high > n-minAfter {
+		return Change{}, false
+	}
+	before, after = f.levelOf(from, place.low), f.levelOf(place.high, n)
+	r := f.residuals(from, place.at, n, before.mean, after.mean)
+	t := compare(before, after, f.scale, inflation(r))
+	if t.p() > significant || !f.united(place.high, n, before.mean, after.mean) {
+		return Change{}, false
+	}
+	c := Change{Kind: Step, At: place.at, Low: place.low, High: place.high, Until: place.at, Up: t.difference > 0, Found: n - 1, P: min(t.p()*float64(n), 1)}
+	first, last, better := f.slope(from, place.at, n, before.mean, after.mean, r)
+	patient := n-place.at < patience
+	switch {
+	case better > undecided, better > 0 && !patient, better > -undecided && f.drifting && place.at-from < patience:
+		c.Kind, c.Until = Drift, from+last
+		c.At, c.Low, c.High = from+first, from+first, from+first
+	case better > -undecided && patient:
+		return Change{}, false
+	}
+	return c, true
+}
+
+// slope returns the first and the last point of the slope that explains the points [from, n) best,
+// and how much better than a step at at, with residuals r, it does.
+func (f *finder) slope(from, at, n int, before, after float64, r []float64) (first, last int, better float64) {
+	y := make([]float64, 0, n-from)
+	cost := 0.0
+	for i, x := range r {
+		mean := before
+		if from+i >= at {
+			mean = after
+		}
+		y = append(y, mean/f.scale+x)
+		cost += x * x
+	}
+	first, last, sloped := ramp(y)
+	return first, last, cost - sloped - extra
+}
+
+// place is the estimated place of a step.
+type place struct{ at, low, high int }
+
+// place returns where between two known levels the step is, from the likelihood of each place near
+// at.
+func (f *finder) place(from, at, n int, before, after float64) place {
+	const far = 60
+	first, last := max(from+1, at-far), min(n-1, at+far)
+	cost := func(i int, mean float64) float64 {
+		x := (f.points[i].Value - mean) / f.scale
+		return min(f.weight(i)*x*x, clip*clip)
+	}
+	likelihood := make([]float64, last-first+1) // logarithms
+	most, best := 0.0, 0
+	for k := 1; k < len(likelihood); k++ {
+		i := first + k - 1 // moves from the new level to the old one
+		likelihood[k] = likelihood[k-1] + (cost(i, after)-cost(i, before))/2
+		if likelihood[k] > most {
+			most, best = likelihood[k], k
+		}
+	}
+	total := 0.0
+	for k, l := range likelihood {
+		likelihood[k] = math.Exp(l - most)
+		total += likelihood[k]
+	}
+	low, high := best, best
+	for sum := likelihood[best]; sum < 0.95*total; {
+		left, right := -1.0, -1.0
+		if low > 0 {
+			left = likelihood[low-1]
+		}
+		if high+1 < len(likelihood) {
+			right = likelihood[high+1]
+		}
+		if left >= right {
+			low--
+			sum += left
+		} else {
+			high++
+			sum += right
+		}
+	}
+	return place{at: first + best, low: first + low, high: first + high}
+}
+
+// residuals returns the distances of points from the levels of a step, in scales, clipped.
+func (f *finder) residuals(from, at, n int, before, after float64) []float64 {
+	r := make([]float64, 0, n-from)
+	for i := from; i < n; i++ {
+		mean := before
+		if i >= at {
+			mean = after
+		}
+		w := math.Sqrt(f.weight(i))
+		r = append(r, w*min(max((f.points[i].Value-mean)/f.scale, -clip/w), clip/w))
+	}
+	return r
+}
+
+// united reports whether at least three of four points of a new level are on its side of the middle.
+// More than a few points need no vote.
+func (f *finder) united(from, n int, before, after float64) bool {
+	if n-from > 2*minBefore {
+		return true
+	}
+	against := 0
+	for _, p := range f.points[from:n] {
+		if math.Abs(p.Value-after) > math.Abs(p.Value-before) {
+			against++
+		}
+	}
+	return 4*against <= n-from && (n-from > minAfter || against == 0)
+}
+
+// inflation returns the factor by which correlation of neighbors increases the variance of the
+// residuals' mean: 1 unless the correlation is significant.
+func inflation(r []float64) float64 {
+	if len(r) < 4*minBefore {
+		return 1
+	}
+	var products, squares float64
+	for i, x := range r {
+		squares += x * x
+		if i > 0 {
+			products += x * r[i-1]
+		}
+	}
+	if squares == 0 {
+		return 1
+	}
+	n := float64(len(r))
+	rho := products/squares - 0.5/math.Sqrt(n)
+	rho = min(max(rho, 0), 0.9)
+	return (1 + rho) / (1 - rho)
+}
+
+// ramp fits a slope between two levels, of which the second may be missing, and returns the first and
+// the last point of the slope and the sum of the squared distances.
+func ramp(y []float64) (first, last int, cost float64) {
+	n := len(y)
+	sum, moment := make([]float64, n+1), make([]float64, n+1) // of y and of i*y
+	squares := 0.0
+	for i, v := range y {
+		sum[i+1], moment[i+1] = sum[i]+v, moment[i]+float64(i)*v
+		squares += v * v
+	}
+	cost = math.Inf(1)
+	m := float64(n)
+	grid := max(1, n/32)
+	for g := n - 1; g >= leastRamp; g -= grid {
+		for h := 0; h <= g-leastRamp; h += grid {
+			// x is 0 up to h, 1 from g on and grows evenly between them.
+			w, k := float64(g-h), float64(g-h)
+			x := (k-1)/2 + m - float64(g)
+			xx := (k-1)*(2*k-1)/(6*k) + m - float64(g)
+			xy := (moment[g]-moment[h]-float64(h)*(sum[g]-sum[h]))/w + sum[n] - sum[g]
+			varX := xx - x*x/m
+			cov := xy - x*sum[n]/m
+			if c := squares - sum[n]*sum[n]/m - cov*cov/varX; varX > 0 && c < cost {
+				first, last, cost = h, g, c
+			}
+		}
+	}
+	return first, last, max(cost, 0)
+}
+
+// leastRamp is the number of points from which on a slope is not a step.
+const leastRamp = 8

@@ -1,0 +1,119 @@
+package changepoint
+
+import (
+	"math"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
+)
+
+// leastScale is the lowest standard deviation of a series: a tenth of a percent on a logarithmic
+// scale. It keeps rounded or constant figures from changing by nothing.
+const leastScale = 1e-3
+
+// measure estimates the center and scale of the points [from, n).
+func (f *finder) measure(from, n int) {
+	values, own := make([]float64, 0, n-from), make([]float64, 0, n-from)
+	for _, p := range f.points[from:n] {
+		values, own = append(values, p.Value), append(own, p.Error*p.Error)
+	}
+	f.center, f.own, f.sized = median(values), median(own), n
+	f.scale = 0 // all points count fully at first; the weights depend on the scale
+	for range 3 {
+		f.scale = f.noise(from, n, 1)
+	}
+	if n-from >= 4*minBefore {
+		f.scale = max(f.scale, f.noise(from, n, 3))
+	}
+}
+
+// noise returns the standard deviation of a point of full weight in [from, n) without the changes of
+// level, from the differences of points lag apart: a change of level is in lag differences only, an
+// outlier in two. Correlation makes the differences of neighbors small.
+func (f *finder) noise(from, n, lag int) float64 {
+	steps := make([]float64, 0, n-from)
+	for i := from + lag; i < n; i++ {
+		d := f.points[i].Value - f.points[i-lag].Value
+		if f.scale > 0 {
+			d *= math.Sqrt(2 / (1/f.weight(i) + 1/f.weight(i-lag)))
+		}
+		steps = append(steps, math.Abs(d))
+	}
+	slices.Sort(steps)
+	// The second estimate is for series of few distinct values, whose median difference can be 0.
+	const normal, trimmed = 1.4826 / math.Sqrt2, 1.13
+	kept := steps[:len(steps)-(len(steps)+7)/8]
+	mean := 0.0
+	for _, s := range kept {
+		mean += s
+	}
+	mean /= float64(max(len(kept), 1))
+	return max(normal*steps[len(steps)/2], trimmed*mean, leastScale)
+}
+
+// median sorts values and returns the middle one.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// level is a robust weighted mean of points: values beyond clip scales from the median count as if
+// they were there.
+type level struct {
+	mean     float64
+	variance float64 // of a point of full weight
+	size     float64 // number of points of full weight that would be as precise
+	points   float64 // number of points of equal weight
+}
+
+// levelOf returns the level of the points [from, to).
+func (f *finder) levelOf(from, to int) level {
+	values := make([]float64, 0, to-from)
+	for _, p := range f.points[from:to] {
+		values = append(values, p.Value)
+	}
+	center := median(values)
+	var weight, weights, squares, sum float64
+	at := func(i int) float64 {
+		most := clip * f.scale / math.Sqrt(f.weight(i))
+		return center + min(max(f.points[i].Value-center, -most), most)
+	}
+	for i := from; i < to; i++ {
+		w := f.weight(i)
+		weight, weights, sum = weight+w, weights+w*w, sum+w*at(i)
+	}
+	mean := sum / weight
+	for i := from; i < to; i++ {
+		squares += f.weight(i) * (at(i) - mean) * (at(i) - mean)
+	}
+	l := level{mean: mean, size: weight, points: weight * weight / weights}
+	if n := float64(to - from); n > 1 {
+		l.variance = squares / (n - 1)
+	}
+	return l
+}
+
+// moderation is the number of degrees of freedom with which the scale of the series moderates the
+// variance of a short level.
+const moderation = 4
+
+// test is the comparison of two levels: their difference with its standard error and degrees of
+// freedom.
+type test struct{ difference, err, freedom float64 }
+
+// p returns the two-sided p-value of the levels being equal.
+func (t test) p() float64 { return 2 * stat.Student(t.freedom).Survival(math.Abs(t.difference)/t.err) }
+
+// compare tests whether two levels differ. inflation is the factor by which the correlation of
+// points increases the variance of a mean.
+func compare(before, after level, scale, inflation float64) test {
+	moderate := func(l level) (variance, freedom float64) {
+		freedom = max(l.points-1, 0)
+		return (moderation*scale*scale + freedom*l.variance) / (moderation + freedom), moderation + freedom
+	}
+	v1, f1 := moderate(before)
+	v2, f2 := moderate(after)
+	e1, e2 := v1*inflation/before.size, v2*inflation/after.size
+	return test{after.mean - before.mean, math.Sqrt(e1 + e2), (e1 + e2) * (e1 + e2) / (e1*e1/f1 + e2*e2/f2)}
+}

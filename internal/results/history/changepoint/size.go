@@ -1,0 +1,49 @@
+package changepoint
+
+import "github.com/quorumbench/quorumbench/internal/measure/stat"
+
+// Size is by how much a change moved the level, with its 95 % confidence interval, and the levels
+// before and after it.
+type Size struct{ Value, Low, High, Before, After float64 }
+
+// Sizes returns the sizes of the changes that Find returned for the points: the difference of the
+// levels on both sides, up to the neighboring changes. More points make them more precise.
+func Sizes(points []Point, changes []Change) []Size {
+	f := finder{points: points}
+	sizes := make([]Size, 0, len(changes))
+	for i := range changes {
+		c := &changes[i]
+		first, last := 0, len(points)
+		if i > 0 {
+			first = changes[i-1].end()
+		}
+		if i+1 < len(changes) {
+			last = changes[i+1].Low
+		}
+		// A drift can begin with the level or go on to its end: its own points stand for the missing
+		// level, at most minBefore of them.
+		from, to := max(first, c.Low-window), max(c.Low, min(first+minBefore, c.end()))
+		start, end := c.end(), min(max(last, c.High+minAfter), c.end()+window, len(points))
+		if c.Kind == Drift {
+			start = max(min(start, end-minBefore), c.At)
+		}
+		f.measure(from, end)
+		before, after := f.levelOf(from, to), f.levelOf(start, end)
+		correlation := 1.0
+		if c.Kind == Step {
+			correlation = inflation(f.residuals(from, c.At, end, before.mean, after.mean))
+		}
+		t := compare(before, after, f.scale, correlation)
+		half := stat.Student(t.freedom).Quantile(0.975) * t.err
+		sizes = append(sizes, Size{t.difference, t.difference - half, t.difference + half, before.mean, after.mean})
+	}
+	return sizes
+}
+
+// end returns the index of the first point after the change.
+func (c *Change) end() int {
+	if c.Kind == Drift {
+		return c.Until
+	}
+	return c.High
+}
