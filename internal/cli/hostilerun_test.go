@@ -67,6 +67,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 				{"report", place, "--format", "trace"}, {"report", place, "--format", "csv"}, {"compare", place, place, "--format", "csv"},
 				{"compare", place, place, "--format", "markdown"},
 				{"capacity", "share", place, "--rate", "1"},
+				{"history", place, "--wide"}, {"history", place, "--format", "json"}, {"history", place, "--format", "csv"}, {"history", place, "--format", "markdown"},
 			} {
 				checkShown(t, args...)
 			}

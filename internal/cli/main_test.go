@@ -41,6 +41,7 @@ func TestScripts(t *testing.T) {
 			"recorded":     whileRecorded,
 			"listener":     listener,
 			"expand":       expand,
+			"record-runs":  recordRuns(t),
 			"json":         checkJSON,
 			"certificates": certificates,
 			"spoil":        spoil,

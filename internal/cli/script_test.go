@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -183,6 +184,30 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	for _, file := range args {
 		text := os.Expand(ts.ReadFile(file), ts.Getenv)
 		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o600))
+	}
+}
+
+// recordRuns returns a command that records runs in simulated time, one each day, in new folders of
+// the folder runs: record-runs FROM TO SLOWER [VERSION]. Times are SLOWER times longer, as in 0.5.
+func recordRuns(t *testing.T) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) < 3 {
+			ts.Fatalf("usage: record-runs FROM TO SLOWER [VERSION]")
+		}
+		from, err := strconv.Atoi(args[0])
+		ts.Check(err)
+		to, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		slower, err := strconv.ParseFloat(args[2], 64)
+		ts.Check(err)
+		version := ""
+		if len(args) > 3 {
+			version = args[3]
+		}
+		ts.Check(os.MkdirAll(ts.MkAbs("runs"), 0o755))
+		for day := from; day <= to; day++ {
+			runs.Run{Name: fmt.Sprintf("%02d", day), Warmup: 1, Seconds: 3, PerSecond: 600, Seed: uint64(day), Slower: slower, Day: day, Version: version}.Record(t, ts.MkAbs("runs"))
+		}
 	}
 }
 

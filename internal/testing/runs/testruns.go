@@ -4,6 +4,7 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -34,6 +35,10 @@ type Run struct {
 	Slower float64
 	// Trials is the number of such trials of the run, if more than one.
 	Trials int
+	// Day is the number of days after Noon on which the run begins, and Version the store's version, if
+	// it is not 3.7.3.
+	Day     int
+	Version string
 }
 
 // TenThousand is a run with the highest realistic number of trials, each of them short.
@@ -52,15 +57,16 @@ const shards = 2 // event loops of the generator
 // path.
 func (r Run) Record(tb testing.TB, dir string) string {
 	tb.Helper()
-	w, err := record.Create(filepath.Join(dir, r.Name), r.Name, Noon, record.Run{Name: r.Name, Planned: max(r.Trials, 1), Seed: r.Seed, Machines: []measure.Machine{*machine()}})
+	began := Noon.AddDate(0, 0, r.Day)
+	w, err := record.Create(filepath.Join(dir, r.Name), r.Name, began, record.Run{Name: r.Name, Planned: max(r.Trials, 1), Seed: r.Seed, Machines: []measure.Machine{*machine()}})
 	check(tb, err)
-	check(tb, w.AddCluster(record.Cluster{ID: "c1", Store: "etcd", Version: "3.7.3", Started: true, Members: members(), Notes: []string{}}))
+	check(tb, w.AddCluster(record.Cluster{ID: "c1", Store: "etcd", Version: r.version(), Started: true, Members: members(), Notes: []string{}}))
 	m := &maker{Run: r, tb: tb, rng: rand.New(rand.NewPCG(r.Seed, 3))}
 	length := time.Duration(r.Seconds+r.Warmup+5) * time.Second
 	for n := range max(r.Trials, 1) {
-		m.trial(w, n+1, Noon.Add(time.Duration(n)*length))
+		m.trial(w, n+1, began.Add(time.Duration(n)*length))
 	}
-	check(tb, w.Finish(record.Complete, "", Noon.Add(time.Duration(max(r.Trials, 1))*length)))
+	check(tb, w.Finish(record.Complete, "", began.Add(time.Duration(max(r.Trials, 1))*length)))
 	return w.Dir()
 }
 
@@ -115,13 +121,16 @@ func machine() *measure.Machine {
 	return &measure.Machine{Name: "bench", System: "linux", Kernel: "6.12", Architecture: "amd64", CPU: "a processor", CPUs: 8, MemoryBytes: 32 << 30}
 }
 
+// version returns the store's version.
+func (r *Run) version() string { return cmp.Or(r.Version, "3.7.3") }
+
 func (r *Run) conditions(n int) record.Conditions {
 	rate, shared, name := float64(r.PerSecond), true, "mixed"
 	if r.Trials > 1 {
 		name += fmt.Sprintf("-%d", n)
 	}
 	return record.Conditions{
-		Number: n, Name: name, Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3", Operation: record.Mixed, Members: len(ids), Cluster: "c1",
+		Number: n, Name: name, Repeat: 1, Repeats: 1, Store: "etcd", Version: r.version(), Operation: record.Mixed, Members: len(ids), Cluster: "c1",
 		Load: scenario.Load{
 			Mix:     []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 3}, {Kind: kv.Get, Consistency: kv.Local, Weight: 1}},
 			Arrival: scenario.Constant, Connections: 30, Clients: 300, Duration: time.Duration(r.Seconds) * time.Second, Warmup: time.Duration(r.Warmup) * time.Second,

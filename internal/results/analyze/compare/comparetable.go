@@ -212,10 +212,8 @@ func (c *Comparison) findDifferences() {
 	}
 	for i := range c.Pairs {
 		now, base := c.Pairs[i].New[0], c.Pairs[i].Base[0]
-		for _, d := range environment() {
-			if a, b := d.of(now), d.of(base); a != b {
-				add("The %s: %s here, %s in the baseline.", d.name, orNone(a), orNone(b))
-			}
+		for _, d := range Differing(now, base) {
+			add("The %s differs: %s here, %s in the baseline.", d.What, d.Now, d.Base)
 		}
 	}
 	for i := range c.Pairs {
@@ -250,23 +248,33 @@ type condition struct {
 	of   func(*record.Trial) string
 }
 
+// Differing returns the conditions other than the load's in which two trials differ.
+func Differing(now, base *record.Trial) (all []Side) {
+	for _, c := range environment() {
+		if a, b := c.of(now), c.of(base); a != b {
+			all = append(all, Side{c.name, orNone(a), orNone(b)})
+		}
+	}
+	return all
+}
+
 // environment returns the conditions other than the load's.
 func environment() []condition {
 	return []condition{
-		{"store differs", func(t *record.Trial) string { return t.Store }},
-		{"store's version differs", func(t *record.Trial) string { return t.Version }},
-		{"store's build differs", func(t *record.Trial) string { return t.Label }},
-		{"members' environment differs", func(t *record.Trial) string { return t.Environment() }},
-		{"number of members differs", func(t *record.Trial) string { return fmt.Sprint(t.Members) }},
-		{"use of TLS and authentication differs", func(t *record.Trial) string { return fmt.Sprintf("TLS %t, authentication %t", t.TLS, t.Authenticated) }},
-		{"machine differs", machineText},
-		{"placement of the members relative to the generator differs", func(t *record.Trial) string {
+		{"store", func(t *record.Trial) string { return t.Store }},
+		{"store's version", func(t *record.Trial) string { return t.Version }},
+		{"store's build", func(t *record.Trial) string { return t.Label }},
+		{"members' environment", func(t *record.Trial) string { return t.Environment() }},
+		{"number of members", func(t *record.Trial) string { return fmt.Sprint(t.Members) }},
+		{"use of TLS and authentication", func(t *record.Trial) string { return fmt.Sprintf("TLS %t, authentication %t", t.TLS, t.Authenticated) }},
+		{"machine", machineText},
+		{"placement of the members relative to the generator", func(t *record.Trial) string {
 			if t.Shared == nil {
 				return "unknown"
 			}
 			return map[bool]string{true: "on it", false: "elsewhere"}[*t.Shared]
 		}},
-		{"members' file system differs", func(t *record.Trial) string {
+		{"members' file system", func(t *record.Trial) string {
 			if t.Durability == nil {
 				return "unknown"
 			}
@@ -275,8 +283,8 @@ func environment() []condition {
 			}
 			return t.Durability.FileSystem
 		}},
-		{"version of quorumbench differs", func(t *record.Trial) string { return t.Tool }},
-		{"number of event loops differs", func(t *record.Trial) string { return fmt.Sprint(t.Loops) }},
+		{"version of quorumbench", func(t *record.Trial) string { return t.Tool }},
+		{"number of event loops", func(t *record.Trial) string { return fmt.Sprint(t.Loops) }},
 	}
 }
 

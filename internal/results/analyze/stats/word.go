@@ -67,7 +67,7 @@ func Judge(all []Compared, margin float64) []Judgement {
 	for i := range all {
 		ratio, level := all[i].Ratio, levels[i]
 		j := Judgement{P: p[i], Adjusted: adjusted[i], Interval: ratio.Interval(Level), Corrected: ratio.Interval(level)}
-		if j.Word = word(j.Corrected, margin, all[i].MoreIsBetter); j.Word == Unclear {
+		if j.Word = WordOf(j.Corrected, margin, all[i].MoreIsBetter); j.Word == Unclear {
 			j.More = ratio.moreRepeats(level, margin)
 			j.AtLeast = j.More == MostMore
 		}
@@ -98,7 +98,8 @@ func holm(p []float64) (adjusted, levels []float64) {
 	return adjusted, levels
 }
 
-func word(i Interval, margin float64, moreIsBetter bool) Word {
+// WordOf returns the word for the interval of a ratio.
+func WordOf(i Interval, margin float64, moreIsBetter bool) Word {
 	switch {
 	case i.Low >= 1/(1+margin) && i.High <= 1+margin:
 		return Same

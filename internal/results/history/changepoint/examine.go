@@ -8,7 +8,7 @@ import (
 func (f *finder) examine(from, at, n int) (Change, bool) {
 	before, after := f.levelOf(from, at), f.levelOf(at, n)
 	place := f.place(from, at, n, before.mean, after.mean)
-	if place.low < from+minBefore || place.high > n-minAfter {
+	if place.low < from+f.least() || place.high > n-minAfter {
 		return Change{}, false
 	}
 	before, after = f.levelOf(from, place.low), f.levelOf(place.high, n)
@@ -159,7 +159,7 @@ func ramp(y []float64) (first, last int, cost float64) {
 	grid := max(1, n/32)
 	for g := n - 1; g >= leastRamp; g -= grid {
 		for h := 0; h <= g-leastRamp; h += grid {
-			// x is 0 up to h, 1 from g on and grows evenly between them.
+			// x is 0 up to h, 1 at g and beyond, and grows evenly between them.
 			w, k := float64(g-h), float64(g-h)
 			x := (k-1)/2 + m - float64(g)
 			xx := (k-1)*(2*k-1)/(6*k) + m - float64(g)
@@ -174,5 +174,5 @@ func ramp(y []float64) (first, last int, cost float64) {
 	return first, last, max(cost, 0)
 }
 
-// leastRamp is the number of points from which on a slope is not a step.
+// leastRamp is the least length of a slope, in points; anything shorter is a step.
 const leastRamp = 8

@@ -47,7 +47,7 @@ const (
 	window = 400
 	// clip is the number of standard deviations with which a point counts at most.
 	clip = 3
-	// screen is the distance of two levels, in standard errors, from which on they are examined.
+	// screen is the least distance of two levels, in standard errors, that is examined.
 	screen = 4
 	// significant is the p-value below which a change is confirmed. The tests measure the false
 	// alarms that it leads to: about one in 100,000 points of independent noise.
@@ -64,7 +64,7 @@ const (
 const Fewest = minBefore + minAfter
 
 // Find returns the changes of a series of finite values, in order, and the number of points at its
-// end that all lie far from the level before them on one side: too few to be a change.
+// end that are far off the current level, all on one side, and too few to be a change.
 func Find(points []Point) (changes []Change, unconfirmed int) {
 	f := finder{points: points}
 	for n := Fewest; n <= len(points); n++ {
@@ -78,7 +78,7 @@ func (f *finder) unconfirmed() int {
 	n := len(f.points)
 	for off := minBefore; off > 0; off-- {
 		from := max(f.start, n-window)
-		if n-off-from < minBefore {
+		if n-off-from < f.least() {
 			continue
 		}
 		f.measure(from, n-off)
@@ -102,10 +102,11 @@ type finder struct {
 	// drifting reports whether the last change is a drift.
 	drifting bool
 	// center, scale and own describe the current level as of point sized: its median, its standard
-	// deviation and the median of the points' own variances.
+	// deviation, and the first quartile of the points' own variances.
 	center, scale, own float64
 	sized              int
-	// sums holds the running totals of the points from summed on, with this center and scale.
+	// sums holds the running totals of the points, of which summed is the first, with this center and
+	// scale.
 	sums   []sums
 	summed int
 }
@@ -116,10 +117,10 @@ type sums struct{ weight, value float64 }
 // look decides whether the first n points confirm a change that the first n-1 did not.
 func (f *finder) look(n int) {
 	from := max(f.start, n-window)
-	if n-from < minBefore+minAfter {
+	if n-from < f.least()+minAfter {
 		return
 	}
-	if f.sized < from+minBefore || n >= f.sized+1+(n-from)/32 {
+	if f.sized < from+f.least() || n >= f.sized+1+(n-from)/32 {
 		f.measure(from, n)
 		f.sums, f.summed = append(f.sums[:0], sums{}), from
 	}
@@ -130,6 +131,15 @@ func (f *finder) look(n int) {
 	if c, ok := f.examine(from, at, n); ok {
 		f.confirm(c, n)
 	}
+}
+
+// least returns the number of points that the current level needs before a change: a level that
+// confirmed a change needs no more.
+func (f *finder) least() int {
+	if len(f.changes) > 0 {
+		return minAfter
+	}
+	return minBefore
 }
 
 // confirm adds a change and begins a new level.
@@ -156,7 +166,7 @@ func (f *finder) farthest(from, n int) (at int, distance float64) {
 	first, end := all[0], all[n-from]
 	weight, value := end.weight-first.weight, end.value-first.value
 	most := 0.0
-	for k := minBefore; k <= n-from-minAfter; k++ {
+	for k := f.least(); k <= n-from-minAfter; k++ {
 		left := sums{all[k].weight - first.weight, all[k].value - first.value}
 		right := weight - left.weight
 		// The difference of the means times both weights:
@@ -180,10 +190,10 @@ func (f *finder) add(n int) {
 	}
 }
 
-// weight returns how much a point counts, at most 1. A point with the usual precision of its series
-// counts fully.
+// weight returns how much a point counts, at most 1. A point as precise as the better ones of its
+// series, whose scatter is in the scale, counts fully.
 func (f *finder) weight(i int) float64 {
 	p := &f.points[i]
-	excess := max(p.Error*p.Error-f.own, 0) + p.Doubt*p.Doubt
+	excess := max(p.Error*p.Error+p.Doubt*p.Doubt-f.own, 0)
 	return f.scale * f.scale / (f.scale*f.scale + excess)
 }

@@ -11,19 +11,23 @@ import (
 // scale. It keeps rounded or constant figures from changing by nothing.
 const leastScale = 1e-3
 
-// measure estimates the center and scale of the points [from, n).
+// measure estimates the center and scale of the points [from, n). The scatter of the points before them
+// belongs to the scale, too, because a new level has few points.
 func (f *finder) measure(from, n int) {
 	values, own := make([]float64, 0, n-from), make([]float64, 0, n-from)
 	for _, p := range f.points[from:n] {
-		values, own = append(values, p.Value), append(own, p.Error*p.Error)
+		values, own = append(values, p.Value), append(own, p.Error*p.Error+p.Doubt*p.Doubt)
 	}
-	f.center, f.own, f.sized = median(values), median(own), n
+	f.center, f.sized = median(values), n
+	slices.Sort(own)
+	f.own = own[len(own)/4]
+	first := max(min(from, n-4*minBefore), 0)
 	f.scale = 0 // all points count fully at first; the weights depend on the scale
 	for range 3 {
-		f.scale = f.noise(from, n, 1)
+		f.scale = f.noise(first, n, 1)
 	}
-	if n-from >= 4*minBefore {
-		f.scale = max(f.scale, f.noise(from, n, 3))
+	if n-first >= 4*minBefore {
+		f.scale = max(f.scale, f.noise(first, n, 3))
 	}
 }
 

@@ -78,7 +78,7 @@ func energy(x []float64) (at int, ok bool) {
 	if n < 4 {
 		return 0, false
 	}
-	// within[k] is the sum of the distances of pairs below k, beyond[k] of pairs from k on.
+	// within[k] is the sum of the distances of pairs below k, beyond[k] of the other pairs on one side.
 	within, beyond := make([]float64, n+1), make([]float64, n+1)
 	total := 0.0
 	for k := 1; k <= n; k++ {

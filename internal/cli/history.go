@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+)
+
+// historyFlags holds the flags of `history`.
+type historyFlags struct {
+	format  string
+	runs    string
+	metrics []string
+	trials  []string
+	order   string
+	margin  margin
+	since   time.Time
+	last    int
+	failOn  string
+}
+
+func (a *commandLine) historyCommand() *cobra.Command {
+	f := &historyFlags{format: "text", order: string(history.ByDate), margin: stats.Margin}
+	c := &cobra.Command{
+		Use:   "history [RUN|FILE]...",
+		Short: "Report when metrics changed over many recorded runs",
+		Example: `  quorumbench history --runs runs
+  quorumbench history --runs runs --metric ops --since 2026-11-01
+  quorumbench history --runs runs --last 1 --fail-on worse
+  quorumbench history artifacts/EtcdAPI_benchmark_put_*.json`,
+		Long: `Report when the metrics of each trial changed over many runs, and by how much, with a
+95 % interval and a confidence. A RUN is a run directory. A FILE is
+perfdash JSON or output of go test -bench. The time of a FILE is in its name or in a line
+"commit-time: TIME"; without it, files stay in the order given.
+
+A change needs several runs on both sides: single outliers are no change, and a slow
+change is reported as one drift. Suspect runs, and runs with a wide interval, count less;
+invalid ones do not count. A change that was reported once stays where it is when runs are
+added.`,
+		Args: command.ArgsBetween(0, math.MaxInt, "RUN, a run directory, or FILE, or --runs DIR"),
+	}
+	r := command.NewFlags(c.Flags())
+	r.Text("runs", &f.runs, "DIR", "read all run directories in this folder and its folders")
+	r.Format(&f.format, &a.Wide, "text", "markdown", "json", "csv")
+	command.Repeated(r, "metric", &f.metrics, "METRIC", one, "metric to follow, for example p99.9 or ns/op (default ops, p50 and p99 of runs, and all of files)")
+	command.Repeated(r, "trial", &f.trials, "NAME", one, "trial to follow (default all)")
+	r.Choice("by", &f.order, "order of the runs", string(history.ByDate), string(history.ByVersion), string(history.ByLabel))
+	r.Set.Var(&f.margin, "margin", "treat changes within this margin as no change, for example 3%")
+	command.Value(r, "since", &f.since, "DATE", parseDate, showDate, "report only changes since this day; earlier runs are still their baseline")
+	r.Int("last", &f.last, "report only changes that one of the last N runs confirmed")
+	r.Choice("fail-on", &f.failOn, "exit with status 1 if a series became worse, or with 6 if a series could not be judged", "worse")
+	c.RunE = func(_ *cobra.Command, args []string) error { return a.history(f, args) }
+	return c
+}
+
+// one accepts any text that is not empty.
+func one(s string) (string, error) {
+	if strings.TrimSpace(s) == "" {
+		return "", fmt.Errorf("it is empty; give a name")
+	}
+	return strings.TrimSpace(s), nil
+}
+
+// parseDate parses a day in UTC.
+func parseDate(s string) (time.Time, error) {
+	day, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return day, fmt.Errorf("%q is no day; write one as in 2026-11-01", s)
+	}
+	return day, nil
+}
+
+func showDate(day time.Time) string {
+	if day.IsZero() {
+		return ""
+	}
+	return day.Format(time.DateOnly)
+}
+
+func (a *commandLine) history(f *historyFlags, args []string) error {
+	if f.last < 0 {
+		return command.Usage("--last must be 1 or more, not %d", f.last)
+	}
+	figures, err := f.figures(len(args) == 0)
+	if err != nil {
+		return err
+	}
+	sources, err := a.historySources(f, args, figures)
+	if err != nil {
+		return err
+	}
+	h, err := history.Build(sources, history.Options{Order: history.Order(f.order), Trials: f.trials, Metrics: f.metrics, Margin: float64(f.margin)})
+	switch {
+	case err != nil && len(f.trials)+len(f.metrics) > 0:
+		return command.Usage("%w", err)
+	case err != nil:
+		return err
+	}
+	if !f.since.IsZero() && h.First.IsZero() {
+		return command.Usage("--since needs the times of all files; put them into the files' names, as in bench-2026-11-29.txt, or drop --since")
+	}
+	h.Select(f.since, f.last)
+	if err := a.Report(f.format, report.History(h)); err != nil {
+		return err
+	}
+	if f.format == "text" {
+		a.suggest(h)
+	}
+	if f.failOn == "" {
+		return nil
+	}
+	if worse := h.Worsened(); len(worse) > 0 {
+		return fmt.Errorf("worse: %s", strings.Join(worse, ", "))
+	}
+	if err := h.Unjudged(); err != nil {
+		return &command.Exit{Code: command.ExitNotKnown, Cause: err}
+	}
+	return nil
+}
+
+// suggest prints the comparison of the runs around the last change of the first series that changed.
+func (a *commandLine) suggest(h *history.History) {
+	for i := range h.Series {
+		s := &h.Series[i]
+		if len(s.Changes) == 0 {
+			continue
+		}
+		c := &s.Changes[len(s.Changes)-1]
+		before, after := &s.Points[max(c.First-1, 0)], &s.Points[c.Last]
+		if isRun(before.Source) && isRun(after.Source) {
+			a.Next("quorumbench compare %s %s (compares the runs before and after the change)", command.ShellQuote(before.Source), command.ShellQuote(after.Source))
+		}
+		return
+	}
+}
+
+// figures returns the figures to read from run directories. Unless there are only run directories,
+// other metrics may be of files.
+func (f *historyFlags) figures(onlyRuns bool) (all []record.Figure, err error) {
+	names := f.metrics
+	if len(names) == 0 {
+		names = []string{"ops", "p50", "p99"}
+	}
+	for i, name := range names {
+		figure, err := record.ParseMetric(name)
+		if err != nil && onlyRuns {
+			return nil, command.Usage("--metric: %w", err)
+		}
+		if err != nil {
+			continue // history.Build refuses a metric that no file has
+		}
+		by, err := compare.ComparingBy([]string{figure.Name})
+		if err != nil {
+			return nil, command.Usage("--metric: %w", err)
+		}
+		if len(f.metrics) > 0 {
+			f.metrics[i] = figure.Name
+		}
+		all = append(all, by.Figures[0].Figure)
+	}
+	return all, nil
+}
+
+// historySources reads the run directories and files that the command line names. It warns of run
+// directories below --runs that cannot be read.
+func (a *commandLine) historySources(f *historyFlags, args []string, figures []record.Figure) (sources []*history.Source, err error) {
+	var dirs []string
+	if f.runs != "" {
+		if dirs, err = history.RunDirs(f.runs); err != nil {
+			return nil, err
+		}
+		if len(dirs) == 0 {
+			return nil, fmt.Errorf("--runs %s has no run directory; name the folder that --runs-dir of run or bench has", f.runs)
+		}
+	}
+	if len(dirs)+len(args) == 0 {
+		return nil, command.Usage("history needs run directories or files; name them, or the folder of the runs with --runs DIR")
+	}
+	for _, dir := range dirs {
+		s, err := history.ReadRun(dir, figures)
+		if err != nil {
+			a.Warn(fmt.Sprintf("left out: %v", err))
+			continue
+		}
+		sources = append(sources, s)
+	}
+	for _, path := range args {
+		if slices.ContainsFunc(sources, func(s *history.Source) bool { return filepath.Clean(s.Path) == filepath.Clean(path) }) {
+			continue
+		}
+		read := history.ReadFile
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			read = func(path string) (*history.Source, error) { return history.ReadRun(path, figures) }
+		}
+		s, err := read(path)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, s)
+	}
+	if len(sources) == 0 {
+		return nil, fmt.Errorf("no run directory in %s can be read", f.runs)
+	}
+	return sources, nil
+}
+
+// isRun reports whether a path is a run directory.
+func isRun(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

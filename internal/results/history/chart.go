@@ -1,0 +1,150 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/results/history/changepoint"
+)
+
+// The size of a series' chart, in characters.
+const (
+	chartRows  = 8
+	chartWidth = 84
+)
+
+// Chart draws the series in characters: a column for each run, or for several if there are many, a dot
+// for a figure, a ring for a suspect one, a cross for runs without one, a line for the levels between
+// changes, and the numbers of the changes below.
+func (s *Series) Chart() []string {
+	n := len(s.Points)
+	columns := min(n, chartWidth)
+	column := func(i int) int { return i * columns / n }
+	low, high := chartBounds(s)
+	rows := chartRows
+	if high <= low {
+		rows = 1
+	}
+	row := func(x float64) int {
+		if rows == 1 {
+			return 0
+		}
+		return min(max(int((high-x)/(high-low)*float64(rows)), 0), rows-1)
+	}
+	grid := make([][]rune, rows)
+	for r := range grid {
+		grid[r] = slices.Repeat([]rune{' '}, columns)
+	}
+	marks := slices.Repeat([]rune{' '}, columns)
+	drawLevels(s, func(i int, level float64) { grid[row(level)][column(i)] = '─' })
+	for from := 0; from < n; {
+		to, c := from, column(from)
+		var values []float64
+		suspect := false
+		for ; to < n && column(to) == c; to++ {
+			if p := &s.Points[to]; p.LeftOut == "" {
+				values = append(values, p.Value)
+				suspect = suspect || p.Suspect()
+			}
+		}
+		from = to
+		if len(values) == 0 {
+			grid[rows-1][c] = '×'
+			continue
+		}
+		slices.Sort(values)
+		mark := '●'
+		if suspect && len(values) == 1 {
+			mark = '○'
+		}
+		grid[row(values[len(values)/2])][c] = mark
+	}
+	for k := range s.Changes {
+		c := &s.Changes[k]
+		number := '+'
+		if k < 9 {
+			number = '1' + rune(k)
+		}
+		marks[column(c.At)] = number
+		if c.Kind == changepoint.Drift {
+			for i := column(c.At) + 1; i <= column(c.Until); i++ {
+				marks[i] = '~'
+			}
+		}
+	}
+	labels := []string{s.Metric.Text(high), s.Metric.Text(low)}
+	width := max(utf8.RuneCountInString(labels[0]), utf8.RuneCountInString(labels[1]))
+	lines := make([]string, 0, rows+2)
+	for r := range grid {
+		label := ""
+		switch r {
+		case 0:
+			label = labels[0]
+		case rows - 1:
+			label = labels[1]
+		}
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("%*s ┤%s", width, label, string(grid[r])), " "))
+	}
+	if len(s.Changes) > 0 {
+		lines = append(lines, strings.TrimRight(strings.Repeat(" ", width+2)+string(marks), " "))
+	}
+	first, last := pointLabel(&s.Points[0]), pointLabel(&s.Points[n-1])
+	gap := max(columns-utf8.RuneCountInString(first)-utf8.RuneCountInString(last), 2)
+	return append(lines, strings.Repeat(" ", width+2)+first+strings.Repeat(" ", gap)+last)
+}
+
+// pointLabel returns a short name of a point for an axis.
+func pointLabel(p *Point) string {
+	const most = 24
+	label := p.Title()
+	if !p.When.IsZero() {
+		label = p.When.UTC().Format(time.DateOnly)
+	}
+	if r := []rune(label); len(r) > most {
+		label = string(r[:most-1]) + "…"
+	}
+	return label
+}
+
+// drawLevels calls draw for each point with the level of its segment. A series without a change has no
+// line.
+func drawLevels(s *Series, draw func(i int, level float64)) {
+	for k := range s.Changes {
+		c := &s.Changes[k]
+		from, to := 0, len(s.Points)
+		if k > 0 {
+			from = s.Changes[k-1].Until
+		}
+		if k+1 < len(s.Changes) {
+			to = s.Changes[k+1].At
+		}
+		if k == 0 {
+			for i := from; i < c.At; i++ {
+				draw(i, c.Before)
+			}
+		}
+		for i := c.Until; i < to; i++ {
+			draw(i, c.After)
+		}
+	}
+}
+
+// chartBounds returns the least and the greatest figure of a chart, without the most extreme ones if
+// there are many: those are drawn at the edge.
+func chartBounds(s *Series) (low, high float64) {
+	var values []float64
+	for i := range s.Points {
+		if p := &s.Points[i]; p.LeftOut == "" {
+			values = append(values, p.Value)
+		}
+	}
+	if len(values) == 0 {
+		return 0, 0
+	}
+	slices.Sort(values)
+	cut := len(values) / 50
+	return values[cut], values[len(values)-1-cut]
+}

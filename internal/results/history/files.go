@@ -1,0 +1,91 @@
+package history
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// mostFile is the size limit, in bytes, of a file of another benchmark.
+const mostFile = 16 << 20
+
+// ReadFile reads the figures of a file of another benchmark: perfdash JSON, or output of go test
+// -bench. Its time is in the file, or else in its name.
+func ReadFile(path string) (*Source, error) {
+	b, err := files.Read(path, mostFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", path, err)
+	}
+	s := &Source{Path: path, When: dateIn(filepath.Base(path))}
+	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
+		err = s.perfdash(b)
+	} else {
+		err = s.goBench(b)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for i := range s.samples {
+		one := &s.samples[i]
+		one.trial, one.metric.Name = text.Line(one.trial, text.MaxField), text.Line(one.metric.Name, text.MaxField)
+		one.metric.Foreign = text.Line(one.metric.Foreign, text.MaxField)
+		one.point.Source, one.point.When = path, s.When
+		one.point.Name, one.point.Label = text.Line(filepath.Base(path), text.MaxField), text.Line(one.point.Label, text.MaxField)
+	}
+	return s, nil
+}
+
+// dates are the forms of a time in a file's name.
+var dates = []struct {
+	is     *regexp.Regexp
+	layout string
+}{
+	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(Z|[+-]\d{2}:\d{2})`), time.RFC3339},
+	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z`), "2006-01-02T15-04-05Z"},
+	{regexp.MustCompile(`\d{8}T\d{6}Z`), "20060102T150405Z"},
+	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}`), time.DateOnly},
+}
+
+// dateIn returns the time in a text; zero if there is none.
+func dateIn(s string) time.Time {
+	for _, d := range dates {
+		if when, err := time.Parse(d.layout, d.is.FindString(s)); err == nil {
+			return when
+		}
+	}
+	return time.Time{}
+}
+
+// metricOf returns a metric with a unit that another program names, and the factor to the unit of
+// the metric.
+func metricOf(name, unit string) (m Metric, factor float64) {
+	m = Metric{Name: name, Foreign: unit, Better: record.Less}
+	for _, u := range []struct {
+		name string
+		ns   float64
+	}{{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"sec", 1e9}} {
+		if unit == u.name || unit == u.name+"/op" {
+			m.Foreign = ""
+			m.Unit = measure.Nanoseconds
+			return m, u.ns
+		}
+	}
+	switch {
+	case strings.HasSuffix(unit, "/s"), strings.HasSuffix(unit, "/sec"):
+		m.Better = record.More
+	case unit == "B", unit == "B/op":
+		m.Unit, m.Foreign = measure.Bytes, ""
+	case unit == "allocs/op", strings.HasSuffix(unit, "/op"):
+	default:
+		m.Better = record.Neither
+	}
+	return m, 1
+}

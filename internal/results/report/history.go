@@ -1,0 +1,284 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/history"
+	"github.com/quorumbench/quorumbench/internal/results/history/changepoint"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// HistorySchema is the schema of series over runs as JSON.
+const HistorySchema = "quorumbench/history/1"
+
+// History reports series over many runs: the table of changes, a chart of each series that changed,
+// and the series without a change.
+func History(h *history.History) Finding {
+	return Finding{
+		parts:  func(to layout) { historyParts(to, h) },
+		object: func() any { return historyObject(h) },
+		rows: func() (columns []string, rows []record.Object) {
+			columns = namesOf(historyRow(&history.Series{Points: make([]history.Point, 1)}, 0))
+			for i := range h.Series {
+				for k := range h.Series[i].Points {
+					rows = append(rows, historyRow(&h.Series[i], k))
+				}
+			}
+			return columns, rows
+		},
+	}
+}
+
+func historyParts(to layout, h *history.History) {
+	table, changed := historyTable(h)
+	to.addLines(historySummary(h, changed))
+	if len(table.Rows) > 0 {
+		to.blank()
+		to.cells(table)
+	}
+	drawn := 0
+	for i := range h.Series {
+		s := &h.Series[i]
+		quiet := len(s.Changes) == 0 && s.Unconfirmed == 0
+		if quiet && (changed > 0 || len(h.Series) > mostQuiet) && !to.detailed() {
+			continue
+		}
+		if drawn++; drawn > mostCharts && !to.detailed() {
+			continue
+		}
+		to.heading(s.Name() + directions[s.Metric.Better])
+		to.gap()
+		to.block(s.Chart())
+	}
+	to.blank()
+	if drawn > mostCharts && !to.detailed() {
+		to.addLines(fmt.Sprintf("%d of %d charts are shown; --wide shows all, --trial and --metric select.", mostCharts, drawn))
+	}
+	to.addLines(historyNotes(h)...)
+}
+
+// mostCharts is the number of charts that text shows, unless it is wide, and mostQuiet that of series
+// none of which changed.
+const mostCharts, mostQuiet = 6, 3
+
+// directions are the words after the name of a series.
+var directions = [...]string{record.Neither: "", record.Less: ", less is better", record.More: ", more is better"}
+
+// historySummary answers in one sentence whether something changed.
+func historySummary(h *history.History, changed int) string {
+	over := text.Plural(uint64(h.Runs), "run")
+	if !h.First.IsZero() {
+		first, last := h.First.UTC().Format(time.DateOnly), h.Last.UTC().Format(time.DateOnly)
+		over += " from " + first + " to " + last
+		if first == last {
+			over = text.Plural(uint64(h.Runs), "run") + " on " + first
+		}
+	}
+	if changed == 0 {
+		return fmt.Sprintf("No change%s in %s, over %s.", h.Only, text.Either(uint64(len(h.Series)), "series", "series"), over)
+	}
+	has := "have a change"
+	if changed == 1 {
+		has = "has a change"
+	}
+	return fmt.Sprintf("%d of %d series %s%s, over %s.", changed, len(h.Series), has, h.Only, over)
+}
+
+// historyTable returns the table of changes, and the number of series that have one.
+func historyTable(h *history.History) (t *Table, changed int) {
+	t = &Table{Columns: []analyze.Column{{Title: "trial", Left: true}, {Title: "metric", Left: true}, {Title: "at", Left: true}, {Title: "kind", Left: true, Drop: 2},
+		{Title: "before"}, {Title: "after"}, {Title: "change"}, {Title: "95 % interval"}, {Title: "result", Left: true}, {Title: "confidence", Drop: 1},
+		{Title: "between", Left: true, Wide: true}, {Title: "confirmed by", Left: true, Wide: true}}}
+	for i := range h.Series {
+		s := &h.Series[i]
+		trial, metric := s.Trial, s.Metric.Name
+		for k := range s.Changes {
+			c := &s.Changes[k]
+			at, kind, between := s.Points[c.At].Title(), "step", text.Dash
+			if c.Kind == changepoint.Drift {
+				at, kind = at+" to "+s.Points[c.Until].Title(), "drift"
+			} else if c.First < c.Last {
+				between = s.Points[c.First].Title() + " and " + s.Points[c.Last].Title()
+			}
+			if len(s.Changes) > 1 {
+				at = fmt.Sprintf("%d. %s", k+1, at)
+			}
+			t.add(trial, metric, at, kind, s.Metric.Text(c.Before), s.Metric.Text(c.After), text.Change(c.Share),
+				text.Change(c.Low)+" to "+text.Change(c.High), text.OrDash(string(c.Word)), confidence(c.Confidence), between, s.Points[c.Found].Title())
+			trial, metric = "", ""
+		}
+		if len(s.Changes) > 0 {
+			changed++
+		}
+	}
+	return t, changed
+}
+
+// confidence formats a probability near 1.
+func confidence(p float64) string {
+	if p > 0.9999 {
+		return ">99.99 %"
+	}
+	return text.Percent(p, 2)
+}
+
+// historyNotes returns what the table and the charts do not show.
+func historyNotes(h *history.History) (lines []string) {
+	var same, short []string
+	for i := range h.Series {
+		s := &h.Series[i]
+		for k := range s.Changes {
+			for _, side := range s.Changes[k].Coincides {
+				lines = append(lines, fmt.Sprintf("%s, change %d: the %s changed at the same time: %s before, then %s.", s.Name(), k+1, side.What, side.Base, side.Now))
+			}
+		}
+		if s.Unconfirmed > 0 {
+			which := fmt.Sprintf("the last %d runs are", s.Unconfirmed)
+			if s.Unconfirmed == 1 {
+				which = "the last run is"
+			}
+			lines = append(lines, fmt.Sprintf("%s: %s %s off the level before, which is not yet a change: more runs decide.", s.Name(), which, text.Change(s.Off)))
+		}
+		switch {
+		case s.Counting() < changepoint.Fewest:
+			short = append(short, s.Name())
+		case len(s.Changes) == 0:
+			same = append(same, s.Name())
+		}
+	}
+	if len(same) > 0 && len(same) < len(h.Series) {
+		lines = append(lines, "No change"+h.Only+": "+strings.Join(same, ", ")+".")
+	}
+	if len(short) > 0 {
+		lines = append(lines, fmt.Sprintf("Too short to judge: %s. A series needs %d runs that count.", strings.Join(short, ", "), changepoint.Fewest))
+	}
+	lines = append(lines, notCounted(h)...)
+	lines = append(lines, h.Notes...)
+	if len(same)+len(short) < len(h.Series) {
+		lines = append(lines, fmt.Sprintf("better, worse: the interval excludes 0; same: it is within ± %s. Suspect and imprecise runs count less. A later run changes neither the place nor the confidence of a change.", text.Share(h.Margin)))
+	}
+	return lines
+}
+
+// notCounted describes the points that do not count, one line for each reason.
+func notCounted(h *history.History) (lines []string) {
+	var order []string
+	counts, in := map[string]int{}, map[string][]string{}
+	for i := range h.Series {
+		s := &h.Series[i]
+		for k := range s.Points {
+			why := s.Points[k].LeftOut
+			if why == "" {
+				continue
+			}
+			order = analyze.AppendNew(order, why)
+			in[why] = analyze.AppendNew(in[why], s.Name())
+			counts[why]++
+		}
+	}
+	for _, why := range order {
+		lines = append(lines, fmt.Sprintf("Not counted: %s (%s) of %s.", text.Plural(uint64(counts[why]), "figure"), why, history.ShortList(in[why])))
+	}
+	return lines
+}
+
+// historyObject returns the series for JSON.
+func historyObject(h *history.History) (o record.Object) {
+	series := []record.Object{}
+	for i := range h.Series {
+		s := &h.Series[i]
+		points, changes := []record.Object{}, []record.Object{}
+		for k := range s.Points {
+			points = append(points, pointFields(&s.Points[k]))
+		}
+		for k := range s.Changes {
+			changes = append(changes, changeObject(s, &s.Changes[k]))
+		}
+		var one record.Object
+		one.Add("trial", s.Trial)
+		one.Add("metric", s.Metric.Name)
+		one.Add("unit", s.Metric.UnitName())
+		one.Add("better", [...]string{record.Neither: "", record.Less: "less", record.More: "more"}[s.Metric.Better])
+		one.Add("points", points)
+		one.Add("changes", changes)
+		one.Add("unconfirmed", s.Unconfirmed)
+		series = append(series, one)
+	}
+	o.Add("schema", HistorySchema)
+	o.Add("runs", h.Runs)
+	o.Add("margin", h.Margin)
+	o.Add("series", series)
+	o.Add("notes", orEmpty(h.Notes))
+	return o
+}
+
+// pointFields returns the fields of a point, for JSON and CSV.
+func pointFields(p *history.Point) (o record.Object) {
+	started := ""
+	if !p.When.IsZero() {
+		started = p.When.UTC().Format(time.RFC3339)
+	}
+	o.Add("run", p.Name)
+	o.Add("source", text.Line(p.Source, text.MaxOutput))
+	o.Add("started", started)
+	o.Add("version", p.Version)
+	o.Add("label", p.Label)
+	o.Add("value", numberOrNil(p.Value, p.Known()))
+	o.Add("low", numberOrNil(p.Low, p.Interval))
+	o.Add("high", numberOrNil(p.High, p.Interval))
+	o.Add("repeats", p.Repeats)
+	o.Add("verdict", p.Verdict)
+	o.Add("left_out", p.LeftOut)
+	return o
+}
+
+// changeObject returns a change. Its places are indexes of points.
+func changeObject(s *history.Series, c *history.Change) (o record.Object) {
+	coincides := []record.Object{}
+	for _, side := range c.Coincides {
+		coincides = append(coincides, record.Object{{Name: "condition", Value: side.What}, {Name: "before", Value: side.Base}, {Name: "after", Value: side.Now}})
+	}
+	kind := "step"
+	if c.Kind == changepoint.Drift {
+		kind = "drift"
+	}
+	o.Add("kind", kind)
+	o.Add("at", c.At)
+	o.Add("run", s.Points[c.At].Name)
+	o.Add("between", [2]int{c.First, c.Last})
+	o.Add("until", c.Until)
+	o.Add("confirmed_by", c.Found)
+	o.Add("before", c.Before)
+	o.Add("after", c.After)
+	o.Add("change", c.Share)
+	o.Add("change_low", c.Low)
+	o.Add("change_high", c.High)
+	o.Add("result", string(c.Word))
+	o.Add("confidence", c.Confidence)
+	o.Add("coincides", coincides)
+	return o
+}
+
+// historyRow returns a point of a series as one row, with the change that begins at it.
+func historyRow(s *history.Series, at int) (o record.Object) {
+	o.Add("trial", s.Trial)
+	o.Add("metric", s.Metric.Name)
+	o.Add("unit", s.Metric.UnitName())
+	o = append(o, pointFields(&s.Points[at])...)
+	change, found := history.Change{}, false
+	for _, c := range s.Changes {
+		if c.At == at {
+			change, found = c, true
+		}
+	}
+	o.Add("change", numberOrNil(change.Share, found))
+	o.Add("change_low", numberOrNil(change.Low, found))
+	o.Add("change_high", numberOrNil(change.High, found))
+	o.Add("change_result", string(change.Word))
+	o.Add("change_confidence", numberOrNil(change.Confidence, found))
+	return o
+}
