@@ -94,7 +94,7 @@ func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machin
 		Copying: func(bytes int64) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			a.say("copying quorumbench (%s) to host %s", text.Mebibytes(bytes), h.Name)
+			a.say("copying quorumbench (%s) to host %s", text.Bytes(uint64(bytes)), h.Name)
 		},
 	})
 }

@@ -267,7 +267,7 @@ func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
 	case l.Clients < 1 || l.Clients > scenario.MaxClients:
 		return l, command.Usage("--clients must be from 1 to %d, not %d", scenario.MaxClients, l.Clients)
 	case f.duration < time.Second || f.duration > scenario.MaxDuration:
-		return l, command.Usage("--duration must be from 1s to %v, not %v", scenario.MaxDuration, f.duration)
+		return l, command.Usage("--duration must be from 1s to %s, not %s", text.FormatDuration(scenario.MaxDuration), text.FormatDuration(f.duration))
 	}
 	if f.Cluster.DataDir != "" {
 		if info, err := os.Stat(f.Cluster.DataDir); err != nil || !info.IsDir() {

@@ -81,7 +81,7 @@ func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err err
 		w.Records = f.size / f.record
 	}
 	if int64(w.Records) > maxDiskSize/int64(w.Record) {
-		return w, command.Usage("%d records of %s are more than 1 TiB", w.Records, text.FormatSize(w.Record))
+		return w, command.Usage("%s of %s are more than 1 TiB; use a smaller --size, or fewer --records", text.Plural(uint64(w.Records), "record"), text.FormatSize(w.Record))
 	}
 	info, err := os.Stat(dir)
 	var cause *os.PathError

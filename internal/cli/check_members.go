@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 func (a *commandLine) checkMembersCommand() *cobra.Command {
@@ -59,7 +60,7 @@ func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate floa
 	case !(rate > 0) || rate > scenario.MaxRate:
 		return command.Usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, rate)
 	case duration < time.Second || duration > scenario.MaxDuration:
-		return command.Usage("--duration must be from 1s to %v, not %v", scenario.MaxDuration, duration)
+		return command.Usage("--duration must be from 1s to %s, not %s", text.FormatDuration(scenario.MaxDuration), text.FormatDuration(duration))
 	}
 	f.preset.SetDerived("rate", strconv.FormatFloat(rate, 'g', -1, 64))
 	f.preset.SetDerived("duration", duration.String())

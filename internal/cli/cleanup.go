@@ -108,7 +108,7 @@ func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Gu
 	run := fmt.Sprintf("run %s, which process %d on %s started at %s", l.Run, l.Owner.PID, l.Machine, l.Began.Format(time.RFC3339))
 	switch {
 	case l.Kept && !named:
-		a.Printf("Keys below %q stay: the %s was asked to leave them; --prefix %s removes them.\n", l.Prefix, run, l.Prefix)
+		a.Printf("Keys below %q remain, as the %s requested; --prefix %s removes them.\n", l.Prefix, run, l.Prefix)
 		return false, nil
 	case l.Now == guard.Running:
 		a.Printf("Keys below %q stay: the %s still runs.\n", l.Prefix, run)

@@ -44,7 +44,7 @@ func (p *pods) register(r command.Flags) {
 	p.o.Ready, p.o.Storage = 5*time.Minute, "10Gi"
 	r.Text("on", &p.on, onKubernetes, "create pods for members and workers, and delete them at the end (docs/how-to/many-machines.md)")
 	r.Text("namespace", &p.o.Namespace, "NAME", "with --on kubernetes: namespace of the pods (default: the namespace of the context in the kubeconfig)")
-	r.Text("image", &p.o.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"create image\" builds it)")
+	r.Text("image", &p.o.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"make image\" builds it)")
 	r.Text("kubeconfig", &p.o.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file (default: the file that kubectl uses or, in a pod, the service account)")
 	r.Text("context", &p.o.Context, "NAME", "with --on kubernetes: context in the kubeconfig (default: the current context)")
 	r.Int("members", &p.members, "with --on kubernetes: number of members in each cluster to start, one pod per member")

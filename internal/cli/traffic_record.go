@@ -126,7 +126,7 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	}
 	n := w.Counts()
 	a.PrintNote("%s over %s in %s: %s, %s", text.Plural(n.Calls, "call"), text.Plural(uint64(all), "connection"),
-		text.FormatDuration(time.Since(began).Round(time.Second)), filepath.Base(f.out), text.FormatSize(int(w.Bytes())))
+		text.FormatDuration(time.Since(began).Round(time.Second)), filepath.Base(f.out), text.Bytes(uint64(w.Bytes())))
 	if missing != "" {
 		a.Warn(missing)
 	}

@@ -30,7 +30,7 @@ const (
 var outcomeNames = [NumOutcomes]string{
 	"ok", "miss", "conflict", "stale", "unverifiable",
 	"not_sent", "timeout", "connection_lost", "refused", "no_leader", "leader_changed",
-	"store_timeout", "no_space", "denied", "bad_request", "store_error", "wrong_answer",
+	"store_timeout", "no_space", "denied", "bad_request", "store_error", "wrong_response",
 }
 
 // String returns the outcome's name as used in errors_by_kind.

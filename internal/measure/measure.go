@@ -154,7 +154,7 @@ type Counts struct {
 	BytesIn  uint64 `json:"bytes_in"`
 	BytesOut uint64 `json:"bytes_out"`
 	Extra    uint64 `json:"extra_requests"` // requests of successes beyond their first
-	Late     uint64 `json:"late_answers"`   // replies that arrived after their operation's timeout
+	Late     uint64 `json:"late_responses"` // replies that arrived after their operation's timeout
 }
 
 // pointers lists the counts, for adding and encoding.

@@ -169,7 +169,7 @@ func (b *builder) checkUnused() {
 	}
 	for _, k := range ofRunning {
 		if s, ok := b.layer[k]; ok {
-			b.failf(s.at, "<"+k+"> is for a cluster that runs already, and this trial has no endpoints")
+			b.failf(s.at, "<"+k+"> is for a cluster that runs already, but this trial has no endpoints; give endpoints, or drop it")
 		}
 	}
 }

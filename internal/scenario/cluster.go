@@ -145,7 +145,7 @@ func (a *Attach) check(w words) *Problem {
 	case (a.Cert == "") != (a.CertKey == ""):
 		return problem("tls", "a client certificate needs both cert and key")
 	case a.SkipVerify && a.CACert != "":
-		return problem("tls", "cacert says whom to trust and insecure-skip-tls-verify says everybody; give one of them")
+		return problem("tls", "cacert verifies the server's certificate and insecure-skip-tls-verify does not; give one of them")
 	case a.User != "" && (!strings.Contains(a.User, ":") || a.User[0] == ':'):
 		return &Problem{"user", w.fill("<user> must be NAME:PASSWORD")} // the text is not shown, because it may be a password
 	case a.DialTimeout < 0 || a.DialTimeout > time.Hour:
@@ -266,7 +266,7 @@ func decodeStrict(n *node, store string, into any) (err error) {
 	switch {
 	case errors.As(err, &field):
 		name := strings.Trim(strings.TrimPrefix(field.Message, "unknown field "), `"`)
-		return where.errorf("%s has no setting %q%s", store, name, suggest(name, settingNames(into)))
+		return where.errorf("%s has no setting %q%s", store, name, suggestOrList(name, settingNames(into)))
 	case errors.As(err, &mistyped):
 		return where.errorf("this setting of %s must be %s, not %q", store, typeWord(mistyped.DstType), value)
 	case errors.As(err, &overflow):

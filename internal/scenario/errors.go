@@ -80,23 +80,31 @@ func (es Errors) sorted() Errors {
 	return es
 }
 
-// place is a position in a scenario file, with lines and columns from 1, or an assignment with
-// --set.
+// place is a position in a scenario file, with lines and columns from 1, or an assignment with --set
+// or another flag.
 type place struct {
 	line, column int
 	set          string // KEY=VALUE
+	flag         string // --NAME VALUE of a flag that chooses the server
 }
 
 func (p place) errorf(format string, args ...any) *Error {
 	e := &Error{Line: p.line, Column: p.column, Text: fmt.Sprintf(format, args...)}
 	if p.set != "" {
 		e.File = "--set " + p.set
+	} else if p.flag != "" {
+		e.File = p.flag
 	}
 	return e
 }
 
 func (p place) isAfter(q place) bool {
 	return p.line > q.line || p.line == q.line && p.column > q.column
+}
+
+// suggestOrList returns the result of suggest, or a list of all known words if none is similar.
+func suggestOrList(word string, known []string) string {
+	return cmp.Or(suggest(word, known), "; choose one of "+strings.Join(known, ", "))
 }
 
 // suggest returns "; did you mean" and the known word that is most similar to the given word, or ""

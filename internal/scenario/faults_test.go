@@ -23,9 +23,9 @@ func TestWrongNetworkFaultsAreRefused(t *testing.T) {
 		"slow-link leader at 1s for 1s":                  `the fault "slow-link leader at 1s for 1s" needs to: how much passes in a second, as in to: 1MB/s`,
 		"delay m1 by 1ms to 1B/s at 1s for 1s":           `the fault "delay m1 by 1ms to 1B/s at 1s for 1s" has to, which is what passes a slow link in a second; drop it, or choose slow-link`,
 		"isolate leader at 1s":                           `the fault "isolate leader at 1s" needs for: how long it lasts, as in for: 3s`,
-		"slow-link m1 to 1MB at 1s for 1s":               `"1MB" is no rate; write one as in 100KB/s or 1MB/s`,
+		"slow-link m1 to 1MB at 1s for 1s":               `"1MB" is not a rate; write one as in 100KB/s or 1MB/s`,
 		"slow-link m1 to 0B/s at 1s for 1s":              `a link has a rate above 0, and not 0B/s; choose blackhole for one that passes nothing`,
-		"loss m1 by 100% at 1s for 1s":                   `"100%" is no share above 0 and below 100 %; write one as in 2%`,
+		"loss m1 by 100% at 1s for 1s":                   `"100%" is not a share above 0 and below 100 %; write one as in 2%`,
 		"isolate m1 from nobody at 1s for 1s":            `there is no end "nobody" for a fault; choose peers or clients or all`,
 		"isolate m1 direction up at 1s for 1s":           `there is no direction "up" for a fault; choose in or out`,
 	} {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -118,9 +119,12 @@ func (p *fileParser) unknown(pair pair, in where) {
 	case slices.Contains(FileKeys(), pair.key):
 		p.failf(pair.at, "%s is a key of the file, not of %s", pair.key, in)
 	default:
-		p.failf(pair.at, "unknown key %q%s", pair.key, suggest(pair.key, here))
+		p.failf(pair.at, "unknown key %q%s", pair.key, cmp.Or(suggest(pair.key, here), keysListed))
 	}
 }
+
+// keysListed ends an error about a key that resembles no known one.
+const keysListed = "; docs/reference/scenarios.md lists the keys"
 
 func (p *fileParser) noValue(pair pair) {
 	p.failf(pair.at, "%s has no value; give it one or leave the key out", pair.key)

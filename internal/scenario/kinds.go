@@ -197,9 +197,9 @@ func span(field func(*Load) *time.Duration, most time.Duration, zero string) typ
 		verify: func(c *checks, key string, d time.Duration) {
 			switch {
 			case d < 0:
-				c.add(key, "<"+key+"> is %v and cannot be negative"+zero, d)
+				c.add(key, "<"+key+"> is %s and cannot be negative"+zero, text.FormatDuration(d))
 			case d > most:
-				c.add(key, "<"+key+"> is %v and can be at most %v", d, most)
+				c.add(key, "<"+key+"> is %s and can be at most %s", text.FormatDuration(d), text.FormatDuration(most))
 			}
 		},
 	}

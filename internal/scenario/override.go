@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,15 +13,18 @@ import (
 // similar values belong to that server.
 func (p *fileParser) overlay(all, own layer) layer {
 	over := layer{}
+	flags := map[string]place{"store": {flag: "--store " + p.options.Store}, "exec": {flag: "--exec " + p.options.Exec}}
 	if v := p.options.Version; v != "" { // a version is never given without a store
-		over["version"] = pair{value: &node{kind: scalar, text: v}}
+		at := place{flag: "--store " + p.options.Store + "@" + v}
+		flags["store"] = at
+		over["version"] = pair{at: at, value: &node{kind: scalar, text: v, at: at}}
 	}
 	for _, of := range [][2]string{{"store", p.options.Store}, {"exec", p.options.Exec}} {
 		key, v := of[0], of[1]
 		if v == "" {
 			continue
 		}
-		over[key] = pair{value: &node{kind: scalar, text: v}}
+		over[key] = pair{at: flags[key], value: &node{kind: scalar, text: v, at: flags[key]}}
 		for _, also := range []string{"store", "exec", "version"} {
 			if t, ok := own[also]; ok && (also != "store" || key == "store" && t.value.text != v) {
 				p.failf(t.at, "--%s %s cannot replace what a trial itself says: here %s is %s", key, v, also, t.value.describe())
@@ -52,16 +56,19 @@ func (p *fileParser) checkExec(trials []*builder) {
 	stores := map[place][]string{}
 	for _, b := range trials {
 		exec, given := b.layer["exec"]
-		given = given || p.options.Exec != "" // the baseline may use another store and then have no exec
-		if name := b.cluster.Store; given && !slices.Contains(stores[exec.at], name) {
-			stores[exec.at] = append(stores[exec.at], name)
+		at := exec.at
+		if p.options.Exec != "" && at.line == 0 { // the baseline may use another store and then have no exec
+			at, given = place{flag: "--exec " + p.options.Exec}, true
+		}
+		if name := b.cluster.Store; given && !slices.Contains(stores[at], name) {
+			stores[at] = append(stores[at], name)
 		}
 	}
 	for at, names := range stores {
 		switch several := strings.Join(names, ", "); {
 		case len(names) < 2:
-		case at == place{}:
-			p.failf(at, "--exec names one server, and the trials are of several stores (%s); set exec in the file for each", several)
+		case at.flag != "":
+			p.failf(at, "it names one server, but the trials are of several stores (%s); set exec in the file for each", several)
 		default:
 			p.failf(at, "exec names one server, which cannot be that of several stores (%s); give each store its own, as in store: {name: %s, exec: PATH}", several, names[0])
 		}
@@ -114,10 +121,10 @@ func (p *fileParser) readSet() {
 			p.failf(at, "the server is chosen by --store NAME[@VERSION] or --exec PATH")
 			continue
 		case !ok && slices.Contains(FileKeys(), of), ok && k.alone, of == "baseline" && !nested:
-			p.failf(at, "%s is not a parameter of a load or a cluster", of)
+			p.failf(at, "%s is not a parameter of a load or a cluster; set a key of a trial, as in clients=200", of)
 			continue
 		case !ok:
-			p.failf(at, "unknown key %q%s", of, suggest(of, trialKeys(p.keys)))
+			p.failf(at, "unknown key %q%s", of, cmp.Or(suggest(of, trialKeys(p.keys)), keysListed))
 			continue
 		}
 		n, err := a.node(at, of, entry)
@@ -322,7 +329,7 @@ func (p *fileParser) checkSet(trials []*builder) {
 		case known && none(func(b *builder) bool { return k.For.occurIn(&b.load) }):
 			p.failf(p.placeOf(a), "<"+k.Key+"> is for "+k.For.name+", and no trial has any")
 		case nested && none(func(b *builder) bool { s, ok := b.layer[of]; return ok && s.value.field(entry) != s.value }):
-			p.failf(p.placeOf(a), "no trial has %s, of which %s is an entry", of, entry)
+			p.failf(p.placeOf(a), "no trial has %s, of which %s is an entry; set the whole of %s", of, entry, of)
 		}
 	}
 }

@@ -25,7 +25,11 @@ func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 		if errors.As(err, &cause) {
 			err = cause.Err
 		}
-		return nil, fmt.Errorf("cannot read the scenario file %s: %w", path, err)
+		err = fmt.Errorf("cannot read the scenario file %s: %w", path, err)
+		if !errors.Is(err, os.ErrNotExist) { // for a missing file the caller knows better remedies
+			err = fmt.Errorf("%w; name a scenario file that this user can read", err)
+		}
+		return nil, err
 	}
 	return Parse(path, data, c, o)
 }

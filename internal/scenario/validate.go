@@ -125,7 +125,7 @@ func (l *Load) checkKeys(c *checks) {
 	if l.KeySize == 0 && l.Prefix == "" {
 		c.add("key-size", "<key-size> is 0 and there is no prefix, so the key would be empty")
 	} else if room := keyCapacity(l.KeySize); room < l.KeySpace {
-		c.add("key-size", "<key-size> %d makes %s, and <key-space> is %d; use keys of %d bytes or more, or a smaller <key-space>",
+		c.add("key-size", "<key-size> %d makes %s, but <key-space> is %d; use keys of at least %d B, or a smaller <key-space>",
 			l.KeySize, text.Plural(room, "key"), l.KeySpace, neededKeySize(l.KeySpace))
 	}
 }

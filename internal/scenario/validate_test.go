@@ -73,10 +73,10 @@ func TestValidate(t *testing.T) {
 		"key-space: key-space is 2000000000000 and must be from 1 to 1000000000000 keys": func(l *Load) {
 			l.KeySpace = 2e12
 		},
-		"key-size: key-size 2 makes 4,096 keys, and key-space is 4097; use keys of 3 bytes or more, or a smaller key-space": func(l *Load) {
+		"key-size: key-size 2 makes 4,096 keys, but key-space is 4097; use keys of at least 3 B, or a smaller key-space": func(l *Load) {
 			l.KeySize, l.KeySpace = 2, 4097
 		},
-		"key-size: key-size 0 makes 1 key, and key-space is 2; use keys of 1 bytes or more, or a smaller key-space": func(l *Load) {
+		"key-size: key-size 0 makes 1 key, but key-space is 2; use keys of at least 1 B, or a smaller key-space": func(l *Load) {
 			l.KeySize, l.Prefix, l.KeySpace = 0, "a", 2
 		},
 		"distribution: there is no distribution \"normal\"; choose sequential, uniform, zipfian or hotspot": func(l *Load) { l.Distribution.Name = "normal" },

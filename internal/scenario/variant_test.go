@@ -268,8 +268,8 @@ func TestOverrides(t *testing.T) {
 	}{
 		"f.yaml:1:12: --store slow cannot replace what a trial itself says: here store is etcd":              {Options{Store: "slow"}, "trials: [{ store: etcd, operation: put}]"},
 		"f.yaml:2:11: --exec /x cannot replace what a trial itself says: here version is 1.0":                {Options{Exec: "/x"}, "defaults: {store: etcd}\ntrials: [{version: 1.0, operation: put}]"},
-		"f.yaml: --exec names one server, and the trials are of several stores (etcd, slow); set exec in":    {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put}, {store: slow, name: b, operation: put}]"},
-		"f.yaml: --exec names one server, and the trials are of several stores (etcd, slow); set":            {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put, baseline: {store: slow}}]"},
+		"--exec /x: it names one server, but the trials are of several stores (etcd, slow); set exec in":     {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put}, {store: slow, name: b, operation: put}]"},
+		"--exec /x: it names one server, but the trials are of several stores (etcd, slow); set":             {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put, baseline: {store: slow}}]"},
 		"f.yaml:1:11: --exec is for clusters that quorumbench starts, but this trial's cluster already runs": {Options{Exec: "/x"}, "trials: [{endpoints: 'a:1', store: etcd, operation: put}]"},
 		"there is no store \"redis\"": {Options{Store: "redis"}, "defaults: {store: etcd}\ntrials: [{operation: put}]"},
 		"--exec and --version both":   {Options{Exec: "/x", Version: "1"}, string(quick())},

@@ -399,7 +399,7 @@ func (n *node) fields(key string, readers map[string]func(*node) error) error {
 	for _, p := range n.pairs {
 		read, ok := readers[p.key]
 		if !ok {
-			return p.at.errorf("%s has no key %q%s", key, p.key, suggest(p.key, sortedKeys(readers)))
+			return p.at.errorf("%s has no key %q%s", key, p.key, suggestOrList(p.key, sortedKeys(readers)))
 		}
 		if err := read(p.value); err != nil {
 			return err

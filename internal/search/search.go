@@ -134,7 +134,7 @@ func (s *searches) begin() {
 	}
 	s.Display.Line(fmt.Sprintf("%s=%s, search %d of %d, in %s", s.Over, value, s.at+1, len(s.loads), share.Round(time.Second)))
 	if s.at > 0 && share < leastSearch {
-		s.current.found.Status, s.current.found.Why = string(capacity.NotKnown), "the time was over before its first trial"
+		s.current.found.Status, s.current.found.Why = string(capacity.NotKnown), "the time limit was reached before its first trial"
 	}
 }
 

@@ -131,7 +131,7 @@ func PickVersion(name, asked string, known []string) (string, error) {
 // quorumbench binary in one version.
 func BuiltInServer(name, own, asked string) (ServerSource, error) {
 	if v := strings.TrimPrefix(asked, "v"); v != "" && v != own {
-		return ServerSource{}, fmt.Errorf("%s is built into quorumbench in version %s; give the path of another one with exec", name, own)
+		return ServerSource{}, fmt.Errorf("%s is built into quorumbench in version %s, not %s; drop the version, or give the path of that server with exec", name, own, v)
 	}
 	return ServerSource{Store: name, Version: own, Kind: BuiltIn}, nil
 }

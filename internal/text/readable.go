@@ -163,15 +163,6 @@ func CSVNumber(x float64, decimals int) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// Mebibytes formats a number of bytes in MiB, or in KiB if it is less than 1 MiB.
-func Mebibytes(n int64) string {
-	const unit = 1 << 20
-	if n < unit && n > -unit {
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/unit)
-}
-
 // Table writes rows of equal length in left-aligned columns, and makes the cells printable.
 func Table(w io.Writer, rows [][]string) error {
 	for _, row := range rows {

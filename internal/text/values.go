@@ -15,14 +15,17 @@ var sizeUnits = []struct {
 	name  string
 	bytes int64
 }{
-	{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
-	{"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"kB", 1e3}, {"B", 1},
+	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"kB", 1e3}, {"B", 1},
 }
+
+// mostSize is the largest size that ParseSize accepts: 1 PiB.
+const mostSize = 1 << 50
 
 var decimal = regexp.MustCompile(`^[0-9][0-9_]{0,17}(\.[0-9]{1,9})?$`)
 
 // ParseSize parses a number of bytes: 256, 256B, 1KB (1,000), 1KiB (1,024), and also MB,
-// MiB, GB and GiB.
+// MiB, GB, GiB, TB and TiB.
 func ParseSize(s string) (int, error) {
 	number, unit := s, int64(1)
 	for _, u := range sizeUnits {
@@ -45,8 +48,8 @@ func ParseSize(s string) (int, error) {
 	if !exact.IsInt() {
 		return 0, fmt.Errorf("%s is not a whole number of bytes", s)
 	}
-	if !exact.Num().IsInt64() || exact.Num().Int64() > math.MaxInt32 {
-		return 0, fmt.Errorf("%s is more than any key or value can have", s)
+	if !exact.Num().IsInt64() || exact.Num().Int64() > min(math.MaxInt, mostSize) {
+		return 0, fmt.Errorf("%s is more than %s; write a smaller size", s, FormatSize(min(math.MaxInt, mostSize)))
 	}
 	return int(exact.Num().Int64()), nil
 }
@@ -142,7 +145,7 @@ func ParseShare(s string) (float64, error) {
 		x /= 100
 	}
 	if err != nil || !(x > 0 && x < 1) {
-		return 0, fmt.Errorf("%q is no share above 0 and below 100 %%; write one as in 2%%", s)
+		return 0, fmt.Errorf("%q is not a share above 0 and below 100 %%; write one as in 2%%", s)
 	}
 	return x, nil
 }

@@ -88,11 +88,20 @@ func (f Flags) Text(name string, into *string, kind, help string) {
 	Value(f, name, into, kind, func(s string) (string, error) { return s, nil }, func(s string) string { return s }, help)
 }
 
+// orList returns words with commas, and "or" before the last one.
+func orList(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
 // Choice registers a flag whose value must be one of the given words.
 func (f Flags) Choice(name string, into *string, help string, words ...string) {
 	one := func(s string) (string, error) {
 		if !slices.Contains(words, s) {
-			return "", fmt.Errorf("there is no %q; choose %s", s, strings.Join(words, " or "))
+			return "", fmt.Errorf("there is no %q; choose %s", s, orList(words))
 		}
 		return s, nil
 	}

@@ -233,7 +233,7 @@ func (l *Loop) keepErrorText(o kv.Outcome, words []byte) {
 	case o == kv.TimedOut:
 		l.res.ErrorTexts[o] = "no answer within " + time.Duration(l.cfg.Timeout).String()
 	case o == kv.NotSent:
-		l.res.ErrorTexts[o] = "no connection took it before its timeout or the window's end"
+		l.res.ErrorTexts[o] = "no connection was free before its timeout or the window's end"
 		if err := l.conns.whyDown(); err != nil {
 			l.res.ErrorTexts[o] += ": " + text.Line(err.Error(), text.MaxServerText)
 		}

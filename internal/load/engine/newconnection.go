@@ -117,7 +117,7 @@ func (l *Loop) giveUpWithConnection(tag uint32) {
 		if c.err != nil && c.state == down {
 			ev.Text = []byte(c.err.Error())
 		} else {
-			ev.Text = fmt.Appendf(nil, "%s did not take it before its timeout", c.endpoint)
+			ev.Text = fmt.Appendf(nil, "%s accepted no further operation before its timeout", c.endpoint)
 		}
 	}
 	c.queue = c.queue[:0]

@@ -15,7 +15,7 @@ import (
 // The error text of operations that were not sent has the reason why the connection was refused.
 func TestNotSentHasTheReason(t *testing.T) {
 	settle.Unraced(t)
-	const text = "no connection took it before its timeout or the window's end"
+	const text = "no connection was free before its timeout or the window's end"
 	for _, refused := range []bool{true, false} {
 		b := newBench(2, 20, closed(6*secondNS))
 		b.cfg.Timeout = secondNS

@@ -171,7 +171,7 @@ func (j *job) listen() {
 	for {
 		b, err := j.stream.Receive()
 		if err != nil {
-			j.fail(fmt.Errorf("the worker is gone: %w", err))
+			j.fail(fmt.Errorf("the worker was lost: %w", err))
 			return
 		}
 		over := false
@@ -294,7 +294,7 @@ func (j *job) mustSend(m message) error {
 	if err := j.ending(); err != nil {
 		return err
 	}
-	return fmt.Errorf("the worker is gone: %w", failed)
+	return fmt.Errorf("the worker was lost: %w", failed)
 }
 
 // Connect implements load.Job.

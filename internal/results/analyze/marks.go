@@ -50,7 +50,7 @@ func (o *OverTime) addMarks() {
 // Event kinds that polling detects and no log reports.
 const (
 	memberLost store.SignalKind = "member_lost"
-	memberBack store.SignalKind = "member_back"
+	memberBack store.SignalKind = "member_recovered"
 )
 
 // KindName returns the plural name of an event kind.

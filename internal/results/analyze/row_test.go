@@ -107,7 +107,7 @@ func TestColumnsThatOnlySomeTrialsFill(t *testing.T) {
 	late := func() (cells []Cell) {
 		table := Tables(Rows(run))[0]
 		for i, c := range table.Columns {
-			if c.Title == "late answers" {
+			if c.Title == "late responses" {
 				for _, row := range table.Rows {
 					cells = append(cells, row[i])
 				}
@@ -122,7 +122,7 @@ func TestColumnsThatOnlySomeTrialsFill(t *testing.T) {
 	if cells := late(); len(cells) != 2 || cells[0].Value.Number != 0 || cells[1].Value.Number != 20 || cells[1].Share.Number != 0.02 {
 		t.Errorf("%+v", cells)
 	}
-	th, err := ParseThreshold("late-answers<=1%")
+	th, err := ParseThreshold("late-responses<=1%")
 	must(t, err)
 	if missed, err := CheckRun([]Threshold{th}, run); err != nil || len(missed) != 1 {
 		t.Errorf("%v, %v", missed, err)

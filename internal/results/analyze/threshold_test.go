@@ -148,7 +148,7 @@ func TestCheckThresholds(t *testing.T) {
 		"put-*:p99<1ms":           "",
 		"lateness<1ms":            "",
 		"put-open:lateness<1ms":   "",
-		"put-leader:lateness<1ms": "lateness is of an open loop, and no such trial is one",
+		"put-leader:lateness<1ms": "lateness needs an open loop, but no selected trial has one",
 		"put-leadr:p99<1ms":       `there is no trial "put-leadr"; did you mean "put-leader"?`,
 		"put:p99<1ms":             `did you mean "put*"?`,
 		"x*:p99<1ms":              `the first is "put-leader"`,

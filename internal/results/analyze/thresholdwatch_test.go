@@ -144,13 +144,13 @@ func TestCheckThresholdsOfWhatTrialsLack(t *testing.T) {
 		"watch-lost<=0":           "",
 		"watched:watch-p99<1ms":   "",
 		"catch-up:watch-events>1": "",
-		"catch-up:watch-p99<1ms":  `"catch-up:watch-p99<1ms": watch-p99 is of events of watched writes, and the trial catch-up has none`,
-		"put:watch-p99<1ms":       `"put:watch-p99<1ms": watch-p99 is of events of watched writes, and the trial put has none`,
-		"put:watch-lost<=0":       `"put:watch-lost<=0": watch-lost is of watchers, and the trial put has none`,
+		"catch-up:watch-p99<1ms":  `"catch-up:watch-p99<1ms": watch-p99 needs events of watched writes, but the trial catch-up has none`,
+		"put:watch-p99<1ms":       `"put:watch-p99<1ms": watch-p99 needs events of watched writes, but the trial put has none`,
+		"put:watch-lost<=0":       `"put:watch-lost<=0": watch-lost needs watchers, but the trial put has none`,
 		"?et:watch-lost<=0":       "the trial get has none",
-		"[pg]*:watch-lost<=0":     "watch-lost is of watchers, and none of the 2 trials has any, of which the first is put",
+		"[pg]*:watch-lost<=0":     "watch-lost needs watchers, but none of the 2 trials has any (the first is put)",
 		"retries<5":               "",
-		"put:retries<5":           "retries is of stm operations, and the trial put has none",
+		"put:retries<5":           "retries needs stm operations, but the trial put has none",
 	})
 	th, err := ParseThreshold("watch-p99<1ms")
 	must(t, err)

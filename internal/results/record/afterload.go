@@ -104,7 +104,7 @@ func (h *Hashes) disagreement() string {
 	parts, differ := make([]string, 0, len(h.Members)), false
 	for i := range h.Members {
 		m := &h.Members[i]
-		parts = append(parts, fmt.Sprintf("%s has the hash %d", m.Member(), m.Hash))
+		parts = append(parts, fmt.Sprintf("%s has hash %d", m.Member(), m.Hash))
 		differ = differ || m.Hash != h.Members[0].Hash
 	}
 	if !differ {

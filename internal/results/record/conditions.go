@@ -27,7 +27,7 @@ type Conditions struct {
 	Consistency string `json:"consistency"`
 	// ShortOf maps a consistency to how the store really reads, if that is weaker than the
 	// name of the level suggests; absent if each level is what it is called.
-	ShortOf map[string]string `json:"consistency_short_of,omitempty"`
+	ShortOf map[string]string `json:"weaker_consistency,omitempty"`
 
 	// Load is the load that was sent, under "load" in JSON with the keys of a scenario
 	// file. Parameters without a meaning for it are zero. Its rate is the requested one.
@@ -70,7 +70,7 @@ type AbsentMember struct {
 
 // String returns a sentence about the member.
 func (m AbsentMember) String() string {
-	return fmt.Sprintf("The member at %s did not answer before the load, which ran on the others: %s.", m.Endpoint, m.Reason)
+	return fmt.Sprintf("The member at %s did not respond before the load, which ran on the others: %s.", m.Endpoint, m.Reason)
 }
 
 // Repeated reports whether the trial is, or may be, one of several repeats.

@@ -17,7 +17,7 @@ type Counts struct {
 	Stale        uint64            `json:"stale"`
 	Unverifiable uint64            `json:"unverifiable"`
 	KeysRead     *uint64           `json:"keys_read"` // by gets, ranges and txn-gets that completed; null without any
-	WrongAnswers uint64            `json:"wrong_answers"`
+	WrongAnswers uint64            `json:"wrong_responses"`
 	ErrorsByKind map[string]uint64 `json:"errors_by_kind"`
 	ErrorTexts   map[string]string `json:"error_texts"`
 	Completed    uint64            `json:"completed_in_window"` // successes in the window, whenever due

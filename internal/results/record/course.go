@@ -19,13 +19,13 @@ type WindowSummary struct {
 	measure.ConnectionCounts
 	measure.Counts
 	LostMembers []string `json:"lost_members"`
-	TermChanges int      `json:"term_changes"`
+	TermChanges int      `json:"leader_changes"`
 	// Faults are the scenario's faults and their effects. ErrorsInFaults and TermChangesInFaults
 	// are the parts of Errors and TermChanges that fall into the time of a fault (see
 	// InFault).
 	Faults              []Fault `json:"faults,omitempty"`
 	ErrorsInFaults      uint64  `json:"errors_in_faults,omitempty"`
-	TermChangesInFaults int     `json:"term_changes_in_faults,omitempty"`
+	TermChangesInFaults int     `json:"leader_changes_in_faults,omitempty"`
 	// HeldClients counts the clients of a closed loop that waited for a member from which
 	// the load had moved away; HeldLongestNS is the longest such wait.
 	HeldClients   int   `json:"held_clients"`

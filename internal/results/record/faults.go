@@ -12,8 +12,8 @@ import (
 const (
 	FaultBegan  = "fault"
 	FaultHealed = "fault_healed"
-	FaultReady  = "fault_ready"
-	FaultUndone = "fault_not_done"
+	FaultReady  = "fault_recovered"
+	FaultUndone = "fault_not_injected"
 	// FaultStep is a step on one member of a fault that affects several members in turn.
 	FaultStep = "fault_step"
 )
@@ -26,7 +26,7 @@ const AllMembers = "all"
 type Fault struct {
 	Number int     `json:"number"` // from 1, in the order of the scheduled times
 	What   string  `json:"what"`   // such as "kill leader for 3s"
-	Asked  float64 `json:"asked_seconds"`
+	Asked  float64 `json:"scheduled_seconds"`
 	Do     string  `json:"do"`
 	// Member is the name of the affected member, or AllMembers; Role is that member's role
 	// then. Both are empty if the fault was not injected.
@@ -39,7 +39,7 @@ type Fault struct {
 	Began  *float64 `json:"began_seconds"`
 	Ended  *float64 `json:"ended_seconds"`
 	Healed *float64 `json:"healed_seconds"`
-	Ready  *float64 `json:"ready_seconds"`
+	Ready  *float64 `json:"recovered_seconds"`
 	// LostFiles counts the files that lost unsynced data in a power loss.
 	LostFiles int `json:"lost_files,omitempty"`
 	// Outage is the longest time without any completed operation between the fault's
@@ -54,7 +54,7 @@ type Fault struct {
 	LongestBefore *float64 `json:"longest_gap_before_seconds"`
 	// OutageLasted reports that the outage had not ended at the next fault or the end of
 	// the window; it is longer than Outage.
-	OutageLasted bool `json:"outage_lasted,omitempty"`
+	OutageLasted bool `json:"outage_unfinished,omitempty"`
 	Recovery
 	// Failure is a sentence: the fault was not injected, was cut short, or the cluster did
 	// not become ready. Empty if all went as requested.
@@ -78,11 +78,11 @@ type Recovery struct {
 	// 1.5 times the largest earlier deviation. In an open loop, a second must not have more
 	// successes either, because the backlog must be worked off. It is null if throughput
 	// did not recover, or if there is no second before to compare with.
-	ThroughputBack *float64 `json:"throughput_back_seconds,omitempty"`
+	ThroughputBack *float64 `json:"throughput_recovered_seconds,omitempty"`
 	// P99Back is the same for the p99 of response times, in whole seconds of due times: no
 	// later second exceeded 105 % of the median second before the fault, or 1.5 times the
 	// largest earlier excess over that median.
-	P99Back *float64 `json:"p99_back_seconds,omitempty"`
+	P99Back *float64 `json:"p99_recovered_seconds,omitempty"`
 	// Parts are the longest times without a success for each member and, if there are
 	// several, each operation.
 	Parts []PartOutage `json:"outages,omitempty"`
@@ -116,7 +116,7 @@ type PartOutage struct {
 	Consistency string   `json:"consistency,omitempty"`
 	Outage      *float64 `json:"outage_seconds"`
 	From        *float64 `json:"outage_from_seconds"`
-	Lasted      bool     `json:"outage_lasted,omitempty"`
+	Lasted      bool     `json:"outage_unfinished,omitempty"`
 }
 
 // WatchRecovery reports what watchers received from the fault's beginning to the next
@@ -125,7 +125,7 @@ type WatchRecovery struct {
 	// Outage is the longest time without any event; see Fault.Outage.
 	Outage *float64 `json:"outage_seconds"`
 	From   *float64 `json:"outage_from_seconds"`
-	Lasted bool     `json:"outage_lasted,omitempty"`
+	Lasted bool     `json:"outage_unfinished,omitempty"`
 	// Latest is the longest time from sending a write until its event arrived, over the
 	// events that arrived. LatestBefore is the same for the time since the effects of the
 	// previous fault were over. Both are exact to a millisecond, and null if no such time
@@ -196,23 +196,23 @@ func broke(what string, all []*Fault) string {
 		words += fmt.Sprintf(", %d times", len(all))
 	}
 	if outages[len(outages)-1] == 0 {
-		words += fmt.Sprintf(": no outage: no time without any success was longer than before, where the longest was %s", text.Lasted(longest))
+		words += fmt.Sprintf(": no outage (no gap was longer than the longest one before, %s)", text.Lasted(longest))
 	} else {
 		words += fmt.Sprintf(": no operation succeeded for %s; the longest gap before was %s", medianAndMost(outages), text.Lasted(longest))
 	}
 	switch {
 	case lasted > 0 && len(all) == 1:
-		words += "; it was not over when the window closed or the next fault began, and is longer than that"
+		words += "; the outage had not ended when the window closed or the next fault began, so the time is a minimum"
 	case lasted > 0:
-		words += fmt.Sprintf("; %d of them were not over when the window closed or the next fault began, and are longer than that", lasted)
+		words += fmt.Sprintf("; %s had not ended when the window closed or the next fault began, so the time is a minimum", text.Plural(uint64(lasted), "outage"))
 	}
 	switch {
 	case len(ready) == 0:
-		words += "; the cluster was not seen whole again"
+		words += "; no recovery of the cluster was observed"
 	case len(ready) < len(all):
-		words += fmt.Sprintf("; the cluster was whole again after %s, and was not seen so after %d of them", medianAndMost(ready), len(all)-len(ready))
+		words += fmt.Sprintf("; the cluster recovered after %s, but not after %s", medianAndMost(ready), text.Plural(uint64(len(all)-len(ready)), "other fault"))
 	default:
-		words += fmt.Sprintf("; the cluster was whole again after %s", medianAndMost(ready))
+		words += fmt.Sprintf("; the cluster recovered after %s", medianAndMost(ready))
 	}
 	return words
 }
@@ -223,7 +223,7 @@ func medianAndMost(all []float64) string {
 	if len(all) == 1 {
 		return text.Lasted(all[0])
 	}
-	return fmt.Sprintf("%s at the median and %s at most", text.Lasted(all[len(all)/2]), text.Lasted(all[len(all)-1]))
+	return fmt.Sprintf("%s (median; at most %s)", text.Lasted(all[len(all)/2]), text.Lasted(all[len(all)-1]))
 }
 
 // spanSlack is how long before a fault's beginning and after the cluster's recovery

@@ -205,8 +205,8 @@ type Requirement struct {
 }
 
 var (
-	openLoop   = &Requirement{of: "an open loop", Has: (*Conditions).Open, lacking: "no such trial is one"}
-	closedLoop = &Requirement{of: "a closed loop", Has: func(c *Conditions) bool { return !c.Open() }, lacking: "no such trial is one"}
+	openLoop   = &Requirement{of: "an open loop", Has: (*Conditions).Open, lacking: "no selected trial has one"}
+	closedLoop = &Requirement{of: "a closed loop", Has: func(c *Conditions) bool { return !c.Open() }, lacking: "no selected trial has one"}
 	watchers   = &Requirement{of: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
 	// timedEvents requires events of the load's own writes.
 	timedEvents = &Requirement{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
@@ -233,7 +233,7 @@ func (f *Figure) Refused(trials []string) string {
 	case len(trials) == 1:
 		why = fmt.Sprintf("the trial %s has none", trials[0])
 	default:
-		why = fmt.Sprintf("none of the %d trials has any, of which the first is %s", len(trials), trials[0])
+		why = fmt.Sprintf("none of the %d trials has any (the first is %s)", len(trials), trials[0])
 	}
-	return fmt.Sprintf("%s is of %s, and %s", f.Name, f.Requires.of, why)
+	return fmt.Sprintf("%s needs %s, but %s", f.Name, f.Requires.of, why)
 }

@@ -44,7 +44,7 @@ type ByHost struct {
 	// steal), and used by programs other than the members and quorumbench; null if not
 	// known.
 	BusyShare    *float64 `json:"busy_cpu_share"`
-	StolenShare  *float64 `json:"stolen_cpu_share"`
+	StolenShare  *float64 `json:"cpu_steal_share"`
 	ForeignShare *float64 `json:"foreign_cpu_share"`
 	// ThrottledSeconds is how long CPU limits held back the control group of the process
 	// that generated load there; null without such a process, or if not known.

@@ -171,7 +171,7 @@ func (r *MachineRow) columns() []column {
 		{"sent_segments", &r.Segments}, {"retransmitted_segments", &r.Retransmitted}, {"listen_drops", &r.ListenDrops},
 		{"tcp_sockets", &r.Sockets}, {"tcp_buffer_bytes", &r.SocketBytes},
 		{"send_queue_bytes", &r.SendQueue}, {"receive_queue_bytes", &r.ReceiveQueue},
-		{"collecting_seconds", &r.Collecting}, {"covered_seconds", &r.Covered}, {"network", &r.Network},
+		{"sampling_seconds", &r.Collecting}, {"covered_seconds", &r.Covered}, {"network", &r.Network},
 	}
 }
 

@@ -40,7 +40,7 @@ func Open(dir string) (*Run, error) {
 	}
 	run.makePrintable()
 	if run.State == Incomplete {
-		run.problem("The run did not finish: it goes on, or it was killed.")
+		run.problem("The run did not finish: it is still running, or it was killed.")
 	}
 	run.Dir = dir
 	for i := range run.Trials {
@@ -102,7 +102,7 @@ func (r *Run) inspect(dir string, t *Trial) {
 		case err != nil:
 			r.problem("%s cannot be read: %v.", filepath.Join(t.Folder, name), err)
 		case half:
-			r.problem("The last line of %s is not whole.", filepath.Join(t.Folder, name))
+			r.problem("The last line of %s is incomplete.", filepath.Join(t.Folder, name))
 		}
 	}
 }

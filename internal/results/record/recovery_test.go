@@ -197,14 +197,14 @@ func TestConsecutiveFaults(t *testing.T) {
 		t.Errorf("they are %+v", all)
 	}
 	text := strings.Join(OutageSentences(all), "\n")
-	if want := "pause leader for 1s, 3 times: no operation succeeded for "; !strings.HasPrefix(text, want) || !strings.Contains(text, "1 of them were not over") {
+	if want := "pause leader for 1s, 3 times: no operation succeeded for "; !strings.HasPrefix(text, want) || !strings.Contains(text, "1 outage had not ended") {
 		t.Errorf("the sentence is %q", text)
 	}
 	one := OutageSentences(all[:1])
-	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s: no operation succeeded for 1.5 s; the longest gap before was ") || !strings.HasSuffix(one[0], "; the cluster was whole again after 2 s") {
+	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s: no operation succeeded for 1.5 s; the longest gap before was ") || !strings.HasSuffix(one[0], "; the cluster recovered after 2 s") {
 		t.Errorf("one fault gives %q", one)
 	}
-	if none := OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage: no time without any success was longer than before") {
+	if none := OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage (no gap was longer than the longest one before") {
 		t.Errorf("no fault gives %q", none)
 	}
 }

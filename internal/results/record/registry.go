@@ -63,7 +63,7 @@ func operationFigures() []Figure {
 				}
 				return float64(*t.KeysRead), t.Operations
 			})},
-		{Name: "wrong-answers", Field: "wrong_answers", Better: Less,
+		{Name: "wrong-responses", Field: "wrong_responses", Better: Less,
 			Meaning: "wrong responses, which are also in `errors`. A response is wrong if it has another key or a damaged value, if a linearizable read returns a value that was replaced before the read began, or if a range has keys outside the requested interval, has keys out of order, or exceeds its limit"},
 	}
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
@@ -164,7 +164,7 @@ func flightFigures() []Figure {
 			Meaning: "open loop: operations that found every connection occupied (an HTTP/1.1 connection takes one operation at a time)"},
 		{Name: "connection-wait", Field: "connection_wait_ns", Unit: measure.Nanoseconds, Better: Less,
 			Meaning: "closed loop: mean time that an operation waited while other clients' operations occupied its connection. Above 3 % of the mean response time, the trial's headline is the response time"},
-		{Name: "resting-clients", Field: "mean_resting_clients", Unit: measure.Number,
+		{Name: "paused-clients", Field: "mean_paused_clients", Unit: measure.Number,
 			Meaning: "closed loop: mean number of clients, over time, that paused after a refusal"},
 		{Name: "fairness", Field: "by_client.fairness", Column: "fairness", Unit: measure.Ratio, Better: More, Requires: closedLoop, Missing: "it has no record of its clients",
 			Meaning: "closed loop: Jain's fairness index of the number of operations that each client completed. It is 1 if all clients completed the same number, and k/n if k of n clients completed the same number and the other clients none. Only operations due in the window count",
@@ -191,11 +191,11 @@ func connectionFigures() []Figure {
 			Meaning: "bytes sent on all connections"},
 		{Name: "extra-requests", Field: "extra_requests", Unit: measure.Number, Total: due,
 			Meaning: "requests that completed operations needed in addition to one request per operation"},
-		{Name: "late-answers", Field: "late_answers", Title: "late answers", Line: "late_answers", Unit: measure.Number, Better: Less, Total: due,
+		{Name: "late-responses", Field: "late_responses", Title: "late responses", Line: "late_responses", Unit: measure.Number, Better: Less, Total: due,
 			Meaning: "responses that arrived in the window after their operation had timed out: the operation was slow, not lost. A store that responds in order, such as ZooKeeper, sends them; no response arrives for a cancelled request or on a replaced connection"},
 		{Name: "lost-members", Unit: measure.Number, Better: Less, Total: due, Column: "lost_members", Meaning: "number of members that were lost during the trial; `lost_members` lists them",
 			of: func(t *Trial) Value { return Value{Number: float64(len(t.LostMembers)), Known: true} }},
-		{Name: "term-changes", Field: "term_changes", Unit: measure.Number, Total: due,
+		{Name: "leader-changes", Field: "leader_changes", Unit: measure.Number, Total: due,
 			Meaning: "leader changes in the window. The times in events.jsonl decide which changes are in the window", of: func(t *Trial) Value { return Value{Number: float64(max(t.TermChanges, 0)), Known: true} }},
 		{Name: "held-clients", Field: "held_clients", Unit: measure.Number, Better: Less,
 			Meaning: "clients of a closed loop that still waited for an operation at a member after the load had moved to another member; 0 in an open loop"},
@@ -258,7 +258,7 @@ func costFigures() []Figure {
 
 // disturbanceFigures returns the figures about what kept the generator from its work.
 func disturbanceFigures() []Figure {
-	const unknown = "the system does not say"
+	const unknown = "the system does not report it"
 	return []Figure{
 		{Name: "loop-cpu", Field: "loop_cpu_ns", Unit: measure.Nanoseconds, Better: Less,
 			Meaning: "CPU time of the event loops' threads"},
@@ -272,7 +272,7 @@ func disturbanceFigures() []Figure {
 			Meaning: "total time by which event loops woke up late, or by which an iteration of an event loop lasted longer than its work"},
 		{Name: "throttled", Field: "throttled_ns", Unit: measure.Nanoseconds, Better: Less, Missing: unknown,
 			Meaning: "time for which the CPU limit of its control group stopped the generator (rule R6)"},
-		{Name: "stolen", Field: "stolen_cpu_share", Unit: measure.Share, Better: Less, Missing: unknown,
+		{Name: "steal", Field: "cpu_steal_share", Unit: measure.Share, Better: Less, Missing: unknown,
 			Meaning: "CPU steal: share of the machine's CPU time that its host withheld (rule R10)"},
 		{Name: "busy", Field: "busy_cpu_share", Unit: measure.Share, Missing: unknown,
 			Meaning: "share of the machine's CPU time that was used"},
@@ -301,7 +301,7 @@ func toLast(name, title string, of func(*Times) measure.Figure) Figure {
 func watchFigures() []Figure {
 	all := []Figure{
 		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More,
-			Meaning: "`events_of_window` / `seconds`"},
+			Meaning: "`events_in_window` / `seconds`"},
 		{Name: "watch-acknowledged", Field: "watch.acknowledged_writes", Meaning: "acknowledged writes of watched keys"},
 		{Name: "watch-expected", AtEnd: true, Field: "watch.expected_events", Meaning: "events that the acknowledged writes cause: one event for each watcher of the key. Events from before the load that watchers must catch up with count, too"},
 		{Name: "watch-delivered", AtEnd: true, Field: "watch.delivered_events", Meaning: "distinct events that arrived", Better: More},
@@ -317,7 +317,7 @@ func watchFigures() []Figure {
 		{Name: "watch-resubscribed", Field: "watch.resubscribed", Better: Less,
 			Meaning: "number of times that a watcher lost its connection or stream and was re-created at its last position"},
 		{Name: "watch-ended", Field: "watch.ended_watchers", Better: Less, Meaning: "watchers that the store ended permanently"},
-		{Name: "watch-in-window", Line: "watch.events", Field: "watch.events_of_window", Meaning: "distinct events of writes due in the window, including events that arrived after the window"},
+		{Name: "watch-in-window", Line: "watch.events", Field: "watch.events_in_window", Meaning: "distinct events of writes due in the window, including events that arrived after the window"},
 		{Name: "watch-creation-seconds", Field: "watch.creation_seconds", Unit: measure.Seconds, Better: Less,
 			Meaning: "time from the request for the first watcher until the last watcher existed"},
 	}

@@ -19,7 +19,7 @@ type Replay struct {
 	Calls     uint64  `json:"calls"`     // calls of the recording that are sent
 	// Left counts the calls that are not sent, by their names in the protocol. Gaps counts the
 	// places where calls are missing according to the recording.
-	Left map[string]uint64 `json:"not_sent_again,omitempty"`
+	Left map[string]uint64 `json:"not_replayed,omitempty"`
 	Gaps int               `json:"gaps"`
 	// Prepared counts the keys and leases that were created in advance, because the
 	// recording shows that they existed when it began.
@@ -31,14 +31,14 @@ type Replay struct {
 	// they were recorded, HeldAgain those of Held whose guards held in the replay, and
 	// HeldNow the others whose guards held in the replay.
 	Guarded   uint64 `json:"guarded"`
-	Held      uint64 `json:"held_when_recorded"`
+	Held      uint64 `json:"held_in_recording"`
 	HeldAgain uint64 `json:"held_again"`
-	HeldNow   uint64 `json:"held_now_alone"`
+	HeldNow   uint64 `json:"held_in_replay_only"`
 	// Watchers counts the watchers that were created. Events counts their events when they
 	// were recorded, and EventsNow in the replay.
 	Watchers  uint64 `json:"watchers,omitempty"`
-	Events    uint64 `json:"events_when_recorded,omitempty"`
-	EventsNow uint64 `json:"events_now,omitempty"`
+	Events    uint64 `json:"events_in_recording,omitempty"`
+	EventsNow uint64 `json:"events_in_replay,omitempty"`
 	// InterArrival holds errors of the times between calls; null if none is known.
 	InterArrival *GapErrors `json:"inter_arrival_error,omitempty"`
 }
@@ -68,29 +68,29 @@ func (r *Replay) Notes() (all []string) {
 		return nil
 	}
 	if r.Held > 0 {
-		all = append(all, fmt.Sprintf("Of %s that held when they were recorded, %s held again (%s %%).",
+		all = append(all, fmt.Sprintf("Of %s whose guards held in the recording, %s held again (%s %%).",
 			text.Plural(r.Held, "guarded transaction"), text.Count(r.HeldAgain), percent(r.HeldAgain, r.Held)))
 	}
 	if r.HeldNow > 0 {
-		all = append(all, fmt.Sprintf("%s held that did not when recorded.", text.Plural(r.HeldNow, "guarded transaction")))
+		all = append(all, fmt.Sprintf("%s held only in the replay.", text.Plural(r.HeldNow, "guarded transaction")))
 	}
 	if g := r.InterArrival; g != nil {
-		all = append(all, fmt.Sprintf("The times between calls were off by %s at the median, %s at p99 and %s at most (%s of which neither waited).",
+		all = append(all, fmt.Sprintf("The times between calls differ from the recorded ones by %s (p50), %s (p99) and at most %s (%s in which neither call waited).",
 			text.Duration(float64(g.P50)), text.Duration(float64(g.P99)), text.Duration(float64(g.Max)), text.Plural(g.Count, "pair")))
 	}
 	if r.Watchers > 0 {
-		all = append(all, fmt.Sprintf("%s that were begun again got %s, and %s when they were recorded.",
+		all = append(all, fmt.Sprintf("%s received %s in the replay and %s in the recording.",
 			text.Plural(r.Watchers, "watcher"), text.Plural(r.EventsNow, "event"), text.Count(r.Events)))
 	}
 	if r.Waited > 0 {
-		all = append(all, fmt.Sprintf("%s, due before a call was answered that they depend on, waited for it.", text.Plural(r.Waited, "call")))
+		all = append(all, fmt.Sprintf("%s waited for the response of a call that they depend on.", text.Plural(r.Waited, "call")))
 	}
 	if len(r.Left) > 0 {
 		var left []string
 		for _, method := range slices.Sorted(maps.Keys(r.Left)) {
 			left = append(left, text.Count(r.Left[method])+" "+text.Line(method, text.MaxServerText))
 		}
-		all = append(all, "Not sent again: "+strings.Join(left, ", ")+".")
+		all = append(all, "Not replayed: "+strings.Join(left, ", ")+".")
 	}
 	if r.Gaps > 0 {
 		all = append(all, fmt.Sprintf("The recording has %s, in which calls are missing.", text.Plural(uint64(r.Gaps), "gap")))

@@ -39,7 +39,7 @@ var metricColumn = [store.NumMetrics]string{
 func (r *StoreRow) columns(readings *[store.NumMetrics]store.Reading) []column {
 	all := []column{
 		{"unix_seconds", (*unixTime)(&r.Time)}, {"name", &r.Name}, {"endpoint", &r.Endpoint},
-		{"connect_seconds", &r.Connect}, {"connect_failure", &r.ConnectFailure}, {"answer_seconds", &r.Answer}, {"answer_failure", &r.Failure},
+		{"connect_seconds", &r.Connect}, {"connect_failure", &r.ConnectFailure}, {"response_seconds", &r.Answer}, {"response_failure", &r.Failure},
 	}
 	for metric, name := range metricColumn {
 		reading, known := r.Metrics[store.Metric(metric)]

@@ -125,7 +125,7 @@ func TestJSONNamesAreStable(t *testing.T) {
 	must(t, json.Unmarshal(b, &flat))
 	for _, name := range []string{
 		"schema", "store", "version", "operation", "consistency", "members", "rate", "seed", "load",
-		"seconds", "due", "operations", "errors", "conflicts", "misses", "wrong_answers", "errors_by_kind", "error_texts",
+		"seconds", "due", "operations", "errors", "conflicts", "misses", "wrong_responses", "errors_by_kind", "error_texts",
 		"operations_per_second", "longest_gap_seconds", "failed_from_percentile", "response_time_ns", "success_response_time_ns",
 		"service_time_ns", "lateness_ns", "client_cpu_seconds", "client_cpu_ns_per_operation", "client_max_rss_bytes", "verdict",
 		"name", "repeat", "started", "carried_in", "carried_in_age_ns", "max_in_flight", "in_flight_capped", "reconnects",
@@ -152,7 +152,7 @@ func TestJSONNamesAreStable(t *testing.T) {
 	}
 	for name, value := range flat {
 		if string(value) == "null" && name != "machine" && name != "failed_from_percentile" && name != "window_opened" &&
-			name != "throttled_ns" && name != "stolen_cpu_share" && name != "busy_cpu_share" && name != "foreign_cpu_share" && name != "generator_added" && name != "members_share_machine" {
+			name != "throttled_ns" && name != "cpu_steal_share" && name != "busy_cpu_share" && name != "foreign_cpu_share" && name != "generator_added" && name != "members_share_machine" {
 			t.Errorf("%s is null", name)
 		}
 	}

@@ -28,7 +28,7 @@ type Usage struct {
 	RunDelayNS     int64    `json:"run_delay_ns"`
 	RunSlices      int64    `json:"run_slices"`
 	ThrottledNS    *int64   `json:"throttled_ns"`
-	StolenShare    *float64 `json:"stolen_cpu_share"`
+	StolenShare    *float64 `json:"cpu_steal_share"`
 	// BusyShare and ForeignShare are shares of the machine's CPU time: used by anything,
 	// and used by programs other than the generator and the members; null if not known.
 	BusyShare    *float64 `json:"busy_cpu_share"`
@@ -38,7 +38,7 @@ type Usage struct {
 	// sampled.
 	PausedNS    int64              `json:"paused_ns"`
 	Overhead    *GeneratorOverhead `json:"generator_added"`
-	MeanResting float64            `json:"mean_resting_clients"`
+	MeanResting float64            `json:"mean_paused_clients"`
 }
 
 // setUsage sets the resource use in the window.

@@ -26,7 +26,7 @@ type Watched struct {
 
 	// InWindow counts distinct events of writes due in the window, including events that arrived after the window.
 	// PerSecond is InWindow divided by the window's length.
-	InWindow  uint64  `json:"events_of_window"`
+	InWindow  uint64  `json:"events_in_window"`
 	PerSecond float64 `json:"events_per_second"`
 	// FromDue and FromSent are the times from when a write was due, or sent, until its
 	// event arrived, for the window's events. A lost event counts as slower than every

@@ -166,7 +166,7 @@ func TestHashesThatDiffer(t *testing.T) {
 	}
 	// Members have the same names as elsewhere.
 	got := NewTrial(NewConditions(watchedSpec()), Observed{Started: time.Unix(1, 0), Hashes: h, Members: []Member{{Name: "m1", Endpoint: "a:1"}}}, watchedTotals(1000), nil, nil)
-	if text := fmt.Sprint(got.Verdict.Reasons); !strings.Contains(text, "m1 has the hash 1, b:1 has the hash 2") || h.Members[0].Name != "" {
+	if text := fmt.Sprint(got.Verdict.Reasons); !strings.Contains(text, "m1 has hash 1, b:1 has hash 2") || h.Members[0].Name != "" {
 		t.Errorf("%s", text)
 	}
 	h = &Hashes{Failure: "a:1 does not answer"}

@@ -18,7 +18,7 @@ type ByWorker struct {
 	Loops int    `json:"loops"`
 	// BeganAfterNS is how long after the first worker it opened its window. Seconds is the
 	// length of its window.
-	BeganAfterNS int64 `json:"began_after_ns"`
+	BeganAfterNS int64 `json:"start_delay_ns"`
 	// ClockBoundNS is the maximum error of its corrected clock; 0 if it has the clock of
 	// the run.
 	ClockBoundNS int64   `json:"clock_bound_ns"`
@@ -36,7 +36,7 @@ type ByWorker struct {
 	// MedianApart is the relative difference between its median response time and the other
 	// workers', compared per second for operations of one kind at one member; null if
 	// nothing is comparable.
-	MedianApart *float64 `json:"median_apart"`
+	MedianApart *float64 `json:"median_difference"`
 
 	LongestPauseNS int64    `json:"longest_pause_ns"`
 	PausedNS       int64    `json:"paused_ns"`

@@ -141,7 +141,7 @@ func TestDirectoryIsReadableAtEveryMoment(t *testing.T) {
 		b := readFile(t, path)
 		must(t, os.WriteFile(path, []byte(b[:len(b)-5]), 0o644))
 	}
-	says("The last line of trial-01-put-leader/latency.hlog is not whole", "timeline.csv is not whole", "events.jsonl is not whole")
+	says("The last line of trial-01-put-leader/latency.hlog is incomplete", "timeline.csv is incomplete", "events.jsonl is incomplete")
 	files, err := OpenTrial(w.Dir(), "trial-01-put-leader")
 	must(t, err)
 	if len(files.Timeline) != 2 || len(files.Events) != 2 {
@@ -294,7 +294,7 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("the run is %s", run.State)
 			}
 			for _, p := range run.Problems {
-				if strings.Contains(p, "not whole") {
+				if strings.Contains(p, "is incomplete") {
 					t.Error(p)
 				}
 			}

@@ -37,7 +37,7 @@ func effectObject(e *faults.Effect) (o record.Object) {
 	o.Add("seed", t.Seed)
 	o.Add("began_seconds", f.Began)
 	o.Add("outage_seconds", f.Outage)
-	o.Add("outage_lasted", f.OutageLasted)
+	o.Add("outage_unfinished", f.OutageLasted)
 	o.Add("recovery_seconds", e.Recovered)
 	o.Add("errors_definite", f.Definite)
 	o.Add("errors_indefinite", f.Indefinite)

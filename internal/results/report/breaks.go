@@ -26,8 +26,8 @@ func brokenFields(b *faults.KindEffects) (o record.Object) {
 	o.Add("store", first.Store)
 	o.Add("version", first.Version)
 	o.Add("times", number(b.Times))
-	o.Add("outages_lasted", number(b.Lasted))
-	o.Add("amiss", number(b.FailedOrInvalid))
+	o.Add("outages_unfinished", number(b.Lasted))
+	o.Add("failed_or_invalid", number(b.FailedOrInvalid))
 	o.Add("errors_definite", number(b.Definite))
 	o.Add("errors_indefinite", number(b.Indefinite))
 	counts := b.EventCounts

@@ -60,7 +60,7 @@ func TestOutageSentences(t *testing.T) {
 	}
 	cell := func(row int, column string) string { return rows[row][slices.Index(rows[0], column)] }
 	for column, want := range map[string]string{"fault": "kill leader for 1s", "store": "consul", "times": "6", "outage_p50_seconds": "2.4", "outage_p50_low_seconds": "2.1",
-		"outage_p90_seconds": "", "outage_max_seconds": "2.6", "errors_indefinite": "24", "noticed_known": "0", "noticed_p50_seconds": "", "broken_member_max_seconds": "2"} {
+		"outage_p90_seconds": "", "outage_max_seconds": "2.6", "errors_indefinite": "24", "detected_known": "0", "detected_p50_seconds": "", "faulted_member_max_seconds": "2"} {
 		if got := cell(2, column); got != want {
 			t.Errorf("%s is %q, not %q", column, got, want)
 		}
@@ -75,13 +75,13 @@ func TestOutageSentences(t *testing.T) {
 			Times        int
 			Outage       []float64 `json:"outage_seconds"`
 			Elected      []float64 `json:"elected_seconds"`
-		}
+		} `json:"faults"`
 	}
 	if err := json.Unmarshal(b.Bytes(), &object); err != nil || len(object.Broken) != 4 || len(object.Broken[0].Outage) != 6 || object.Broken[3].Store != "consul" || object.Broken[3].Outage[5] != 0 {
 		t.Errorf("in JSON it is %v, %+v", err, object)
 	}
 	one := analyze.Rows(r)[0]
-	if said := OutageSentences(one); len(said) != 2 || !strings.HasPrefix(said[0], "kill leader for 1s, 6 times: no operation succeeded for 1.4 s at the median and 1.6 s at most") {
+	if said := OutageSentences(one); len(said) != 2 || !strings.HasPrefix(said[0], "kill leader for 1s, 6 times: no operation succeeded for 1.4 s (median; at most 1.6 s)") {
 		t.Errorf("in sentences it is %q", said)
 	}
 	b.Reset()

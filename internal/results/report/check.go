@@ -107,7 +107,7 @@ func cleanedUp(to layout, c *record.Cleanup) {
 	if reclaimed {
 		for _, s := range c.Space {
 			to.addLines(fmt.Sprintf("Space of member %s: %s before, %s after, %s reclaimed", s.Member,
-				text.Mebibytes(s.Before), text.Mebibytes(s.After), text.Mebibytes(s.GivenBack())))
+				bytesOf(s.Before), bytesOf(s.After), bytesOf(s.GivenBack())))
 		}
 	}
 	if c.Failure != "" {
@@ -165,12 +165,14 @@ func grown(c analyze.Growth, keys uint64, why string) string {
 	case !c.Known:
 		return why
 	}
-	words := fmt.Sprintf("%s before, %s after", text.Mebibytes(c.Before), text.Mebibytes(c.After))
+	words := fmt.Sprintf("%s before, %s after", bytesOf(c.Before), bytesOf(c.After))
 	if each, ok := c.Each(keys); ok {
 		words += fmt.Sprintf(", %.0f bytes per key", each)
 	}
 	return words
 }
+
+func bytesOf(n int64) string { return text.Bytes(uint64(max(n, 0))) }
 
 // DiskCheck reports the times of a disk, and whether they meet each store's rule.
 func DiskCheck(c *analyze.DiskCheck) Finding {

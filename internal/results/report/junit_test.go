@@ -47,7 +47,7 @@ func TestThresholdsAsJUnit(t *testing.T) {
 	r.Trials[3].Verdict = verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{{Rule: 8, Text: "answers were wrong"}}}
 	end := noon.Add(90 * time.Second)
 	r.Finished, r.Machines = &end, []measure.Machine{{Name: "box"}}
-	r.Problems = []string{"The last line of trial-02-put/timeline.csv is not whole."}
+	r.Problems = []string{"The last line of trial-02-put/timeline.csv is incomplete."}
 	var b bytes.Buffer
 	if err := ThresholdsJUnit(&b, r, thresholdResults(t, r, "p50<5ms", "lateness-p99<1ms")); err != nil {
 		t.Fatal(err)

@@ -241,7 +241,7 @@ func TestIntervals(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := Text(&b, Trial(&r.Trials[12], ""), true); err != nil || !strings.Contains(b.String(), "Within this run only, the 95 % interval of the throughput is 98") {
+	if err := Text(&b, Trial(&r.Trials[12], ""), true); err != nil || !strings.Contains(b.String(), "95 % CI within this run, without run-to-run variation: 98") {
 		t.Errorf("%v in\n%s", err, b.String())
 	}
 }
@@ -259,7 +259,7 @@ func TestTableOfSteps(t *testing.T) {
 	r.Trials[2].State, r.Trials[2].Failure = record.Failed, "Member m1 did not start."
 	r.Trials[3].State, r.Trials[3].ValueSize = record.Incomplete, 8
 	r.Trials[1].Durability = nil
-	r.Planned, r.Problems = 9, []string{"The last line of trial-04-x/timeline.csv is not whole."}
+	r.Planned, r.Problems = 9, []string{"The last line of trial-04-x/timeline.csv is incomplete."}
 	golden(t, "steps.txt", renderText(t, r))
 }
 

@@ -157,7 +157,7 @@ func runObject(run *record.Run, all []*compare.Comparison) any {
 	object := struct {
 		*record.Run
 		Certainty   []record.Object `json:"certainty"`
-		Broken      []record.Object `json:"broken,omitempty"`
+		Broken      []record.Object `json:"faults,omitempty"`
 		Comparisons []record.Object `json:"comparisons,omitempty"`
 	}{Run: run, Certainty: []record.Object{}}
 	rows := analyze.Rows(run)

@@ -213,8 +213,8 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 // that; with one member it is that member's.
 func TestWriteCostsSayWhatTheyAreOf(t *testing.T) {
 	for members, want := range map[int]string{
-		1: "the member: 8.9 bytes for each of the user's, databases grew by 336 B a key, memory grew by 1.00 KiB a key",
-		3: "all 3 members together: 8.9 bytes for each of the user's, databases grew by 336 B a key, memory grew by 1.00 KiB a key",
+		1: "the member: write amplification 8.9, databases grew by 336 B per key, memory grew by 1.00 KiB per key",
+		3: "sum of 3 members: write amplification 8.9, databases grew by 336 B per key, memory grew by 1.00 KiB per key",
 	} {
 		trial := made{number: 1, name: "put", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial()
 		trial.Members, trial.Amplification, trial.DiskPerKey, trial.RSSPerKey = members, new(8.9), new(336.0), new(1024.0)

@@ -29,9 +29,9 @@ func heading(t *analyze.Table) string {
 		head += ", " + t.Shared
 	}
 	if t.Response {
-		return head + ": response time, because operations waited for room on their connections; gap is the longest time without any operation done"
+		return head + ": response time, because operations waited for room on their connections; gap is the longest time without a completed operation"
 	}
-	return head + ": service time; gap is the longest time without any operation done"
+	return head + ": service time; gap is the longest time without a completed operation"
 }
 
 // Table is a table as text.

@@ -130,12 +130,12 @@ func Results(t *record.Trial) []analyze.Fact {
 		add("misses", "%s", text.Count(t.Misses))
 	}
 	if each := figure(t, "keys-per-op"); each.Known {
-		add("keys read", "%s (%.3g an operation)", Value(figure(t, "keys-read")), each.Number)
+		add("keys read", "%s (%.3g per operation)", Value(figure(t, "keys-read")), each.Number)
 	}
 	if t.Retries != nil {
 		words := text.Count(*t.Retries)
 		if each := figure(t, "retries-per-op"); each.Known {
-			words += fmt.Sprintf(" (%.3g a transaction)", each.Number)
+			words += fmt.Sprintf(" (%.3g per transaction)", each.Number)
 		}
 		add("retries", "%s", words)
 	}
@@ -143,20 +143,20 @@ func Results(t *record.Trial) []analyze.Fact {
 	if t.LongestGap > 0 {
 		gap = Value(figure(t, "gap"))
 	}
-	add("longest gap", "%s without any operation done", gap)
+	add("longest gap", "%s without a completed operation", gap)
 	if words := fairness(t); words != "" {
 		detail("fairness", words)
 	}
 	cost := func(what string, cpuSeconds float64, perOp *float64, rss int64, of string) {
-		words := text.Seconds(cpuSeconds) + " of processor time"
+		words := text.Seconds(cpuSeconds) + " of CPU time"
 		if perOp != nil {
-			words += ", " + text.Duration(*perOp) + " an operation"
+			words += ", " + text.Duration(*perOp) + " per operation"
 		}
 		add(what, "%s, %s resident%s", words, text.Bytes(uint64(max(rss, 0))), of)
 	}
 	cost("generator", t.CPUSeconds, t.CPUPerOp, t.MaxRSSBytes, "")
 	if share := figure(t, "sampling-share"); share.Known {
-		detail("sampling", Value(figure(t, "sampling-cpu"))+" of processor time to watch processes and machines, "+Value(share)+" of one processor")
+		detail("sampling", Value(figure(t, "sampling-cpu"))+" of CPU time to sample processes and machines, "+Value(share)+" of one CPU")
 	}
 	if t.StoreCPUSeconds != nil && t.StoreMaxRSSBytes != nil {
 		cost("store", *t.StoreCPUSeconds, t.StoreCPUPerOp, *t.StoreMaxRSSBytes, " ("+allMembers(t)+")")
@@ -171,8 +171,8 @@ func Results(t *record.Trial) []analyze.Fact {
 func writeCosts(t *record.Trial) string {
 	var parts []string
 	for _, p := range []struct{ figure, format string }{
-		{"store-written", "%s to disks"}, {"write-amplification", "%s bytes for each of the user's"},
-		{"disk-per-key", "databases grew by %s a key"}, {"rss-per-key", "memory grew by %s a key"},
+		{"store-written", "%s to disks"}, {"write-amplification", "write amplification %s"},
+		{"disk-per-key", "databases grew by %s per key"}, {"rss-per-key", "memory grew by %s per key"},
 	} {
 		if v := figure(t, p.figure); v.Known {
 			parts = append(parts, fmt.Sprintf(p.format, Value(v)))
@@ -187,7 +187,7 @@ func writeCosts(t *record.Trial) string {
 // allMembers names the members that a sum includes.
 func allMembers(t *record.Trial) string {
 	if t.Members > 1 {
-		return fmt.Sprintf("all %d members together", t.Members)
+		return fmt.Sprintf("sum of %d members", t.Members)
 	}
 	return "the member"
 }
@@ -227,13 +227,13 @@ func WatchFacts(t *record.Trial) (short, whole []analyze.Fact) {
 	whole = []analyze.Fact{
 		who,
 		{What: "delivered", Text: fmt.Sprintf("%s (%s in the window)", text.PerSecond(w.PerSecond), text.Plural(w.InWindow, "event"))},
-		{What: "all in all", Text: eventCounts(w)},
+		{What: "total", Text: eventCounts(w)},
 	}
 	if w.Resubscribed > 0 {
-		whole = append(whole, analyze.Fact{What: "created again", Text: text.Plural(w.Resubscribed, "time")})
+		whole = append(whole, analyze.Fact{What: "re-created", Text: text.Plural(w.Resubscribed, "time")})
 	}
 	if w.Creation.Count > 0 {
-		whole = append(whole, analyze.Fact{What: "creation", Text: fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", text.Seconds(w.CreationSeconds),
+		whole = append(whole, analyze.Fact{What: "creation", Text: fmt.Sprintf("total %s; p50 %s, p99 %s, max %s", text.Seconds(w.CreationSeconds),
 			w.Creation.Percentile(50).Text(), w.Creation.Percentile(99).Text(), w.Creation.Max.Text())})
 	}
 	return short, whole
@@ -249,15 +249,15 @@ func watchers(w *scenario.Watch, keySpace uint64) string {
 	case len(w.Key) == 0:
 		words += ", watching " + analyze.WatchedKeys(w, keySpace)
 	case w.Expect == 0:
-		words += fmt.Sprintf(", of the key %q", scenario.KeyText(w.Key))
+		words += fmt.Sprintf(", watching the key %q", scenario.KeyText(w.Key))
 	default:
-		words += fmt.Sprintf(", of the key %q, with %s to catch up", scenario.KeyText(w.Key), text.Plural(uint64(w.Expect), "earlier event"))
+		words += fmt.Sprintf(", watching the key %q, with %s to catch up", scenario.KeyText(w.Key), text.Plural(uint64(w.Expect), "earlier event"))
 	}
 	if w.Mode != kv.AnyWatch {
-		words += ", of mode " + w.Mode.String()
+		words += ", mode " + w.Mode.String()
 	}
 	if w.PrevKV {
-		words += ", with the values before"
+		words += ", with previous values"
 	}
 	return words
 }
@@ -265,13 +265,13 @@ func watchers(w *scenario.Watch, keySpace uint64) string {
 // eventCounts returns how many of the expected events were received, and how many had something
 // wrong.
 func eventCounts(w *record.Watched) string {
-	words := fmt.Sprintf("%s of %s came", text.Count(w.Delivered), text.Plural(w.Expected, "event"))
+	words := fmt.Sprintf("%s of %s received", text.Count(w.Delivered), text.Plural(w.Expected, "event"))
 	for _, wrong := range []struct {
 		n    uint64
 		what string
 	}{
-		{w.Coalesced, "passed over by a newer one"}, {w.Lost, "lost"}, {w.Duplicated, "twice"}, {w.Reordered, "out of order"}, {w.Wrong, "of keys not watched"},
-		{w.Impossible, "before their write"}, {w.Foreign, "not of this load's writes"},
+		{w.Coalesced, "coalesced"}, {w.Lost, "lost"}, {w.Duplicated, "duplicated"}, {w.Reordered, "out of order"}, {w.Wrong, "of keys that were not watched"},
+		{w.Impossible, "received before their write was sent"}, {w.Foreign, "of other programs' writes"},
 	} {
 		if wrong.n > 0 {
 			words += fmt.Sprintf(", %s %s", text.Count(wrong.n), wrong.what)
@@ -290,5 +290,5 @@ func hashes(to layout, h *record.Hashes) {
 		m := &h.Members[i]
 		lines = append(lines, fmt.Sprintf("  %s: %d at revision %d", m.Member(), m.Hash, m.Revision))
 	}
-	to.section(fmt.Sprintf("The members' data (hashes up to one revision, asked in %s)", text.Seconds(h.Seconds)), lines)
+	to.section(fmt.Sprintf("Hashes of the members' data (up to one revision, compared in %s)", text.Seconds(h.Seconds)), lines)
 }

@@ -26,17 +26,17 @@ func CertaintySentence(r *analyze.Row) string {
 	}
 	switch {
 	case c.Short:
-		return " The run is too short for an interval: what varied in it varied too slowly."
+		return " No confidence interval: the run is too short for its slow variations."
 	case c.Basis == analyze.OverRepeats:
-		text := fmt.Sprintf(" The 95 %% interval of the mean over %d repeats is %s.", c.Repeats, throughput)
+		text := fmt.Sprintf(" 95 %% CI of the mean over %d repeats: %s.", c.Repeats, throughput)
 		if r.Dependent {
 			text += " They ran on one cluster and share its state: other clusters may differ by more."
 		}
 		return text
 	case c.Basis == analyze.RangeOfRepeats:
-		return fmt.Sprintf(" The range of the %d repeats, which is no interval, is %s.", c.Repeats, throughput)
+		return fmt.Sprintf(" Range of %d repeats (not a confidence interval): %s.", c.Repeats, throughput)
 	case c.Basis == analyze.WithinRun:
-		return fmt.Sprintf(" Within this run only, the 95 %% interval of the throughput is %s: its %d seconds are worth %.0f independent ones.", throughput, c.Seconds, c.Effective)
+		return fmt.Sprintf(" 95 %% CI within this run, without run-to-run variation: %s (effective sample: %.0f of %d s).", throughput, c.Effective, c.Seconds)
 	}
 	return ""
 }

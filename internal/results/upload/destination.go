@@ -136,9 +136,9 @@ func (d *Destination) setBucket(u *url.URL) error {
 	if u.Host == "" || strings.TrimFunc(u.Host, plain) != "" {
 		hint := ""
 		if u.Scheme == schemeS3 {
-			hint = "; a server of your own is named by ?endpoint=http://HOST:PORT"
+			hint = "; add ?endpoint=http://HOST:PORT for a server of your own"
 		}
-		return fmt.Errorf("the name of a bucket must follow %s://%s", u.Scheme, hint)
+		return fmt.Errorf("%s:// names no bucket; write %s://BUCKET/FOLDER%s", u.Scheme, u.Scheme, hint)
 	}
 	d.bucket = u.Host
 	folder := strings.Trim(u.Path, "/")

@@ -304,7 +304,7 @@ func TestTruncatedLogIsReported(t *testing.T) {
 	b, err := os.ReadFile(path)
 	must(t, err)
 	must(t, os.WriteFile(path, b[:len(b)/2], 0o600))
-	if text := pageText0(t, dir); !strings.Contains(text, "latency.hlog is not whole") || !strings.Contains(text, `id="t1-1-latency"`) {
+	if text := pageText0(t, dir); !strings.Contains(text, "latency.hlog is incomplete") || !strings.Contains(text, `id="t1-1-latency"`) {
 		t.Error("the page does not say that the log is not whole, or has no chart of the rest")
 	}
 	must(t, os.WriteFile(path, append(b[:len(b)/2:len(b)/2], "\nTag=rubbish\n"...), 0o600))
@@ -419,8 +419,8 @@ func TestAnswerHasIntervals(t *testing.T) {
 		want             string
 	}{
 		{5, 1, ""},
-		{12, 1, "Within this run only, the 95 % interval of the throughput is "},
-		{5, 5, "The 95 % interval of the mean over 5 repeats is "},
+		{12, 1, "95 % CI within this run, without run-to-run variation: "},
+		{5, 5, "95 % CI of the mean over 5 repeats: "},
 	} {
 		dir := made{name: "sure", seconds: c.seconds, trials: c.repeats}.record(t)
 		run := opened(t, dir)

@@ -37,7 +37,7 @@ func (w *monitor) compact(ctx context.Context) {
 			}
 		case revision > 0:
 			_ = w.out.Event(record.Event{ // the writer remembers an error
-				Time: measure.Now(), Kind: "compaction_asked", Duration: time.Since(began),
+				Time: measure.Now(), Kind: "compaction_requested", Duration: time.Since(began),
 				Text: fmt.Sprintf("quorumbench asked the store to compact its history up to revision %d", revision),
 			})
 		}

@@ -85,7 +85,7 @@ func (w *monitor) note(c cluster.Change, name string) {
 	case cluster.Lost:
 		_ = w.out.Event(record.Event{Time: c.At, Kind: "member_lost", Member: name, Text: fmt.Sprintf("%s was lost: %v", name, c.Err)})
 	case cluster.MemberBack:
-		_ = w.out.Event(record.Event{Time: c.At, Kind: "member_back", Member: name, Text: name + " answers again"})
+		_ = w.out.Event(record.Event{Time: c.At, Kind: "member_recovered", Member: name, Text: name + " responds again"})
 	}
 }
 

@@ -133,7 +133,7 @@ func (t *Trial) conclude(ctx context.Context, c *record.Conditions, w *monitor, 
 	w.attribute(observed, res)
 	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured), record.OutageSentences(w.faults), observed.Replay.Notes())
 	if t.NoSpace = w.outOfSpace(); t.NoSpace != nil {
-		c.Notes = append(c.Notes, "The load did not run to its end: "+t.NoSpace.Error()+".")
+		c.Notes = append(c.Notes, "The load ended early: "+t.NoSpace.Error()+".")
 	}
 	result := record.NewTrial(*c, *observed, res.Measured, res.Warmup, w.m.roles())
 	if w.err != nil {

@@ -103,7 +103,7 @@ func (w *monitor) recordEvent(h signals.LogEvent) {
 		e.Count, e.Total, e.First = h.Count, h.Total, h.First
 		e.Text += fmt.Sprintf(", %d more times after the first %d", h.Count, signals.MaxPerKind)
 		if h.Duration > 0 {
-			e.Text += fmt.Sprintf(" (%s in all, the longest %s)", text.Duration(float64(h.Total)), text.Duration(float64(h.Duration)))
+			e.Text += fmt.Sprintf(" (%s in total, the longest %s)", text.Duration(float64(h.Total)), text.Duration(float64(h.Duration)))
 		}
 	case h.Duration > 0:
 		e.Text += fmt.Sprintf(" (%s)", text.Duration(float64(h.Duration)))

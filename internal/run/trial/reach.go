@@ -268,7 +268,7 @@ func userNotes(ctx context.Context, m *members, access *scenario.Attach) []strin
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	if why, err := m.admin.UserUnchecked(ctx); err == nil && why != "" {
-		return []string{"The user that was given was not checked: " + why + "."}
+		return []string{"The user had no effect: " + why + ". Enable authentication, or leave the user out."}
 	}
 	return nil
 }

@@ -231,7 +231,7 @@ func (s *sampler) note(ctx context.Context) {
 func (s *sampler) look() (set []record.Event) {
 	now := measure.Now()
 	if by := s.own.look(s.ahead()); by != 0 {
-		set = append(set, clockWasSet(now, "the machine that conducts the run", by, ""))
+		set = append(set, clockWasSet(now, "the controller's machine", by, ""))
 	}
 	for i := range s.sources {
 		c, ok := s.sources[i].Host.(host.Clocked)

@@ -163,7 +163,7 @@ func stepping() func() time.Time {
 func sampling(t *testing.T, generator *machine, members ...cluster.Member) *sampler {
 	t.Helper()
 	if s, err := generator.Local.Sample(t.Context(), nil, true); err != nil || s.Machine == nil {
-		t.Skip("the system does not say what processes use")
+		t.Skip("the system does not report it what processes use")
 	}
 	s, err := newSampler(t.Context(), generator, members)
 	if err != nil {

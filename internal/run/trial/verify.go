@@ -146,7 +146,7 @@ func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment
 	}
 	a.Members, a.Bytes, a.SharesDisk = read, h.bytes, h.sharesDisk()
 	if n := len(m.status().Members); m.total > n {
-		a.Undecided = append(a.Undecided, fmt.Sprintf("%d of the cluster's %d members were not read whole after the load, because their endpoints were not given or did not answer", m.total-n, m.total))
+		a.Undecided = append(a.Undecided, fmt.Sprintf("%d of the cluster's %d members were not read completely after the load, because their endpoints were not given or did not answer", m.total-n, m.total))
 	}
 	return a, nil
 }

@@ -33,7 +33,7 @@ func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 	mute := m.withoutVote()
 	isMute := func(endpoint string) bool { return memberAt(mute, endpoint) != nil }
 	if needs && !without.Forwards && !slices.ContainsFunc(endpoints, func(e string) bool { return !isMute(e) }) {
-		can := "serves nothing here"
+		can := "cannot serve this load"
 		if without.Reads {
 			can = "serves only local reads of keys, without a user"
 		}
@@ -49,7 +49,7 @@ func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 		}
 	}
 	if len(voters) == 0 && !without.Forwards && t.Spec.Load.Preload {
-		return nil, nil, fmt.Errorf("the preload writes, and %s has no vote (%s): name the endpoint of a member that has one too, or drop the preload",
+		return nil, nil, fmt.Errorf("the preload writes, and %s has no vote (%s): also name the endpoint of a member that has one, or drop the preload",
 			describe(memberAt(mute, endpoints[0])), without.Name)
 	}
 	return endpoints, voters, nil

@@ -76,7 +76,7 @@ func ParseOne(s string) (Fault, error) {
 }
 
 func notAFault(s string) error {
-	return fmt.Errorf("%q is no fault; write one as in kill leader at 10s for 3s", strings.TrimSpace(s))
+	return fmt.Errorf("%q is not a fault; write one as in kill leader at 10s for 3s", strings.TrimSpace(s))
 }
 
 // Fields returns the keys that a fault can have. The key do is required. The key member is

@@ -73,7 +73,7 @@ const perSecond = "/s"
 func parseThroughput(s string) (int, error) {
 	size, ok := strings.CutSuffix(s, perSecond)
 	if !ok {
-		return 0, fmt.Errorf("%q is no rate; write one as in 100KB/s or 1MB/s", s)
+		return 0, fmt.Errorf("%q is not a rate; write one as in 100KB/s or 1MB/s", s)
 	}
 	n, err := text.ParseSize(size)
 	if err == nil && n < 1 {

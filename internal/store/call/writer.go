@@ -117,7 +117,7 @@ func (w *RecordingWriter) ensureRoom(at int64) bool {
 		w.handOver(blockSize)
 	}
 	if len(w.cur.buf) >= blockSize {
-		w.countMissed(at, "calls came faster than they could be written to disk")
+		w.countMissed(at, "calls arrived faster than they could be written to disk")
 		return false
 	}
 	if w.missed > 0 {

@@ -140,7 +140,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		indexed(0, "200 OK", "v"):                "refused wrong_answer",
+		indexed(0, "200 OK", "v"):                "refused wrong_response",
 		answer("403 X", "Permission denied: no"): "refused denied",
 		answer("404 X", "404 page not found"):    "refused bad_request",
 	} {
@@ -194,7 +194,7 @@ func TestWatchOfAnInterval(t *testing.T) {
 		{list(15, "b", 14, "c", 15), "b=v at 14, b/x gone at 15, c=v at 15"},
 		{list(16, "b", 14), "c gone at 16"},
 		{indexed(17, "404 Not Found", ""), "b gone at 17"},
-		{list(18, "c", 18, "b", 18), "ended wrong_answer"},
+		{list(18, "c", 18, "b", 18), "ended wrong_response"},
 	} {
 		if got := eventsText(s.Feed(step.answer)); got != step.events {
 			t.Errorf("step %d: got %q, want %q", i, got, step.events)
@@ -251,13 +251,13 @@ func TestWatchOfAService(t *testing.T) {
 		{indexed(7, "200 OK", service), "a= at 6, b= at 7"},
 		{indexed(8, "200 OK", strings.Replace(service, `"c","ModifyIndex":7`, `"c","ModifyIndex":8`, 1)), "b= at 8"},
 		{indexed(9, "200 OK", "[]"), "a gone at 9, b gone at 9"},
-		{indexed(10, "200 OK", `[{"Service":{"ID":"a"}}]`), "ended wrong_answer"},
+		{indexed(10, "200 OK", `[{"Service":{"ID":"a"}}]`), "ended wrong_response"},
 	} {
 		if got := eventsText(s.Feed(step.answer)); got != step.events {
 			t.Errorf("step %d: got %q, want %q", i, got, step.events)
 		}
 		want := "GET /v1/health/service/web?passing&index="
-		if got := nextQuery(s); step.events != "ended wrong_answer" && !strings.HasPrefix(got, want) {
+		if got := nextQuery(s); step.events != "ended wrong_response" && !strings.HasPrefix(got, want) {
 			t.Errorf("step %d: it sends %q", i, got)
 		}
 	}

@@ -75,7 +75,7 @@ func TestDamagedValuesAreWrong(t *testing.T) {
 	w := newWorld(t)
 	endpoints := []string{w.nullServer(t, "--script", "wrong=value every 701")}
 	trial := w.bench(t, endpoints, exitFailed, strings.Fields("get --total 5000 --conns 2 --clients 2 --key-space-size 300")...)
-	if trial.WrongAnswers < 6 || trial.WrongAnswers > 8 || trial.ErrorTexts["wrong_answer"] != "a value that was never written to this key" {
+	if trial.WrongAnswers < 6 || trial.WrongAnswers > 8 || trial.ErrorTexts["wrong_response"] != "a value that was never written to this key" {
 		t.Errorf("%d wrong answers, %v", trial.WrongAnswers, trial.ErrorTexts)
 	}
 	file := w.file(t, "ranges.yaml", `

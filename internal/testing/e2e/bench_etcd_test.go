@@ -134,7 +134,7 @@ func TestBenchPutCompactsAndCompares(t *testing.T) {
 	}
 	asked := 0
 	for _, e := range files.Events {
-		if e.Kind == "compaction_asked" {
+		if e.Kind == "compaction_requested" {
 			asked++
 		}
 	}

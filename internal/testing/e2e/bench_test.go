@@ -189,7 +189,7 @@ func keysOf(t *testing.T, client *clientv3.Client, prefix string) map[string]int
 
 // promised lists the fields that --format json must have.
 const promised = `schema store version operation consistency members rate seed load seconds due operations
-	errors conflicts wrong_answers errors_by_kind operations_per_second longest_gap_seconds failed_from_percentile
+	errors conflicts wrong_responses errors_by_kind operations_per_second longest_gap_seconds failed_from_percentile
 	response_time_ns success_response_time_ns service_time_ns client_cpu_seconds client_max_rss_bytes verdict`
 
 // benchJSON checks that standard output is one JSON object with the promised fields, all of

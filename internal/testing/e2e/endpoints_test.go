@@ -115,7 +115,7 @@ func deadMember(t *testing.T, w *world, name string, endpoints []string, pids []
 		return p.state.ExitCode() == exitDone
 	})
 	check := w.run(t, "check", "perf", "--store", name, "--endpoints", list, "--rate", "20", "--duration", "1s")
-	if out := check.stdout.String(); !strings.Contains(out, "The member at "+endpoints[1]+" did not answer before the load") {
+	if out := check.stdout.String(); !strings.Contains(out, "The member at "+endpoints[1]+" did not respond before the load") {
 		t.Errorf("check perf does not name the dead member:\n%s", out)
 	}
 	for _, target := range []string{"any", "all", "leader", "followers", "member:3"} {

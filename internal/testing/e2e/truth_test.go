@@ -122,7 +122,7 @@ func TestWindowThatOpenedTooEarlyIsReported(t *testing.T) {
 		for form, want := range map[string]struct{ text, expression string }{
 			"bench":    {said, warning},
 			"text":     {again, warning},
-			"interval": {again, `Within this run only, the 95 % interval of the throughput is .*: its 34 seconds are worth \d+ independent ones|The run is too short for an interval: `},
+			"interval": {again, `95 % CI within this run, without run-to-run variation: .* \(effective sample: \d+ of 34 s\)|No confidence interval: the run is too short`},
 			"Markdown": {markdown, `was too short: throughput was steady only after about`},
 			"page":     {page, `class="grave".*was too short: throughput was steady only after about`},
 		} {

@@ -26,6 +26,11 @@ run full
 run a b
 run --store zookeper
 run --store etcd@
+run --store etcd@9.9.9 --validate
+run --set baseline.version=9.9.9 --validate
+run --set faults=rolling-upgrade%20to%20etcd@9.9.9%20at%201s --validate
+run --set unheardof=5 --validate
+run --set settings.unheardof=5 --validate
 run --store etcd@3 --exec x
 run --set cliens=5 --validate
 run --set clients=five --validate

@@ -56,7 +56,7 @@ func fileBlocks() map[string]func(*block) string {
 				kinds = append(kinds, string(k))
 			}
 			rows := [][]string{}
-			for _, k := range append(kinds, "member_lost", "member_back", "compaction_asked", "clock_set") {
+			for _, k := range append(kinds, "member_lost", "member_recovered", "compaction_requested", "clock_set") {
 				rows = append(rows, []string{code(k)})
 			}
 			return b.table([]string{"kind", "meaning"}, rows)

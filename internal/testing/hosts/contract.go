@@ -364,7 +364,7 @@ func (s suite) sample(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if got.Machine == nil {
-		t.Skip("the system does not say what processes use")
+		t.Skip("the system does not report it what processes use")
 	}
 	none, used := got.Processes[0], got.Processes[1]
 	if none.OK || used.PID != pids[1] || !used.OK || used.UserSeconds+used.SystemSeconds <= 0 || used.RSS <= 0 || used.Threads < 1 {

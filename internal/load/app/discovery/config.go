@@ -124,7 +124,7 @@ func (c *config) check() (parameter, why string) {
 }
 
 func (c *config) phrase() string {
-	return fmt.Sprintf("%s with %s each, %s that use %s each, %s per second that come and as many that go",
+	return fmt.Sprintf("%s with %s each, %s that use %s each, %s per second added and as many removed",
 		text.Plural(uint64(c.services), "service"), text.Plural(uint64(c.instances), "instance"),
 		text.Plural(uint64(c.clients), "client"), text.Plural(uint64(c.uses), "service"), application.Format(c.churn))
 }

@@ -48,7 +48,7 @@ func (a Application) Definition() application.Definition {
 			{Key: electionsKey, Meaning: "number of offices, each with its own leader", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},
 			{Key: candidatesKey, Meaning: "candidates for each office, each with its own session", Differs: "the candidates for an office", Default: 5, Least: 2, Most: 1000},
 			{Key: tenureKey, Meaning: "time after which a leader resigns", Differs: "the tenure", Unit: application.Seconds, Default: 10, Least: 0.1, Most: 3600},
-			{Key: stormKey, Meaning: "leaders of different offices that fail at the same time and stop sending", Differs: "the leaders that die at once", Most: 10_000},
+			{Key: stormKey, Meaning: "leaders of different offices that fail at the same time and stop sending", Differs: "the leaders that fail at once", Most: 10_000},
 			{Key: ttlKey, Meaning: "time until a session or lease expires that is not kept alive; 0: the default of the store's client", Differs: "the sessions' time to live",
 				Unit: application.Seconds, Most: mostTTL.Seconds()},
 		},
@@ -118,7 +118,7 @@ func (Application) Phrase(s application.Settings) string {
 		words += fmt.Sprintf(", sessions of %v", c.TTL)
 	}
 	if c.Storm > 0 {
-		words += ", " + text.Plural(uint64(c.Storm), "leader") + " dying at once"
+		words += ", " + text.Plural(uint64(c.Storm), "leader") + " failing at once"
 	}
 	return words
 }

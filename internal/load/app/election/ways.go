@@ -228,12 +228,12 @@ var (
 			"numbered ephemeral nodes and one-shot watches", EphemeralQueue,
 			app.Shape{Name: "join the queue", Kind: kv.Ephemeral},
 			app.Shape{Name: "list the queue", Kind: kv.Range, Level: kv.Local},
-			app.Shape{Name: "watch the candidate before", Kind: kv.Get, Level: kv.Local},
+			app.Shape{Name: "watch the previous candidate", Kind: kv.Get, Level: kv.Local},
 			func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
 		),
 		onLeases(
 			"keys with leases in the order in which they were created, and watchers", LeaseQueue,
-			"campaign", "look for the candidate before", "watch the candidate before",
+			"campaign", "find the previous candidate", "watch the previous candidate",
 			func(float64) [NumCalls]float64 {
 				return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1, Drop: 1}
 			},

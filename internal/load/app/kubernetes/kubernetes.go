@@ -71,5 +71,5 @@ func (Application) Script(setup app.Setup) app.Script { return New(setup) }
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {
 	return text.Plural(uint64(s.Int(nodesKey)), "node") + " with " + text.Plural(uint64(s.Int(podsKey)), "pod") +
-		" each, " + application.Format(s[churnKey]) + " a second created and as many removed"
+		" each, " + application.Format(s[churnKey]) + " per second created and as many removed"
 }

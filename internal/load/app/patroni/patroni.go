@@ -38,7 +38,7 @@ func (Application) Definition() application.Definition {
 			{Key: retryKey, Meaning: "how late a renewal may be before a leader steps down", Differs: "the retry timeout", Unit: application.Seconds, Default: 10, Least: 1, Most: 3600},
 			{Key: writtenKey, Meaning: "share of the clusters whose databases are written to, from 0 to 1", Differs: "the part of the databases that is written to",
 				Unit: application.Number, Default: 1, Most: 1},
-			{Key: stormKey, Meaning: "leaders that fail at the same time", Differs: "the leaders that die at once", Most: 50_000},
+			{Key: stormKey, Meaning: "leaders that fail at the same time", Differs: "the leaders that fail at once", Most: 50_000},
 		},
 		Ways: ways(),
 	}
@@ -81,7 +81,7 @@ func (Application) Phrase(s application.Settings) string {
 		words += fmt.Sprintf(", %d of them written to", c.Written)
 	}
 	if c.Storm > 0 {
-		words += ", " + text.Plural(uint64(c.Storm), "leader") + " dying at once"
+		words += ", " + text.Plural(uint64(c.Storm), "leader") + " failing at once"
 	}
 	return words
 }

@@ -171,7 +171,7 @@ func TestCheck(t *testing.T) {
 	}
 	s := d.Defaults()
 	s[stormKey], s[writtenKey] = 5, 0.25
-	if got := (Application{}).Phrase(s); got != "1,000 clusters of 3 members, 250 of them written to, 5 leaders dying at once" {
+	if got := (Application{}).Phrase(s); got != "1,000 clusters of 3 members, 250 of them written to, 5 leaders failing at once" {
 		t.Error(got)
 	}
 	for way, want := range []struct {

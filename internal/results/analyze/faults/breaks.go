@@ -70,7 +70,7 @@ func outageSpans() []PeriodKind {
 			}
 			return f.Outage
 		}},
-		{"broken_member", "at the member", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
+		{"faulted_member", "at the member", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
 			return partOutage(f, func(p *record.PartOutage) bool { return p.Member != "" && p.Member == f.Member })
 		}},
 		{"other_members", "at other members", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
@@ -128,14 +128,14 @@ func spansSinceFault() []PeriodKind {
 			}
 			return new(*f.OutageFrom + *f.Outage)
 		})},
-		{"throughput_back", "throughput recovered", false, false, since(func(f *record.Fault) *float64 { return f.ThroughputBack })},
-		{"p99_back", "p99 recovered", false, false, since(func(f *record.Fault) *float64 { return f.P99Back })},
-		{"noticed", "detected", false, false, func(t *record.Trial, f *record.Fault) *float64 {
+		{"throughput_recovered", "throughput recovered", false, false, since(func(f *record.Fault) *float64 { return f.ThroughputBack })},
+		{"p99_recovered", "p99 recovered", false, false, since(func(f *record.Fault) *float64 { return f.P99Back })},
+		{"detected", "detected", false, false, func(t *record.Trial, f *record.Fault) *float64 {
 			return firstSaid(t, f, f.Member, stores.LeaderLost, stores.ElectionStarted)
 		}},
 		{"elected", "elected", false, false, func(t *record.Trial, f *record.Fault) *float64 { return firstSaid(t, f, "", stores.Elected) }},
 		{"serving", "serving", true, false, servingAgain},
-		{"whole", "recovered", false, false, since(func(f *record.Fault) *float64 { return f.Ready })},
+		{"recovered", "recovered", false, false, since(func(f *record.Fault) *float64 { return f.Ready })},
 	}
 }
 

@@ -72,18 +72,18 @@ func TestFindEffects(t *testing.T) {
 			t.Errorf("%s is %+v, not %v", name, s, want)
 		}
 	}
-	near("broken_member", 6)
+	near("faulted_member", 6)
 	near("other_members", 0.5)
 	near("writes", 50)
 	near("reads", 40)
 	near("first_failure", 0.5)
 	near("first_success", 1.6)
-	near("throughput_back", 1.6)
-	near("p99_back", 0)
-	near("noticed", 1.2)
+	near("throughput_recovered", 1.6)
+	near("p99_recovered", 0)
+	near("detected", 1.2)
 	near("elected", 1.5)
 	near("serving", 4)
-	near("whole", 6)
+	near("recovered", 6)
 	if all[0].Definite != 20 || all[0].Indefinite != 30 {
 		t.Errorf("%d and %d failed", all[0].Definite, all[0].Indefinite)
 	}
@@ -149,7 +149,7 @@ func TestOutageTablesHaveEvents(t *testing.T) {
 	lasted := broken(1, "a", 1)
 	lasted.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(2.0), Lasted: true, Late: 3, Lost: new(uint64(4))}
 	if !slices.ContainsFunc(OutageTables([]*analyze.Row{lasted})[0].Columns, func(c analyze.Column) bool { return c.Title == "lost events" }) {
-		t.Error("where no event came again it does not say how many are lost")
+		t.Error("where no event arrived again it does not say how many are lost")
 	}
 	unseen := broken(1, "a", 1) // its watchers' events do not show which were lost
 	unseen.Done[0].Faults[0].Watch = &record.WatchRecovery{Latest: new(0.2), Late: 3}

@@ -15,7 +15,7 @@ import (
 type Effect struct {
 	Trial *record.Trial
 	Fault *record.Fault
-	// Recovered is the time from the start of the fault until throughput was back; nil if it
+	// Recovered is the time from the start of the fault until throughput recovered; nil if it
 	// was not back before the window closed.
 	Recovered *float64
 	// Before and After are p99s of the response times of successes: of the whole seconds
@@ -79,13 +79,13 @@ func (e *Effect) Sentence() string {
 		s += fmt.Sprintf("no operation succeeded for %s", length(*f.Outage))
 	}
 	if e.Recovered != nil {
-		s += fmt.Sprintf(", throughput was back after %s", length(*e.Recovered))
+		s += fmt.Sprintf(", throughput recovered after %s", length(*e.Recovered))
 	} else {
-		s += ", throughput was not back when the window closed"
+		s += ", throughput had not recovered when the window closed"
 	}
 	s += fmt.Sprintf("; %s failed, and %s an unknown outcome", text.Plural(f.Definite+f.Indefinite, "operation"), writesHave(f.Indefinite))
 	if !e.Before.Known || !e.After.Known {
-		return s + "; the p99 is not known: there were fewer than 1,000 operations before the fault or after the recovery."
+		return s + "; p99 unknown: fewer than 1,000 operations before the fault or after the recovery."
 	}
 	return s + fmt.Sprintf("; p99 was %s before and %s after.", e.Before.Text(), e.After.Text())
 }

@@ -51,7 +51,7 @@ type brokenColumns struct {
 // drop returns the Column.Drop of a period: a narrow table shows at least the outage and when all
 // members were whole again.
 func (s *PeriodKind) drop() int {
-	if s.Name == "outage" || s.Name == "whole" {
+	if s.Name == "outage" || s.Name == "recovered" {
 		return 0
 	}
 	return 1
