@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// recorder is a History that checks the order of its calls.
+// recorder is a History that counts calls, so that a test can check their order.
 type recorder struct {
 	HistoryBase
 	ended, events, closed int
@@ -22,7 +22,7 @@ func (r *recorder) WatchEvent(watcher uint32, _ *store.Event, _, _, _ int64) {
 	}
 }
 
-// listening is a source with its own watchers.
+// listening is a source whose operations create watchers.
 type listening struct {
 	prompting
 	events int
@@ -30,8 +30,8 @@ type listening struct {
 
 func (l *listening) Notified(*store.Event) { l.events++ }
 
-// The history receives an event of a source's own watcher before the source does. Closed is
-// called once, after all operations have ended.
+// The history receives a watch event before the source does, if the source created the watcher.
+// Closed is called once, after all operations have ended.
 func TestHistoryReceivesWatchEventsBeforeTheSource(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &listening{}

@@ -8,16 +8,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// policy is a connections without a loop.
+// policy is a value of type connections that tests use without a loop.
 type policy struct {
 	connections
 	ops     slots
 	sim     *sim
 	codecs  []*simCodec
-	changes int // calls of Config.Changed with lost
+	changes int // number of calls of Config.Changed with lost set
 }
 
-// newPolicy returns a policy with places at the endpoint "a".
+// newPolicy returns a policy whose places have the endpoint "a".
 func newPolicy(places int, brief bool) *policy {
 	p := &policy{ops: newSlots(16), sim: newSim(places)}
 	cfg := Config{
@@ -40,7 +40,7 @@ func newPolicy(places int, brief bool) *policy {
 	return p
 }
 
-// connect connects connection i.
+// connect completes the dial of connection i.
 func (p *policy) connect(t *testing.T, i int) *conn {
 	t.Helper()
 	if p.table[i].state == down {
@@ -61,8 +61,8 @@ func (p *policy) queued(i int, n uint64) uint32 {
 	return tag
 }
 
-// The wait before a redial doubles with each dial until its limit. A reply resets it; a
-// connection without a reply does not.
+// The wait before a redial doubles with each dial until it reaches its limit. A reply resets the
+// wait. A connection that ends without a reply does not reset it.
 func TestBackoffDoublesUntilAReply(t *testing.T) {
 	p := newPolicy(1, false)
 	c := p.table[0]
@@ -101,8 +101,8 @@ func TestBackoffDoublesUntilAReply(t *testing.T) {
 	}
 }
 
-// A server that closes its connections before it replies is redialled after a wait, and one
-// that has replied at once.
+// If a server closes its connections before it has replied, it is redialed after a wait. If it has
+// replied, it is redialed at once.
 func TestReplaceWaitsIfTheServerHasNotReplied(t *testing.T) {
 	for _, proven := range []bool{false, true} {
 		p := newPolicy(1, false)
@@ -116,8 +116,8 @@ func TestReplaceWaitsIfTheServerHasNotReplied(t *testing.T) {
 	}
 }
 
-// A place that moves leaves its connection to the operations that are open on it, and takes
-// its queue along. The index of a retired connection is reused.
+// When a place moves, its old connection keeps the operations that are open on it, and the place's
+// queue moves to the new connection. The index of a retired connection is reused.
 func TestDetachTakesTheQueue(t *testing.T) {
 	p := newPolicy(2, false)
 	old := p.connect(t, 0)
@@ -149,7 +149,7 @@ func TestDetachTakesTheQueue(t *testing.T) {
 	}
 }
 
-// A place without open operations moves to its new endpoint at once, in any state.
+// A place without open operations moves to its new endpoint at once, whatever its state is.
 func TestRetargetDialsAtOnce(t *testing.T) {
 	p := newPolicy(4, false)
 	p.connect(t, 0)
@@ -172,7 +172,8 @@ func TestRetargetDialsAtOnce(t *testing.T) {
 	}
 }
 
-// An operation goes to its own place. If that takes none, the others take it in turn.
+// An operation goes to its own place. If that place accepts none, the other places are used in
+// turn.
 func TestRouteTakesOtherPlacesInTurn(t *testing.T) {
 	p := newPolicy(4, false)
 	for i := range 3 {
@@ -210,9 +211,9 @@ func (c *partingCodec) Close()         { c.closed = true }
 func (c *partingCodec) Session() int64 { return 0 }
 func (c *partingCodec) Mute() error    { return nil }
 
-// A connection for a single operation is dialled when the operation arrives, and the operation
-// counts as sent from then. Afterwards the session is closed, and its end awaited up to
-// partWithin.
+// A connection for a single operation is dialed when the operation arrives, and that is the
+// operation's sent time. After the operation the session is closed, and the loop waits up to
+// partWithin for its end.
 func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 	p := newPolicy(1, true)
 	session := &partingCodec{simCodec: newSimCodec(1)}

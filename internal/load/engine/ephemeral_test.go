@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// nodes is a Source of keys that end with their session, or of calls.
+// nodes is a Source of operations that create keys bound to their session. If call is set, all
+// operations are that call.
 type nodes struct {
 	puts
 	call *call.Call
@@ -27,12 +28,12 @@ func (s *nodes) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 
 func (*nodes) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Ephemeral, kv.None }
 
-// endingCodec has a session whose end gets a reply. The revision of a reply is derived from its
-// tag; the end of a session has revision 1,000.
+// endingCodec has a session, and the server replies when the session ends. The revision in a reply
+// is derived from the reply's tag. In the reply to the end of the session it is 1,000.
 type endingCodec struct {
 	*simCodec
 	session int64
-	step    int64 // added to the session's number at each call of Session
+	step    int64 // is added to the session's number in each call of Session
 }
 
 func (c *endingCodec) Session() int64 {
@@ -55,7 +56,7 @@ func (c *endingCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	return to, err
 }
 
-// ends is a History that records the ends of sessions.
+// ends is a History that counts the reported ends of sessions.
 type ends struct {
 	HistoryBase
 	may    int
@@ -71,15 +72,16 @@ func (e *ends) SessionEnded(ref uint64, o *history.Op) {
 	e.events, e.refs = append(e.events, *o), append(e.refs, ref)
 }
 
-// At the end of a load the loop waits for the reply to a session's end, but not for ever. The
-// reply yields the revision at which the keys ended that this session is known to have created.
+// At the end of a load, the loop waits a limited time for the replies that confirm that its
+// sessions have ended. From such a reply it learns the revision at which the session's keys were
+// deleted, if it knows that the session created them.
 func TestAwaitsTheEndOfSessions(t *testing.T) {
 	write := func(flags call.Flags) *call.Call {
 		return &call.Call{Guarded: true, Parts: []call.Part{{Action: call.Compare}, {Action: call.Write, Branch: call.Then, Flags: flags}}}
 	}
 	for name, c := range map[string]struct {
-		made, ended kv.Outcome // of the replies; NumOutcomes: no reply
-		another     bool       // the connection has another session by then
+		made, ended kv.Outcome // outcomes of the replies; NumOutcomes: no reply
+		another     bool       // the connection has a different session by then
 		cut         bool       // the server closes the connection without a reply
 		call        *call.Call
 		sets        bool // the call sets existing keys and creates none

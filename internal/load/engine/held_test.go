@@ -9,12 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// hoarder is a codec that buffers everything it reads and never completes a reply.
+// hoarder is a codec that buffers all bytes that it reads and never completes a reply.
 type hoarder struct {
 	*simCodec
 	parts *parts.Budget
 	kept  []byte
-	most  *int // largest number of bytes that the budget has lent
+	most  *int // largest number of bytes that the budget has allowed
 }
 
 func (c *hoarder) Feed(_ []byte, to []store.Event) (_ []store.Event, err error) {
@@ -30,8 +30,8 @@ func (c *hoarder) Lost(to []store.Event) []store.Event {
 	return c.simCodec.Lost(to)
 }
 
-// All connections of a loop share one budget for incomplete replies. A connection that would
-// exceed it is closed.
+// All connections of a loop share one budget for incomplete replies. A connection that would exceed
+// the budget is closed.
 func TestIncompleteRepliesAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	b := newBench(3, 3, closed(3*secondNS))
@@ -63,7 +63,7 @@ func TestIncompleteRepliesAreBounded(t *testing.T) {
 	}
 }
 
-// A server that closes every connection before it replies is not dialled as fast as it can close
+// If a server closes every connection before it replies, it is not redialed as fast as it closes
 // them.
 func TestRedialsUnprovenConnectionsAfterAWait(t *testing.T) {
 	b := newBench(1, 4, closed(3*secondNS))

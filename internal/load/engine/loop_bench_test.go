@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// mirror is a Poller whose servers return each request at once. Its clock advances by 100 ns
-// each time it is read.
+// mirror is a Poller whose servers send each request back at once. Its clock advances by 100 ns
+// whenever it is read.
 type mirror struct {
 	now    int64
 	in     [][]byte // by connection: bytes to be read
@@ -58,7 +58,7 @@ func (m *mirror) Wake()       {}
 func (m *mirror) Attach() int { return 0 }
 func (m *mirror) Release()    {}
 
-// tagCodec is a Codec whose requests and replies are tags.
+// tagCodec is a Codec in whose protocol each request and each reply consists of the tag.
 type tagCodec struct{ out []byte }
 
 func (c *tagCodec) Room() int                           { return 1000 }
@@ -77,7 +77,7 @@ func (c *tagCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	return to, nil
 }
 
-// samePut is a Source of one put.
+// samePut is a Source that repeats one put.
 type samePut struct{ key, value []byte }
 
 func (s *samePut) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
@@ -89,8 +89,8 @@ func (*samePut) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency)  { return 
 func (*samePut) Shares(measure.Phase) []Share                          { return []Share{{Kind: kv.Put, Fraction: 1}} }
 func (*samePut) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
 
-// BenchmarkOpenLoop measures the loop's cost of an operation of an open loop, with one operation
-// per turn.
+// BenchmarkOpenLoop measures the CPU time that the loop needs for an operation in an open loop,
+// when each turn handles one operation.
 func BenchmarkOpenLoop(b *testing.B) {
 	const rate = 20_000
 	m := &mirror{now: secondNS, in: make([][]byte, 8)}
@@ -100,8 +100,8 @@ func BenchmarkOpenLoop(b *testing.B) {
 	benchLoop(b, cfg, m)
 }
 
-// BenchmarkClosedLoop measures the loop's cost of an operation of a closed loop, without system
-// calls and almost without a protocol.
+// BenchmarkClosedLoop measures the CPU time that the loop needs for an operation in a closed loop,
+// without system calls and almost without a protocol.
 func BenchmarkClosedLoop(b *testing.B) {
 	const conns, clients = 100, 1000
 	m := &mirror{now: secondNS, in: make([][]byte, conns)}
@@ -113,7 +113,7 @@ func BenchmarkClosedLoop(b *testing.B) {
 	benchLoop(b, cfg, m)
 }
 
-// benchConfig returns the configuration of a load of one put on conns connections.
+// benchConfig returns the configuration of a load that repeats one put on conns connections.
 func benchConfig(conns int) Config {
 	cfg := Config{
 		Source: &samePut{key: []byte("key"), value: []byte("value")}, Stride: 1,

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// puts is a Source of puts that counts how often each number was requested.
+// puts is a Source of puts that counts how often each operation number was requested.
 type puts struct{ asked map[uint64]int }
 
 func (p *puts) Fill(phase measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
@@ -29,13 +29,13 @@ func (p *puts) Shares(measure.Phase) []Share { return []Share{{Kind: kv.Put, Fra
 
 func (p *puts) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
 
-// bench is a loop in a simulated world.
+// bench is a loop with a simulated clock and simulated servers.
 type bench struct {
 	*sim
 	cfg    Config
 	codecs []*simCodec
 	room   int
-	poller func(*sim) poll.Poller // nil: sim itself
+	poller func(*sim) poll.Poller // wraps the poller; nil: the loop uses sim itself
 	setup  func(*simCodec)
 	source puts
 	res    *Result
@@ -68,7 +68,8 @@ func newBench(conns, clients int, phases ...Phase) *bench {
 	return b
 }
 
-// run runs the load. The window, or the warm-up, starts 1 s after the clock's first value.
+// run runs the load. The window, or the warm-up if there is one, starts 1 s after the clock's first
+// value.
 func (b *bench) run(t *testing.T) *bench {
 	t.Helper()
 	collector := measure.NewCollector(1)
@@ -91,8 +92,8 @@ func (b *bench) run(t *testing.T) *bench {
 	return b
 }
 
-// account checks the invariants of every load: each operation that was due has an outcome, and
-// each outcome has a time.
+// account checks two invariants that hold in every load: each operation that was due has an
+// outcome, and each outcome has a time.
 func (b *bench) account(t *testing.T) {
 	t.Helper()
 	var outcomes, timed uint64
@@ -165,10 +166,11 @@ func TestClosedLoopSendsItsTotal(t *testing.T) {
 	near(t, "the window", b.totals.Seconds, 101*1.02e-3, 0.02)
 }
 
-// This is the flaw called coordinated omission: against a server that stalls for 1 s in 10 s,
-// etcd's benchmark at 1,000/s reports p99 = 3.2 ms. In fact 1,000 of the 10,000 operations due
-// fall into the stall and wait for its end. The percentiles are the same if a connection takes
-// only one operation at a time, so that the others wait for a connection.
+// This test is about the flaw called coordinated omission. Against a server that stalls for 1 s in
+// every 10 s, etcd's benchmark at 1,000/s reports p99 = 3.2 ms. In fact, of the 10,000 operations
+// that are due, 1,000 fall into the stall and wait for its end. The percentiles must be the same if
+// a connection accepts only one operation at a time, so that the other operations wait for a
+// connection.
 func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []struct {
@@ -199,7 +201,8 @@ func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 	}
 }
 
-// stalls delays the replies to all requests between from and to until to.
+// stalls delays the replies to all requests that arrive from time from to time to. They are sent at
+// time to.
 func stalls(from, to int64) func(s *sim, conn int, request []byte) {
 	return func(s *sim, conn int, request []byte) {
 		d := int64(millisecond)
@@ -223,8 +226,8 @@ func TestStallHidesInClosedLoopPercentiles(t *testing.T) {
 	near(t, "throughput x mean response time", float64(b.totals.Done)/b.totals.Seconds*b.totals.Merged().Response.Mean()/1e9, 10, 0.01)
 }
 
-// If the loop pauses across the edges of its window, operations in flight are counted only for
-// the time in the window.
+// If the loop pauses at the start or the end of its window, operations in flight are counted only
+// for the time inside the window.
 func TestInFlightIsCountedOnlyInTheWindow(t *testing.T) {
 	b := newBench(4, 40, warm(closed(secondNS)), closed(2*secondNS))
 	pauses := [][2]int64{{2.9e9, 500 * millisecond}, {4.9e9, 200 * millisecond}}
@@ -238,7 +241,7 @@ func TestInFlightIsCountedOnlyInTheWindow(t *testing.T) {
 	near(t, "operations in flight", b.res.InFlightArea/(b.totals.Seconds*1e9), 40, 0.001)
 }
 
-// A stall across the end of the warm-up, or across the close of the window, loses no operation.
+// A stall at the end of the warm-up or at the end of the window loses no operation.
 func TestStallAcrossWindowEnds(t *testing.T) {
 	for name, phases := range map[string][]Phase{
 		"open":   {warm(open(500, 2*secondNS)), open(500, 3*secondNS)},
@@ -299,8 +302,8 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 	}
 }
 
-// An open loop sends exactly the operations of its schedule in each second, each when it is
-// due.
+// An open loop sends in each second exactly the operations that its schedule has there, each at the
+// time at which it is due.
 func TestOpenLoopKeepsItsRate(t *testing.T) {
 	b := newBench(4, 0, warm(open(5000, secondNS/2)), open(5000, 3*secondNS)).run(t)
 	if b.totals.Due != 15_000 || b.totals.Lateness.TotalCount() != 15_000 || b.totals.Outcomes[kv.OK] != 15_000 {
@@ -315,8 +318,8 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 	}
 }
 
-// If a timed-out operation cannot be cancelled, its late reply is awaited and counts for no
-// operation.
+// If a timed-out operation cannot be cancelled, the loop still waits for its late reply, and does
+// not count that reply for another operation.
 func TestLateReplyIsAwaited(t *testing.T) {
 	b := newBench(1, 1, closed(5*secondNS))
 	b.setup = func(c *simCodec) { c.noCancel = true }
@@ -338,8 +341,8 @@ func TestLateReplyIsAwaited(t *testing.T) {
 	}
 }
 
-// A connection that is blocked by late replies only is replaced: an operation that never gets a
-// reply does not block the connection's clients for the rest of the run.
+// A connection is replaced if only late replies block it. So an operation that never gets a reply
+// does not block the connection's clients for the rest of the run.
 func TestConnectionBlockedByLateReplyIsReplaced(t *testing.T) {
 	b := newBench(1, 1, closed(5*secondNS))
 	b.setup = func(c *simCodec) { c.noCancel = true }
@@ -380,7 +383,7 @@ func TestLostConnectionIsIndefiniteAndDoesNotSpin(t *testing.T) {
 	if got := b.totals.Outcomes[kv.ConnectionLost]; got != 10 {
 		t.Errorf("%d operations were lost with the connection, want the 10 in flight", got)
 	}
-	// For two seconds ten clients could not send, and each gave up at most once a second.
+	// For two seconds ten clients could not send, and each gave up at most once per second.
 	if got := b.totals.Outcomes[kv.NotSent]; got < 10 || got > 20 {
 		t.Errorf("%d were not sent, want one or two a client", got)
 	}
@@ -392,7 +395,7 @@ func TestLostConnectionIsIndefiniteAndDoesNotSpin(t *testing.T) {
 	}
 }
 
-// Operations that are due and cannot be sent wait, and their waiting counts.
+// Operations that are due and cannot be sent wait, and the wait is part of their response time.
 func TestOpenLoopCountsTheBacklog(t *testing.T) {
 	b := newBench(1, 0, open(1000, 4*secondNS))
 	b.room = 1 // one operation at a time, 2 ms each: half of the rate
@@ -400,7 +403,7 @@ func TestOpenLoopCountsTheBacklog(t *testing.T) {
 	b.run(t)
 	near(t, "done in the window", float64(b.totals.Done), 2000, 0.01)
 	near(t, "not sent", float64(b.totals.Outcomes[kv.NotSent]), 2000, 0.01)
-	// The last one sent was due at 2 s and sent at 4 s.
+	// The operation that was sent last was due at 2 s and sent at 4 s.
 	near(t, "the slowest success", float64(b.totals.Merged().Response.Max()), 2e9, 0.01)
 	near(t, "the latest", float64(b.totals.Lateness.Max()), 2e9, 0.01)
 	for _, c := range b.totals.Cells {
@@ -433,8 +436,7 @@ func TestDetectsPausesOfTheGenerator(t *testing.T) {
 	near(t, "the longest pause", float64(b.res.LongestPause), 0.7e9, 0.02)
 }
 
-// A connection whose stream IDs are used up is replaced without losing or duplicating an
-// operation.
+// A connection that has used up its stream IDs is replaced, and no operation is lost or duplicated.
 func TestDrainingConnectionIsReplaced(t *testing.T) {
 	b := newBench(2, 10, closed(2*secondNS))
 	b.setup = func(c *simCodec) { c.left = 500 }

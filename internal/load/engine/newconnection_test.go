@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// brief returns a bench with a connection per operation. It counts dials.
+// brief returns a bench in which each operation has its own connection. dials counts the dials.
 func brief(clients int, dials *int, phases ...Phase) *bench {
 	b := newBench(clients, clients, phases...)
 	b.cfg.NewConnection = true
@@ -20,8 +20,8 @@ func brief(clients int, dials *int, phases ...Phase) *bench {
 	return b
 }
 
-// Connecting is part of an operation's time: 10 µs to connect, and 10 µs in each direction,
-// besides the server's millisecond.
+// The time to connect is part of an operation's service time: 10 µs to connect and 10 µs in each
+// direction, in addition to the millisecond that the server takes.
 func TestEachOperationHasItsConnection(t *testing.T) {
 	dials := 0
 	b := brief(20, &dials, closed(2*secondNS)).run(t)
@@ -44,7 +44,7 @@ func TestEachOperationHasItsConnectionInAnOpenLoop(t *testing.T) {
 	}
 }
 
-// An open loop with too few places falls behind, and the waiting counts.
+// An open loop with too few places falls behind, and the wait is part of the response times.
 func TestOperationsWaitForPlaces(t *testing.T) {
 	dials := 0
 	b := brief(1, &dials, open(2000, secondNS))
@@ -83,9 +83,9 @@ func (c sessionCodec) Close() {
 	c.out = append(c.out, closeTag, closeTag, closeTag, closeTag, 0)
 }
 
-// The loop closes a session and awaits its end before the client's next operation connects. This
-// time is part of the response time, which starts when the client was free, but not of the
-// service time, which starts with connecting.
+// The loop closes a session and waits for its end before the client's next operation connects. This
+// time is part of the response time, which starts when the client became free. It is not part of
+// the service time, which starts when connecting begins.
 func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
 	for name, answers := range map[string]bool{"the server ends it": true, "the server does not": false} {
 		t.Run(name, func(t *testing.T) {
@@ -125,8 +125,8 @@ func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
 	}
 }
 
-// If nothing listens, an operation waits until its timeout, with several redials, and then
-// fails with a definite error that has the reason.
+// If no server listens, an operation waits until its timeout, while the loop redials several times.
+// Then the operation fails with a definite error whose text has the reason.
 func TestRefusedConnectionsDoNotSpin(t *testing.T) {
 	dials := 0
 	b := brief(10, &dials, closed(6*secondNS))
@@ -150,8 +150,8 @@ func TestRefusedConnectionsDoNotSpin(t *testing.T) {
 	}
 }
 
-// If the server accepts a request and closes the connection, the operation is indefinite, and the
-// next dial waits a little.
+// If the server accepts a request and then closes the connection, the operation's error is
+// indefinite, and the next dial waits a little.
 func TestCutConnectionsAreIndefinite(t *testing.T) {
 	dials := 0
 	b := brief(10, &dials, closed(secondNS))
@@ -178,7 +178,8 @@ func TestUnansweredConnectionsTimeOut(t *testing.T) {
 	}
 }
 
-// A handshake that never ends is a definite error: nothing was written.
+// If a handshake never ends, the operation fails with a definite error, because none of it was
+// written.
 func TestEndlessHandshakesAreNotSent(t *testing.T) {
 	dials := 0
 	b := brief(3, &dials, closed(3*secondNS))
@@ -193,7 +194,7 @@ func TestEndlessHandshakesAreNotSent(t *testing.T) {
 	}
 }
 
-// After a leader change new connections go to the new leader, and operations in flight end on
+// After a leader change, new connections go to the new leader, and operations in flight complete on
 // their old connections.
 func TestBriefConnectionsFollowTheTarget(t *testing.T) {
 	dials := 0

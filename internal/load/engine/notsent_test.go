@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The error text of operations that were not sent has the reason why the connection was refused.
+// The error text for operations that were not sent includes the reason why the connection was
+// refused.
 func TestNotSentHasTheReason(t *testing.T) {
 	settle.Unraced(t)
 	const text = "no connection was free before its timeout or the window's end"
@@ -46,7 +47,7 @@ func TestNotSentHasTheReason(t *testing.T) {
 // mixed is a Source of puts and gets.
 type mixed struct {
 	puts
-	share float64 // of puts; 1: only puts
+	share float64 // fraction of puts; 1: only puts
 }
 
 func (m *mixed) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
@@ -63,14 +64,14 @@ func (m *mixed) Shares(measure.Phase) []Share {
 	return []Share{{Kind: kv.Put, Fraction: m.share}, {Kind: kv.Get, Consistency: kv.Local, Fraction: 1 - m.share}}
 }
 
-// collectingLoop collects the seconds that a loop hands over.
+// collectingLoop collects the seconds that its loop hands over.
 type collectingLoop struct {
 	*Loop
 	seconds []*measure.Second
 }
 
-// laggingLoop returns loop i of n, whose schedule is at operation first of the first phase, and
-// whose clock is in the last phase.
+// laggingLoop returns loop i of n loops. Its schedule has reached operation first of the first
+// phase, while its clock is already in the last phase.
 func laggingLoop(source Source, i, n, places int, first uint64, phases ...Phase) *collectingLoop {
 	h := &collectingLoop{}
 	l := New(Config{
@@ -95,7 +96,7 @@ func laggingLoop(source Source, i, n, places int, first uint64, phases ...Phase)
 	return h
 }
 
-// countOneByOne counts the same operations as abandonSchedule, one at a time.
+// countOneByOne counts the operations that abandonSchedule would count, one at a time.
 func countOneByOne(l *collectingLoop, at int64) {
 	for l.sched.due < at {
 		kind, level := l.cfg.Source.Kind(l.clock.phases[l.sched.phase].Kind, l.sched.n)
@@ -107,8 +108,8 @@ func countOneByOne(l *collectingLoop, at int64) {
 	}
 }
 
-// abandonSchedule counts operations in bulk, with the same result as one by one: in every
-// second, of every kind, in every step of the histogram.
+// abandonSchedule counts operations in bulk. The result must be the same as if they were counted
+// one by one: in every second, for every kind, in every step of the histogram.
 func TestBulkCountEqualsCountingOneByOne(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -170,7 +171,7 @@ func TestBulkCountEqualsCountingOneByOne(t *testing.T) {
 	}
 }
 
-// backlogOneByOne counts the operations of backlog one at a time.
+// backlogOneByOne counts the operations in the backlog one at a time.
 func backlogOneByOne(l *collectingLoop, at int64) (count uint64) {
 	for phase := l.sched.phase; l.sched.due < at && l.sched.phase == phase; l.sched.step() {
 		count++
@@ -178,7 +179,7 @@ func backlogOneByOne(l *collectingLoop, at int64) (count uint64) {
 	return count
 }
 
-// The time to count a backlog does not depend on its size, and no operation is lost.
+// The time to count a backlog does not depend on the size of the backlog, and no operation is lost.
 func TestCountsAnyBacklogAtOnce(t *testing.T) {
 	settle.Unraced(t)
 	const length = 20 * secondNS
@@ -209,7 +210,7 @@ func TestCountsAnyBacklogAtOnce(t *testing.T) {
 	}
 }
 
-// A load far beyond the store's capacity closes its window in time, and counting the backlog does
+// A load far above the store's capacity closes its window in time, and counting the backlog does
 // not delay the operations in flight.
 func TestOverloadEndsInTime(t *testing.T) {
 	b := newBench(2, 0, warm(open(1e9, secondNS)), open(1e9, 2*secondNS))

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// parkingSim is a sim that supports parking.
+// parkingSim is a simulated poller that supports parking.
 type parkingSim struct {
 	*sim
 	parks  int
@@ -34,12 +34,12 @@ func (p *parkingSim) Park(until int64) {
 	p.now = max(p.now, until) + p.late
 }
 
-// A loop parks while no operation is in flight and none is due soon, and still sends each
-// operation in time. A late return of Park is a pause only if it makes an operation late.
+// A loop parks while no operation is in flight and none is due soon. It still sends each operation
+// in time. If Park returns late, this is a pause only if it makes an operation late.
 func TestLoopsPark(t *testing.T) {
 	for _, c := range []struct {
 		name         string
-		every, takes int64 // interval of operations, and the time that one takes
+		every, takes int64 // interval between operations, and the time that an operation takes
 		late         int64
 		parks, pause bool
 	}{
@@ -91,7 +91,8 @@ func TestLoopsPark(t *testing.T) {
 	}
 }
 
-// A parked loop notices that a connection was closed, and reconnects before an operation is due.
+// A parked loop notices that a connection was closed, and reconnects before the next operation is
+// due.
 func TestParkedLoopsReconnect(t *testing.T) {
 	b := newBench(1, 0, Phase{Kind: measure.Measured, Duration: 2 * secondNS, Pacer: pace.NewConstant(2)})
 	b.poller = func(s *sim) poll.Poller {

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// A partial write sends only the operations whose bytes the connection accepted. The service time
-// of the others begins when their bytes are accepted.
+// A partial write sends only those operations whose bytes the connection accepted. The service time
+// of the other operations begins when their bytes are accepted.
 func TestPartialWriteSendsWhatItWrote(t *testing.T) {
 	b := newBench(1, 10, closed(secondNS))
 	b.most = 5 * requestLen
@@ -22,7 +22,7 @@ func TestPartialWriteSendsWhatItWrote(t *testing.T) {
 	}
 }
 
-// gets is a Source of local gets.
+// gets is a Source of gets with local consistency.
 type gets struct{ puts }
 
 func (g *gets) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
@@ -37,8 +37,8 @@ func (g *gets) Shares(measure.Phase) []Share {
 	return []Share{{Kind: kv.Get, Consistency: kv.Local, Fraction: 1}}
 }
 
-// Operations that were never written are counted with the kind that they would have had, in closed
-// and in open loops.
+// In closed and open loops, operations that were never written are counted with the kind that they
+// would have had.
 func TestNotSentHasItsKind(t *testing.T) {
 	for name, phase := range map[string]Phase{"closed": closed(6 * secondNS), "open": open(100, 6*secondNS)} {
 		for _, brief := range []bool{false, true} {

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// placedSource assigns each operation to the connection with its number modulo conns, and checks
-// the connection in Fill.
+// placedSource requires operation n to use the connection with index n modulo conns, and checks in
+// Fill that it does.
 type placedSource struct {
 	Source
 	ReactiveBase
@@ -26,8 +26,8 @@ func (s *placedSource) Fill(phase measure.Phase, n uint64, client uint32, op *st
 	return s.Source.Fill(phase, n, client, op)
 }
 
-// An operation is sent on its own connection and waits only for that: a slow connection does not
-// delay operations of other connections.
+// An operation is sent on its own connection and waits only for that connection: a slow connection
+// does not delay operations that belong to other connections.
 func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	b := newBench(4, 0, open(1000, 2*secondNS))
 	b.room = 1
@@ -35,7 +35,7 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	b.cfg.Source = src
 	b.serve = func(s *sim, conn int, request []byte) {
 		took := int64(millisecond)
-		if conn == 1 { // gets 250 a second, and can do 200
+		if conn == 1 { // receives 250 operations per second, and can do 200
 			took = 5 * millisecond
 		}
 		s.reply(conn, took, reply(request, kv.OK))
@@ -44,8 +44,8 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	if src.wrong > 0 {
 		t.Errorf("%d operations were filled for another connection", src.wrong)
 	}
-	// All operations of the slow connection except the first must wait. Those that wait when the
-	// window closes are sent afterwards.
+	// On the slow connection, all operations except the first must wait. Those that still wait when
+	// the window closes are sent afterwards.
 	near(t, "operations that waited", float64(b.res.NoRoom), 499, 0.002)
 	if b.totals.Succeeded() != b.totals.Due || b.totals.Due != 2000 {
 		t.Errorf("of %d operations %d succeeded", b.totals.Due, b.totals.Succeeded())
@@ -58,7 +58,7 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	}
 }
 
-// An operation whose connection is lost waits for the next connection of the same place.
+// An operation whose connection is lost waits for the next connection of its place.
 func TestPlacedOperationsWaitForTheirConnection(t *testing.T) {
 	b := newBench(3, 0, open(300, 3*secondNS))
 	src := &placedSource{Source: b.cfg.Source, conns: 3}

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// crowd returns a closed loop of clients on one connection, which takes room operations at a time.
-// The server takes each nanoseconds for an operation.
+// crowd returns a closed loop whose clients share one connection, which accepts room operations at
+// a time. The server takes each nanoseconds for an operation.
 func crowd(clients, room int, each int64, length int64) *bench {
 	b := newBench(1, clients, closed(length))
 	b.room = room
@@ -16,8 +16,8 @@ func crowd(clients, room int, each int64, length int64) *bench {
 	return b
 }
 
-// Operations that no connection had taken when the window closed are not errors. The waiting of the
-// others is part of their response times.
+// Operations that were still waiting for a connection when the window closed are not errors. For
+// the other operations, the wait is part of the response time.
 func TestFullConnectionCausesNoErrors(t *testing.T) {
 	settle.Unraced(t)
 	b := crowd(1000, 100, 6*millisecond, 2*secondNS).run(t)
@@ -29,8 +29,8 @@ func TestFullConnectionCausesNoErrors(t *testing.T) {
 	near(t, "the mean response time", all.Response.Mean(), 60.2e6, 0.05)
 }
 
-// The timeout of an operation begins when it is written, however long it waits for others on its
-// connection.
+// An operation's timeout begins when it is written, however long it waits for other operations on
+// its connection.
 func TestWaitingForOthersDoesNotTimeOut(t *testing.T) {
 	settle.Unraced(t)
 	for _, room := range []int{1, 3} { // HTTP/1.1, and a few streams
@@ -43,17 +43,17 @@ func TestWaitingForOthersDoesNotTimeOut(t *testing.T) {
 	}
 }
 
-// If the server lowers its limit (even to 0 for a while), stalls, or cuts the connection, only
-// operations that it had received fail. An operation fails as not sent if for a whole timeout its
-// connection was down or took nothing.
+// The server lowers its limit of concurrent operations (even to 0 for a while), stalls, or cuts the
+// connection. Then only operations that it had received may fail. An operation fails as not_sent
+// only if its connection was down, or accepted nothing, for a whole timeout.
 func TestUnwrittenOperationsDoNotFail(t *testing.T) {
 	settle.Unraced(t)
 	const timeout = secondNS
 	for _, c := range []struct {
 		name    string
 		fault   func(b *bench)       // applied at 3 s, one second into the window
-		refused int64                // dials fail until then
-		lost    uint64               // operations that the server had received
+		refused int64                // dials fail until this time
+		lost    uint64               // number of operations that the server had received
 		notSent func(n uint64) bool  // whether the count is plausible for 100 clients
 		heal    func(b *bench) int64 // applied half a second after the fault
 	}{
@@ -85,7 +85,9 @@ func TestUnwrittenOperationsDoNotFail(t *testing.T) {
 						s.schedule(500*millisecond, func() {
 							healed = true
 							c.heal(b)
-							s.reply(0, s.wire, reply(make([]byte, requestLen), kv.OK)) // a reply to nothing, so that the loop checks the codec's room
+							// A reply that matches no request; it makes the loop check the codec's
+							// room.
+							s.reply(0, s.wire, reply(make([]byte, requestLen), kv.OK))
 						})
 					}
 				}
@@ -108,8 +110,8 @@ func TestUnwrittenOperationsDoNotFail(t *testing.T) {
 	}
 }
 
-// An operation that was encoded on a connection that closed before any of it was written goes to the
-// next connection.
+// If a connection closes before any byte of an encoded operation is written, the operation moves to
+// the next connection.
 func TestUnwrittenOperationsGoToTheNextConnection(t *testing.T) {
 	b := newBench(1, 20, closed(3*secondNS))
 	cut := false
@@ -128,7 +130,7 @@ func TestUnwrittenOperationsGoToTheNextConnection(t *testing.T) {
 	}
 }
 
-// If a server closes each connection before it replies, waiting operations still time out.
+// If a server closes each connection before it replies, waiting operations do time out.
 func TestUnprovenConnectionsTimeOut(t *testing.T) {
 	b := crowd(100, 10, 20*millisecond, 6*secondNS)
 	b.cfg.Timeout = secondNS

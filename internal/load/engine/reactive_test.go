@@ -10,12 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// prompting is a Source in which each reply prompts another operation, up to three after each
-// operation of the schedule. The last one has a delay.
+// prompting is a Source in which each reply prompts another operation, up to three for each
+// operation in the schedule. The third is due after a delay.
 type prompting struct {
 	puts
 	ReactiveBase
-	due  []int64 // of prompted operations that have not started
+	due  []int64 // due times of the prompted operations that have not started
 	of   []uint64
 	made uint64
 	now  int64
@@ -71,8 +71,8 @@ func (p *prompting) NextPrompt() int64 {
 	return first
 }
 
-// Prompted operations are sent at once or when they are due, and counted, including those that
-// follow the schedule's last operations after the window.
+// Prompted operations are sent at once, or when they are due. They are counted, including those
+// that follow the schedule's last operations after the window.
 func TestRepliesPromptOperations(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &prompting{}
@@ -89,7 +89,7 @@ func TestRepliesPromptOperations(t *testing.T) {
 	}
 }
 
-// A stopped load prompts no more operations.
+// A stopped load does not prompt operations.
 func TestNothingIsPromptedWhenStopped(t *testing.T) {
 	b := newBench(2, 0, open(1000, 100*secondNS))
 	src := &prompting{}
@@ -107,8 +107,8 @@ func TestNothingIsPromptedWhenStopped(t *testing.T) {
 	}
 }
 
-// insisting prompts another operation after each failure, for ever, like an application whose
-// store never recovers. It awaits events for a limited time.
+// insisting prompts another operation after each failure, without an end, like an application whose
+// store never recovers. It waits for events for a limited time.
 type insisting struct {
 	prompting
 	again, till int64
@@ -129,7 +129,7 @@ func (s *insisting) Awaits(now int64) bool {
 
 func (s *insisting) Lost(place int) { s.lost[place]++ }
 
-// A load whose store never recovers ends when its source awaits nothing more.
+// Even if the store never recovers, a load ends when its source no longer awaits anything.
 func TestDrainEndsWithoutAStore(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &insisting{again: 3 * secondNS, lost: map[int]int{}}
@@ -148,7 +148,7 @@ func TestDrainEndsWithoutAStore(t *testing.T) {
 	}
 }
 
-// Lost is called once for each connection that was replaced and for each that a move replaced,
+// Lost is called once for each connection that is replaced, whether after a loss or by a move, and
 // whether or not operations were open on it.
 func TestLostConnectionsAreReported(t *testing.T) {
 	for name, mute := range map[string]bool{"with nothing open": false, "with something open": true} {
@@ -176,7 +176,7 @@ func TestLostConnectionsAreReported(t *testing.T) {
 	}
 }
 
-// muteCodec reports a mute connection at and after the time from.
+// muteCodec reports from time from on that its connection is mute.
 type muteCodec struct {
 	*simCodec
 	from, now int64
@@ -199,7 +199,8 @@ func (c *muteCodec) Mute() error {
 
 var errMuted = errors.New("nothing has come")
 
-// When a codec gives up its connection, the operations on it fail and the loop reconnects.
+// When a codec reports that its connection is mute, the operations on it fail and the loop
+// reconnects.
 func TestMuteConnectionIsLost(t *testing.T) {
 	b := newBench(2, 0, open(1000, 2*secondNS))
 	src := &insisting{lost: map[int]int{}}

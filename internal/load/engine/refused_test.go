@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// refuses refuses requests at once between from and to, and replies after a millisecond at any
-// other time.
+// refuses refuses requests at once from time from to time to. At other times it replies after a
+// millisecond.
 func refuses(from, to int64) func(s *sim, conn int, request []byte) {
 	return func(s *sim, conn int, request []byte) {
 		if s.now >= from && s.now < to {
@@ -22,8 +22,8 @@ func refuses(from, to int64) func(s *sim, conn int, request []byte) {
 	}
 }
 
-// A store that refuses for one second in ten has a tenth of errors: a client that is refused within
-// 20 µs rests for as long as a reply would have taken.
+// If a store refuses for one second in ten, a tenth of the operations are errors. This is because a
+// client that is refused within 20 µs rests for as long as a successful operation would have taken.
 func TestRefusedClientsRest(t *testing.T) {
 	settle.Unraced(t)
 	b := newBench(4, 20, warm(closed(secondNS)), closed(10*secondNS))
@@ -37,7 +37,7 @@ func TestRefusedClientsRest(t *testing.T) {
 		t.Errorf("outcomes %v", b.totals.Outcomes)
 	}
 	mean := b.totals.Merged().Response.Mean()
-	near(t, "mean response time", mean, 1.02e6, 0.001) // without the rests
+	near(t, "mean response time", mean, 1.02e6, 0.001) // the mean does not include rests
 	for _, s := range b.each {
 		rests := s.Index == 4 && s.Phase == measure.Measured
 		if (s.Resting > 0) != rests {
@@ -46,8 +46,8 @@ func TestRefusedClientsRest(t *testing.T) {
 	}
 }
 
-// After its rest a client has an operation, even if the loop wakes late: no time of a client counts
-// twice.
+// As soon as its rest has ended, a client has an operation, even if the loop wakes up late. So no
+// part of a client's time is counted twice.
 func TestClientTimeIsCountedOnce(t *testing.T) {
 	b := newBench(1, 1, warm(closed(secondNS)), closed(5*secondNS))
 	n := 0
@@ -72,7 +72,7 @@ func TestClientTimeIsCountedOnce(t *testing.T) {
 	near(t, "the same by the counts", (b.res.InFlightArea+b.res.RestingArea)/window, 1, 0.001)
 }
 
-// If no operation has succeeded yet, a client tries a hundred times a second.
+// Until the first success, a refused client tries again a hundred times per second.
 func TestRefusedClientsRestBeforeTheFirstSuccess(t *testing.T) {
 	b := newBench(1, 10, closed(10*secondNS))
 	b.serve = refuses(0, 100e9)
@@ -80,7 +80,7 @@ func TestRefusedClientsRestBeforeTheFirstSuccess(t *testing.T) {
 	near(t, "operations of 10 clients", float64(b.totals.Due), 10*1000, 0.01)
 }
 
-// A total completes however often clients are refused.
+// A load with a total completes, however often its clients are refused.
 func TestTotalCompletesDespiteRests(t *testing.T) {
 	p := closed(0)
 	p.Total = 1000

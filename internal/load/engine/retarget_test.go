@@ -13,7 +13,7 @@ type movingBench struct {
 	*bench
 	moveAt, muteAt int64
 	epochAt        int64
-	to             map[int]string // by connection
+	to             map[int]string // by connection: the endpoint that was dialed
 	loop           *Loop
 }
 
@@ -88,8 +88,8 @@ func TestRetargetMovesConnections(t *testing.T) {
 	}
 }
 
-// Keys that were created in the session of a moved connection may end after that connection has
-// closed: nothing keeps the session alive.
+// Keys that were created in the session of a connection that has moved may expire after that
+// connection has closed, because nothing keeps the session alive.
 func TestKeysOfAMovedConnectionMayEnd(t *testing.T) {
 	m, h := newMovingBench(1, 1, closed(3*secondNS)), &ends{}
 	m.cfg.Source, m.cfg.History, m.moveAt = &nodes{}, h, 3e9
@@ -99,7 +99,7 @@ func TestKeysOfAMovedConnectionMayEnd(t *testing.T) {
 	}
 }
 
-// A member that hangs delays only the operations that it has already received: operations that are
+// A member that hangs delays only the operations that it has already received. Operations that are
 // due after the move complete at once, whatever the timeout is.
 func TestMoveFromAMuteMemberRestoresService(t *testing.T) {
 	m := newMovingBench(3, 0, open(1000, 20*secondNS))
@@ -117,8 +117,8 @@ func TestMoveFromAMuteMemberRestoresService(t *testing.T) {
 	}
 }
 
-// Operations at a mute member do not block the load at the next one, even if they are as many as may
-// be in flight.
+// Operations at a mute member do not block the load on the next member, even if their number has
+// reached the limit of operations in flight.
 func TestOwedOperationsDoNotCountTowardsTheLimit(t *testing.T) {
 	m := newMovingBench(3, 0, open(1000, 8*secondNS))
 	m.cfg.MaxInFlight = 50
@@ -132,7 +132,8 @@ func TestOwedOperationsDoNotCountTowardsTheLimit(t *testing.T) {
 	}
 }
 
-// In a closed loop the clients that a mute member blocks are counted, with the longest time.
+// In a closed loop, the load counts the clients that a mute member blocks, and records the longest
+// time for which a client was blocked.
 func TestMuteMemberHoldsClients(t *testing.T) {
 	m := newMovingBench(3, 9, closed(20*secondNS))
 	m.muteAt, m.moveAt = 3e9, 3.5e9
@@ -146,7 +147,7 @@ func TestMuteMemberHoldsClients(t *testing.T) {
 	}
 }
 
-// A move cancels a dial that hangs, and the next dial does not wait for the backoff of the last one.
+// A move cancels a dial that hangs. The next dial does not wait for the backoff of the last dial.
 func TestMoveCancelsAHangingDial(t *testing.T) {
 	m := newMovingBench(1, 0, open(1000, 10*secondNS))
 	m.moveAt = 6e9
@@ -173,7 +174,7 @@ func TestMoveCancelsAHangingDial(t *testing.T) {
 	}
 }
 
-// An operation belongs to the term in which it was sent, if its reply names none.
+// If its reply contains no term, an operation is counted in the term in which it was sent.
 func TestTimeoutsBelongToTheTermInWhichTheyWereSent(t *testing.T) {
 	m := newMovingBench(1, 0, open(100, 5*secondNS))
 	m.cfg.Timeout = 3 * secondNS
@@ -190,7 +191,7 @@ func TestTimeoutsBelongToTheTermInWhichTheyWereSent(t *testing.T) {
 	}
 }
 
-// Watchers move with their place: each is created once more, and no event arrives twice.
+// Watchers move with their place: each watcher is created once more, and no event arrives twice.
 func TestWatchersMoveWithTheirPlace(t *testing.T) {
 	w := newWatchBench(t, 1, 3, open(1000, 2*secondNS))
 	collector := measure.NewCollector(1)
@@ -214,7 +215,8 @@ func TestWatchersMoveWithTheirPlace(t *testing.T) {
 	}
 }
 
-// The changes of connections are recorded by endpoint: those that were lost, and those that moved.
+// The changes in the number of connections are recorded by endpoint: connections that were lost,
+// and connections that moved.
 func TestLinkChangesAreRecorded(t *testing.T) {
 	m := newMovingBench(3, 9, closed(5*secondNS))
 	m.moveAt = 5e9

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// counter is a Scheduled with a value set by the test.
+// counter is a Scheduled poller whose counter is set by the test.
 type counter struct {
 	poll.Poller
 	is    int64
@@ -19,8 +19,8 @@ func (c *counter) RunDelay() (int64, bool) {
 	return c.is, !c.gone
 }
 
-// The wait of a turn is at most the increase of the counter since the reading before the turn,
-// whenever in the turn it is requested. No wait counts in two turns.
+// The wait reported for a turn is at most the increase of the counter since the reading before the
+// turn, whenever in the turn it is requested. No wait counts in two turns.
 func TestRunWaitsCountInOneTurn(t *testing.T) {
 	c := &counter{is: 7 * secondNS}
 	w := &runWaits{}
@@ -40,7 +40,7 @@ func TestRunWaitsCountInOneTurn(t *testing.T) {
 	turn(millisecond, 300_000)
 	ask(300_000)
 	c.is += 100_000 // within the turn
-	ask(300_000)    // it was already read in this turn
+	ask(300_000)    // the counter was already read in this turn
 	turn(millisecond, 0)
 	ask(100_000)
 	turn(millisecond, 0)
@@ -63,7 +63,7 @@ func TestRunWaitsCountInOneTurn(t *testing.T) {
 	ask(0)
 	c.gone = false
 	turn(secondNS, secondNS)
-	ask(0) // it does not read the counter again
+	ask(0) // does not read the counter again
 	w.end()
 	if w.begin(&sim{}, now); w.waited(now) != 0 {
 		t.Error("a poller without a counter waited")

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// A server that names another member or term in every reply costs no more memory than a normal
-// cluster.
+// A server that reports a different member or term in every reply makes the loop use no more memory
+// than a normal cluster.
 func TestInventedMembersCostNoMemory(t *testing.T) {
 	made := 0
 	q := newSecondQueue(&Config{Recycle: func() *measure.Histogram { made++; return measure.NewHistogram() }, Shared: NewShared(1, 0, 1)})
@@ -44,7 +44,8 @@ func TestInventedMembersCostNoMemory(t *testing.T) {
 	}
 }
 
-// The figures of all members of a cluster are kept apart through several elections.
+// The figures of a cluster's members are kept apart by member and term, even after several
+// elections.
 func TestTermsAreKeptApart(t *testing.T) {
 	q := newSecondQueue(&Config{Shared: NewShared(1, 0, 1)})
 	for term := range uint64(6) {

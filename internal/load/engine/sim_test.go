@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// sim is a Poller with its own clock: waiting takes no time. Functions play the servers.
+// sim is a Poller with its own clock, so a wait takes no real time. Functions take the part of the
+// servers.
 type sim struct {
 	now    int64
 	conns  []simConn
@@ -19,19 +20,19 @@ type sim struct {
 	seq    int
 	// serve is called when a request arrives. It calls reply to respond.
 	serve func(s *sim, conn int, request []byte)
-	// dial returns the result of a dial; nil: every dial succeeds.
+	// dial returns the result of a dial. If it is nil, every dial succeeds.
 	dial func(s *sim, conn int, endpoint string) error
 	// wire is the time that a message takes in one direction, in nanoseconds.
 	wire int64
-	// lag returns a delay that is added to a wake-up, as on a busy machine.
+	// lag returns how late a wake-up is, to simulate a busy machine.
 	lag func(now int64) int64
 	at  func(s *sim) // called at each wait
-	// together makes one wait return everything that has happened until now, as an operating
-	// system does. Otherwise a wait returns each event separately.
+	// If together is set, a wait returns all events that have happened until now, as an operating
+	// system does. Otherwise each wait returns a single event.
 	together bool
 	written  func(s *sim, conn int) // called at each write
-	// most is the number of bytes that a connection accepts at once, and again after 1 ms;
-	// 0: no limit.
+	// most is the number of bytes that a connection accepts in a write; it accepts as many again 1
+	// ms later. 0 means no limit.
 	most int
 }
 
@@ -41,7 +42,7 @@ type simConn struct {
 	in      []byte
 	ended   error
 	stuck   bool // accepts no bytes
-	denied  bool // has refused a Write since Writable
+	denied  bool // has refused bytes in a Write and has not been Writable since
 	dialed  bool
 	dialErr error
 }
@@ -74,13 +75,13 @@ func newSim(conns int) *sim {
 	return &sim{conns: make([]simConn, conns), wire: 10_000, now: 1_000_000_000}
 }
 
-// schedule calls do after d nanoseconds.
+// after calls do when d nanoseconds have passed.
 func (s *sim) schedule(d int64, do func()) {
 	s.seq++
 	heap.Push(&s.events, simEvent{at: s.now + d, seq: s.seq, do: do})
 }
 
-// reply delivers bytes to the loop after d nanoseconds.
+// reply delivers bytes to the loop when d nanoseconds have passed.
 func (s *sim) reply(conn int, d int64, b []byte) {
 	gen := s.conns[conn].gen
 	s.schedule(d, func() {
@@ -90,7 +91,7 @@ func (s *sim) reply(conn int, d int64, b []byte) {
 	})
 }
 
-// cut closes the connection on the server's side.
+// cut closes the connection from the server's side.
 func (s *sim) cut(conn int) { s.conns[conn].ended = io.EOF }
 
 func (s *sim) Now() int64  { return s.now }
@@ -123,7 +124,7 @@ func (s *sim) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	}
 }
 
-// scan appends the connections that are ready.
+// scan appends the connections that are ready to ready.
 func (s *sim) scan(ready []poll.Ready) []poll.Ready {
 	for i := range s.conns {
 		c := &s.conns[i]
@@ -214,7 +215,8 @@ func (s *sim) Close(conn int) {
 	s.conns[conn] = simConn{gen: s.conns[conn].gen + 1}
 }
 
-// In the simulated protocol a request is a tag and a kind, and a reply a tag and an outcome.
+// In the simulated protocol, a request consists of a tag and a kind, and a reply of a tag and an
+// outcome.
 const (
 	requestLen = 5
 	replyLen   = 5
@@ -227,7 +229,7 @@ func reply(request []byte, o kv.Outcome) []byte {
 
 var errRefused = errors.New("connection refused")
 
-// errHangs makes a dial never end.
+// errHangs, returned by dial, makes a dial hang forever.
 var errHangs = errors.New("no answer")
 
 // simCodec is the codec of the simulated protocol.
@@ -235,19 +237,19 @@ type simCodec struct {
 	out      []byte
 	openTags map[uint32]bool
 	room     int
-	noCancel bool // a cancelled operation still awaits its reply, as in HTTP/1.1
+	noCancel bool // a cancelled operation still waits for its reply, as in HTTP/1.1
 	given    map[uint32]bool
-	left     int // number of requests until Draining; 0: no limit
-	// submitted is called with each operation. notify returns the watch event with the number
-	// in a message with notifyMark.
+	left     int // number of requests until the connection is Draining; 0: no limit
+	// submitted is called with each operation. notify returns the watch event for the number in a
+	// message with notifyMark.
 	submitted func(*store.Op)
 	notify    func(number uint32) store.Event
 }
 
-// notifyMark replaces the outcome in a message that carries a watch event.
+// notifyMark takes the place of the outcome in a message that carries a watch event.
 const notifyMark = 255
 
-// event returns the message of a watch event.
+// event returns the message that carries the watch event with the given number.
 func event(number uint32) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, number), notifyMark)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// laborious is a Source that takes time for each operation.
+// laborious is a Source whose Fill and Check take time.
 type laborious struct {
 	*puts
 	sim  *sim
@@ -20,8 +20,8 @@ func (l *laborious) Fill(phase measure.Phase, n uint64, client uint32, op *store
 	return l.puts.Fill(phase, n, client, op)
 }
 
-// Replies that arrive together get their times before any of them is processed: the processing of a
-// hundred others is not part of an operation's time.
+// If replies arrive together, all of them get their times before any is processed. So the time of
+// an operation does not include the time for processing a hundred other replies.
 func TestRepliesAreStampedBeforeTheyAreProcessed(t *testing.T) {
 	const every = 10 * millisecond
 	b := newBench(100, 100, closed(secondNS))

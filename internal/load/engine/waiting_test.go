@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// If each connection takes one operation at a time, as in HTTP/1.1, and all are busy, due operations
-// wait for a connection, and that is not the generator's lateness.
+// If each connection accepts only one operation at a time, as in HTTP/1.1, and all connections are
+// busy, operations that are due wait for a connection. This wait is not the generator's lateness.
 func TestWaitingForAConnectionIsNotGeneratorLateness(t *testing.T) {
 	b := newBench(2, 0, warm(open(1000, secondNS)), open(1000, 4*secondNS))
 	b.room = 1 // 2.5 ms each: 800/s of the 1000/s
@@ -27,7 +27,8 @@ func TestWaitingForAConnectionIsNotGeneratorLateness(t *testing.T) {
 	}
 }
 
-// A pause of the generator is its own lateness, even for operations that wait for a connection.
+// A pause of the generator counts as its own lateness, even for operations that wait for a
+// connection.
 func TestPauseIsGeneratorLateness(t *testing.T) {
 	b := newBench(4, 0, open(1000, 3*secondNS))
 	paused := false
@@ -44,14 +45,14 @@ func TestPauseIsGeneratorLateness(t *testing.T) {
 		t.Errorf("%d waited for a connection", b.res.NoRoom)
 	}
 	near(t, "the sum of pauses", float64(b.res.Paused), 100e6, 0.03)
-	// 100 of 3000 operations were due in the pause or got their replies in it.
+	// 100 of 3000 operations were due during the pause or received their replies during it.
 	if late := d.Sampled.ValueAtQuantile(98); late < 20*millisecond {
 		t.Errorf("p98 of the sample is %d ns", late)
 	}
 	near(t, "the undisturbed time", float64(d.Undisturbed.ValueAtQuantile(99)), 1.02e6, 0.05)
 }
 
-// Waiting for the limit of operations in flight is not the generator's lateness, either.
+// Waiting because of the limit of operations in flight is not the generator's lateness, either.
 func TestWaitingForTheLimitIsNotGeneratorLateness(t *testing.T) {
 	b := newBench(2, 0, open(1000, 2*secondNS))
 	b.cfg.MaxInFlight = 7
@@ -63,8 +64,8 @@ func TestWaitingForTheLimitIsNotGeneratorLateness(t *testing.T) {
 	}
 }
 
-// The sample includes all operations due in the window, even those that complete after it. Otherwise
-// a store that stalls until then would be judged by the times before the stall.
+// The sample includes all operations that were due in the window, even if they complete after it.
+// Otherwise a store that stalls until then would be judged only by the times before the stall.
 func TestSampleIncludesRepliesAfterTheWindow(t *testing.T) {
 	const stall, begin = 4 * secondNS, 2_500_000_000
 	b := newBench(2, 0, open(400, 3*secondNS))

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// placed is a Source whose every tenth operation needs the one before, and whose every third
-// operation has its own connection.
+// placed is a Source in which every tenth operation depends on the previous one, and every third
+// operation must use its own connection.
 type placed struct {
 	puts
 	ReactiveBase
@@ -45,8 +45,8 @@ func (p *placed) Place(n uint64) int {
 	return int(n/3) % 2
 }
 
-// The recording offers five times the load that connections with one operation at a time can carry.
-// All operations wait for a connection, and all are sent.
+// The recording contains five times the load that its connections can carry with one operation at a
+// time. All operations wait for a connection, and all of them are sent.
 func TestEachOperationOfARecordingIsSent(t *testing.T) {
 	const operations = 5000
 	var at []int64
@@ -80,7 +80,7 @@ func TestEachOperationOfARecordingIsSent(t *testing.T) {
 	}
 }
 
-// chained is a Source in which each operation needs the one before.
+// chained is a Source in which each operation depends on the previous one.
 type chained struct {
 	puts
 	ReactiveBase
@@ -104,7 +104,8 @@ func (c *chained) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 func (c *chained) Ready(n uint64) bool { return n == 0 || c.over[n-1] }
 func (c *chained) Failed(n uint64)     { c.over[n] = true }
 
-// Each operation is due before the one that it depends on has its reply, and some of those fail.
+// Each operation is due before the operation on which it depends has its reply, and some of the
+// operations fail.
 func TestDependentOperationsWait(t *testing.T) {
 	const operations = 1000
 	b := newBench(3, 0, open(1000, secondNS))
@@ -127,7 +128,8 @@ func TestDependentOperationsWait(t *testing.T) {
 	}
 }
 
-// sessions is a Source whose operations belong to connections. Every tenth needs the one before.
+// sessions is a Source whose operations belong to connections. Every tenth operation depends on the
+// previous one.
 type sessions struct {
 	chained
 	ended []int
@@ -183,7 +185,7 @@ func TestOperationsEndOnceWhileAConnectionIsDown(t *testing.T) {
 	if b.totals.Due != operations || sum != operations {
 		t.Errorf("%d were due, and %d ended", b.totals.Due, sum)
 	}
-	// The operations due in the first half of that second have timed out.
+	// The operations that were due in the first half of that second have timed out.
 	if n := b.totals.Outcomes[kv.NotSent]; n < 140 || n > 240 {
 		t.Errorf("%d were not sent: %v", n, b.totals.Outcomes)
 	}

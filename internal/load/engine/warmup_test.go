@@ -28,7 +28,8 @@ func TestSteadyComparesSlots(t *testing.T) {
 	}
 }
 
-// warmsUp returns a bench whose server takes 5 ms at first, and 1 ms after colder nanoseconds.
+// warmsUp returns a bench whose server takes 5 ms per operation until colder nanoseconds have
+// passed, and then 1 ms.
 func warmsUp(colder int64, duration, most int64) *bench {
 	warmup := warm(closed(duration))
 	warmup.Most = most
@@ -40,8 +41,8 @@ func warmsUp(colder int64, duration, most int64) *bench {
 	return b
 }
 
-// A warm-up continues until throughput is steady, up to its limit. If throughput is steady from the
-// beginning it has exactly the requested length.
+// A warm-up continues until throughput is steady, up to its maximum length. If throughput is steady
+// from the beginning, the warm-up has exactly the requested length.
 func TestWarmupEndsWhenItIsSteady(t *testing.T) {
 	settle.Unraced(t)
 	for name, c := range map[string]struct {

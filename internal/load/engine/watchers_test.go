@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// watchBench is a simulated server of one key, with watchers on connection 0.
+// watchBench is a simulated server that has one key, and watchers on connection 0.
 type watchBench struct {
 	*bench
 	space    keys.Space
@@ -19,12 +19,12 @@ type watchBench struct {
 	sink     *watch.Sink
 	value    map[uint32][]byte // by tag of the put
 	sent     []store.Event     // by number of the event
-	watching map[uint32]bool   // watchers that exist
+	watching map[uint32]bool   // watchers that exist on the server
 	creates  map[uint32][]int64
-	watchers int // index of their connection
+	watchers int // index of the watchers' connection
 	version  int64
 	revision int64
-	// deliver, if not nil, sends a put's event to the watchers; otherwise it arrives after 10 µs.
+	// deliver sends a put's event to the watchers. If it is nil, the event arrives after 10 µs.
 	deliver func(w *watchBench, number uint32)
 }
 
@@ -62,7 +62,7 @@ func newWatchBench(t *testing.T, conns, watchers int, phases ...Phase) *watchBen
 	return w
 }
 
-// Fill implements Source with puts of the one key.
+// Fill implements Source. All operations are puts of the one key.
 func (w *watchBench) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
 	key := w.space.Append(nil, 0)
 	if phase == measure.Warmup {
@@ -83,7 +83,8 @@ func (w *watchBench) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-// answer creates watchers and executes puts: it sends their events, and the replies 1 ms later.
+// answer plays the server: it creates watchers, executes puts, sends the events of the puts, and
+// replies after 1 ms.
 func (w *watchBench) answer(s *sim, conn int, request []byte) {
 	s.reply(conn, s.wire+millisecond, reply(request, kv.OK))
 	tag := uint32(request[0])<<24 | uint32(request[1])<<16 | uint32(request[2])<<8 | uint32(request[3])
@@ -113,8 +114,9 @@ func (w *watchBench) allEvents(t *testing.T) *measure.WatchTotals {
 
 func (w *watchBench) window() *measure.Watch { return &w.totals.Watch }
 
-// The times of an event are exact. From sent it takes one message in each direction, so it arrives
-// before the reply to its put. From due, the lateness of the loop is added.
+// The measured latencies of events are exact. Measured from sent, an event takes one message in
+// each direction, so it arrives before the reply to its put. Measured from due, the loop's lateness
+// is added.
 func TestWatchLatencyIsExact(t *testing.T) {
 	w := newWatchBench(t, 1, 3, open(100, 2*secondNS))
 	w.lag = func(int64) int64 { return 300_000 }
@@ -125,14 +127,16 @@ func TestWatchLatencyIsExact(t *testing.T) {
 	sent, due := w.window().FromSent, w.window().FromDue
 	near(t, "the mean from sent", sent.Mean(), 20_000, 0.001)
 	near(t, "the longest from sent", float64(sent.Max()), 20_000, 0.002) // the histogram's resolution
-	near(t, "the mean from due", due.Mean(), 320_000, 0.005)             // the loop is rarely awake when an operation is due
+	// The loop is rarely awake when an operation becomes due.
+	near(t, "the mean from due", due.Mean(), 320_000, 0.005)
 	if got := w.allEvents(t); got.Expected != 600 || got.Delivered != 600 || got.Lost+got.Impossible+got.Untimed != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// While the server stalls for half a second, twenty puts are in flight and the following ones wait.
-// The times of their events from due include this wait, and those from sent do not.
+// The server stalls for half a second. Meanwhile twenty puts are in flight and the puts after them
+// wait. The latencies of the events include this wait if they are measured from due, but not if
+// they are measured from sent.
 func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	w := newWatchBench(t, 1, 5, open(500, 2*secondNS))
 	w.cfg.MaxInFlight = 20
@@ -155,7 +159,8 @@ func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	near(t, "the longest from sent", float64(sent.Max()), 0.5e9, 0.01)
 }
 
-// The events of the window's last writes arrive after its end. The loop awaits and counts them.
+// The events for the window's last writes arrive after the window has ended. The loop waits for
+// these events and counts them.
 func TestLateEventsBelongToTheWindow(t *testing.T) {
 	w := newWatchBench(t, 1, 2, open(100, secondNS))
 	w.deliver = func(w *watchBench, number uint32) { w.reply(0, 3*secondNS, event(number)) }
@@ -168,7 +173,8 @@ func TestLateEventsBelongToTheWindow(t *testing.T) {
 	}
 }
 
-// Events of the warm-up's writes count in the totals and never in the window, however late they are.
+// Events for writes in the warm-up count in the totals, and never in the window, however late they
+// are.
 func TestWarmupEventsAreNotInTheWindow(t *testing.T) {
 	w := newWatchBench(t, 1, 1, Phase{Kind: measure.Warmup, Duration: secondNS, Pacer: open(100, secondNS).Pacer}, open(50, secondNS))
 	w.deliver = func(w *watchBench, number uint32) { w.reply(0, 700*millisecond, event(number)) }
@@ -181,19 +187,20 @@ func TestWarmupEventsAreNotInTheWindow(t *testing.T) {
 	}
 }
 
-// The loop waits for lost events until the timeout and then counts them. It also counts duplicate
-// and reordered events.
+// The loop waits until the timeout for events that are lost, and then counts them as lost. It also
+// counts duplicate and reordered events.
 func TestWatchFaultsAreCounted(t *testing.T) {
 	w := newWatchBench(t, 1, 2, open(100, secondNS))
 	w.cfg.Timeout = 2 * secondNS
 	w.deliver = func(w *watchBench, number uint32) {
 		put := number / 2
 		switch {
-		case put == 99 || put == 20 && number%2 == 0: // lost: the last put for both watchers, another for one
-		case put == 30: // duplicated
+		// Lost: the last put's event for both watchers, another put's event for one.
+		case put == 99 || put == 20 && number%2 == 0:
+		case put == 30: // duplicate
 			w.reply(0, w.wire, event(number))
 			w.reply(0, 2*w.wire, event(number))
-		case put == 40: // after the next two
+		case put == 40: // arrives after the next two events
 			w.reply(0, 25*millisecond, event(number))
 		default:
 			w.reply(0, w.wire, event(number))
@@ -212,8 +219,8 @@ func TestWatchFaultsAreCounted(t *testing.T) {
 	}
 }
 
-// A lost connection ends its watchers. They are created again at the revision that they had reached,
-// and an event is lost only if the server does not send it again.
+// When a connection is lost, its watchers end. They are created again at the revision that they had
+// reached. An event is lost only if the server does not send it again.
 func TestWatchersAreCreatedAgain(t *testing.T) {
 	w := newWatchBench(t, 2, 3, open(100, 2*secondNS))
 	cutAt := w.now + 2*secondNS + 5*millisecond // between two puts
@@ -238,7 +245,8 @@ func TestWatchersAreCreatedAgain(t *testing.T) {
 	}
 }
 
-// If the store refuses a watcher, the load does not start, and the error has the store's text.
+// If the store refuses to create a watcher, the load does not start, and the error includes the
+// store's text.
 func TestRefusedWatcherIsReported(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, secondNS))
 	w.serve = func(s *sim, conn int, request []byte) { s.reply(conn, s.wire, reply(request, kv.Denied)) }
@@ -256,7 +264,7 @@ func TestRefusedWatcherIsReported(t *testing.T) {
 	}
 }
 
-// eventCounter is a History that counts the events of watchers.
+// eventCounter is a History that counts watch events.
 type eventCounter struct {
 	HistoryBase
 	events int
@@ -294,8 +302,9 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Without a loop: watchers are created while the connection has room, again when a stream ended, and
-// on the next connection after a loss.
+// This test uses watchers without a loop. Watchers are created while the connection accepts
+// operations. They are created again after a stream has ended, and on the next connection after a
+// loss.
 func TestWatchersWithoutALoopAreCreatedAgain(t *testing.T) {
 	bench := newWatchBench(t, 1, 3)
 	p := newPolicy(1, false)
@@ -357,7 +366,7 @@ func TestWatchersWithoutALoopAreCreatedAgain(t *testing.T) {
 	}
 }
 
-// A loop without watchers does not hold a second open, and only reports that it is done.
+// A loop without watchers does not hold a second open. It only reports that it has ended.
 func TestLoopWithoutWatchersHoldsNoSecond(t *testing.T) {
 	p := newPolicy(1, false)
 	for _, cfg := range []*Watching{nil, {Board: newWatchBench(t, 1, 1).board}} {
@@ -375,9 +384,9 @@ func TestLoopWithoutWatchersHoldsNoSecond(t *testing.T) {
 	}
 }
 
-// In a load with faults each second records when events arrived, how late, and how many were
-// missing. Here no event arrives for 700 ms. Then the delayed ones arrive except two, and one
-// of the two arrives later.
+// In a load with faults, each second records when events arrived, how late they were, and how many
+// were missing. In this test no event arrives for 700 ms. Then all delayed events arrive except
+// two, and one of these two arrives later.
 func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, 4*secondNS))
 	w.cfg.Fine = true
@@ -388,7 +397,7 @@ func TestEventsWithinASecondAreRecorded(t *testing.T) {
 			return
 		case number == 125: // arrives later
 			d = 2 * secondNS
-		case number >= 100 && number < 170: // delayed until event 170
+		case number >= 100 && number < 170: // delayed until the time of event 170
 			d = int64(170-number) * 10 * millisecond
 		}
 		w.reply(0, d, event(number))
@@ -412,22 +421,22 @@ func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	for _, l := range got.Late {
 		late += l.Count
 	}
-	// At least 100 ms late: events 100 to 160, except the one that never arrived.
+	// The events that are at least 100 ms late: 100 to 160, except the one that never arrived.
 	if most < 2000 || most > 2002 || passed-madeUp != 1 || late < 58 || late > 61 {
 		t.Errorf("the latest took %d ms, %d were passed over, of which %d came, and %d were late", most, passed, madeUp, late)
 	}
 }
 
-// A lease that is gone before its time has ended early. Its end is counted once.
+// A lease that no longer exists before its TTL has passed has ended early. Its end is counted once.
 func TestEndedLeasesAreRecorded(t *testing.T) {
 	l, s := leases{}, &second{start: 20 * secondNS}
 	kept := store.Event{Outcome: kv.OK, Count: 10}
 	gone := store.Event{Outcome: kv.BadRequest, At: 7}
 	l.noteReply(1, 15*secondNS, 16*secondNS, &kept, nil)
-	l.noteReply(1, 20*secondNS, 20*secondNS+5*millisecond, &gone, s) // 5 s before its time
+	l.noteReply(1, 20*secondNS, 20*secondNS+5*millisecond, &gone, s) // 5 s before it was due to expire
 	l.noteReply(1, 20*secondNS, 20*secondNS+6*millisecond, &gone, s)
 	l.noteReply(2, 5*secondNS, 6*secondNS, &kept, nil)
-	l.noteReply(2, 20*secondNS, 20*secondNS+7*millisecond, &gone, s) // 5 s after its time
+	l.noteReply(2, 20*secondNS, 20*secondNS+7*millisecond, &gone, s) // 5 s after it was due to expire
 	l.noteReply(3, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.TimedOut}, s)
 	l.noteReply(4, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.BadRequest}, s) // no revision
 	if s.Fine == nil || s.Fine.Watch == nil || len(s.Fine.Watch.Leases) != 2 {

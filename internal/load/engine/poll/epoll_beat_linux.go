@@ -4,11 +4,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A timerfd wakes the loop at each beat. A short timeout for each wait instead would set and
-// cancel a timer every time. On a virtual machine that costs 4 µs of CPU time, because the
-// timer belongs to the hypervisor.
+// A timerfd wakes the loop at each beat. The alternative, a short timeout for each wait, would set
+// and cancel a timer in every wait. On a virtual machine that costs 4 µs of CPU time, because the
+// hypervisor manages the timer.
 
-// beatConn marks the beat's timer in epoll events.
+// beatConn identifies the beat's timer in epoll events.
 const beatConn = -2
 
 // SetBeat implements Beating.

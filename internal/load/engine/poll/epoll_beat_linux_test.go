@@ -18,7 +18,7 @@ func TestBeatEndsWaits(t *testing.T) {
 	if !b.SetBeat(millisecond) {
 		t.Skip("this system has no timerfd")
 	}
-	// Go's monitor thread also ends a wait, but only every 10 ms.
+	// Go's monitor thread also interrupts waits, but only every 10 ms.
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		before := p.Now()
 		for range 20 {
@@ -33,7 +33,7 @@ func TestBeatEndsWaits(t *testing.T) {
 	}
 	before := p.Now()
 	p.Wait(before+5*millisecond, nil)
-	// One beat may already have occurred.
+	// The loop allows for one beat that has already occurred.
 	if p.Wait(before+5*millisecond, nil); p.Now() < before+5*millisecond {
 		t.Error("a wait ended early, and there was no beat")
 	}

@@ -8,11 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file opens connections for a single operation with a non-blocking connect and
-// without a goroutine, because thousands are opened and closed each second.
+// This file opens connections for single operations. It uses a non-blocking connect and no
+// goroutine, because thousands of these connections are opened and closed per second.
 
-// address returns an endpoint's address for the system, or nil while it is unknown. The
-// first connection to a host name resolves it (storeAddress).
+// address returns an endpoint's address in the form that system calls need, or nil if the
+// endpoint's host name has not been resolved yet. The first connection to the host name resolves it
+// (storeAddress).
 func (p *epoll) address(endpoint string) unix.Sockaddr {
 	if at, ok := p.known[endpoint]; ok {
 		return at
@@ -23,7 +24,7 @@ func (p *epoll) address(endpoint string) unix.Sockaddr {
 	return p.known[endpoint]
 }
 
-// storeAddress stores the address that a host name resolved to.
+// storeAddress stores the address to which an endpoint's host name was resolved.
 func (p *epoll) storeAddress(endpoint string, remote net.Addr) {
 	tcp, ok := remote.(*net.TCPAddr)
 	if !ok || !p.dialer.Brief || tcp.Zone != "" {
@@ -32,7 +33,7 @@ func (p *epoll) storeAddress(endpoint string, remote net.Addr) {
 	p.known[endpoint] = sockaddr(tcp.AddrPort())
 }
 
-// sockaddr converts an address for the system.
+// sockaddr converts an address to the form that system calls need.
 func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	if ip := a.Addr().Unmap(); ip.Is4() {
 		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: ip.As4()}
@@ -40,8 +41,8 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
-// connect starts a non-blocking connect; finishConnect returns its result. The operation's timeout
-// limits how long it may take.
+// connect starts a non-blocking connect. finishConnect returns its result. The operation's timeout
+// limits how long connecting may take.
 func (p *epoll) connect(i int, endpoint string, at unix.Sockaddr) {
 	c := &p.conns[i]
 	c.gen++
@@ -59,7 +60,7 @@ func (p *epoll) connect(i int, endpoint string, at unix.Sockaddr) {
 	c.fd, c.connecting, c.endpoint = fd, true, endpoint
 }
 
-// socket returns a socket that is connecting to an address.
+// socket returns a new socket and starts to connect it to an address.
 func (p *epoll) socket(to unix.Sockaddr) (int, error) {
 	family := unix.AF_INET
 	if _, ok := to.(*unix.SockaddrInet6); ok {

@@ -6,16 +6,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// delays reads the kernel's scheduler statistics of the loop's thread: three numbers, of
-// which the second is the time for which the thread waited for a CPU (see sched-stats in the
-// kernel's documentation). The file stays open, because it is read a thousand times a second
-// or more on a busy machine.
+// delays reads the kernel's scheduler statistics for the loop's thread. They consist of three
+// numbers. The middle one is the time that the thread waited for a CPU (see sched-stats in the
+// kernel's documentation). The file stays open because it is read a thousand times per second, and
+// on a busy machine more often.
 type delays struct {
 	fd   int // 0: not open
 	text [96]byte
 }
 
-// openStatistics opens the statistics of the calling thread, to which its goroutine is locked.
+// open opens the statistics file of the calling thread. The calling goroutine must be locked to its
+// thread.
 func (d *delays) openStatistics() {
 	fd, err := unix.Open("/proc/thread-self/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -44,7 +45,8 @@ func (p *epoll) RunDelay() (ns int64, ok bool) {
 	return secondNumber(d.text[:n])
 }
 
-// secondNumber returns the second of the decimal numbers at the beginning of text.
+// secondNumber returns the second of the decimal numbers at the beginning of text. The numbers are
+// separated by spaces.
 func secondNumber(text []byte) (n int64, ok bool) {
 	blanks := 0
 	for _, c := range text {

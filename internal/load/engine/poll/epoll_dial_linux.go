@@ -49,7 +49,7 @@ func (p *epoll) deliver(d dialResult) {
 	p.wake()
 }
 
-// takeDialed appends the results of dials to ready, and registers the new sockets.
+// takeDialed registers the sockets of completed dials with epoll, and appends the results to ready.
 func (p *epoll) takeDialed(ready []Ready) []Ready {
 	p.mu.Lock()
 	results := p.dialed
@@ -73,7 +73,7 @@ func (p *epoll) takeDialed(ready []Ready) []Ready {
 		if d.secured != nil && d.err == nil {
 			fd := d.fd
 			d.secured.fetch = func(b []byte) (int, error) { return p.fetch(fd, b) }
-			// The handshake may have read data that follows it.
+			// The TLS handshake may also have read data that follows the handshake.
 			p.ready = append(p.ready, Ready{Conn: d.conn, What: Readable})
 		}
 	}

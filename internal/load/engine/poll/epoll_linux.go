@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NewPoller returns this system's poller for the given number of connections. Its clock is
-// the time since base.
+// NewPoller returns a poller that uses epoll, for the given number of connections. The poller's
+// clock shows the time since base.
 func NewPoller(conns int, base time.Time, dialer Dialer) (Poller, error) {
 	p := &epoll{base: base, dialer: dialer, conns: make([]epollConn, conns), known: map[string]unix.Sockaddr{}, events: make([]unix.EpollEvent, 256)}
 	for i := range p.conns {
@@ -31,7 +31,8 @@ func NewPoller(conns int, base time.Time, dialer Dialer) (Poller, error) {
 	return p, nil
 }
 
-// Attach locks the loop to its thread, and turns off the 50 µs slack of the thread's timers.
+// Attach locks the loop's goroutine to its thread, and turns off the 50 µs slack of the thread's
+// timers.
 func (p *epoll) Attach() int {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -61,7 +62,8 @@ func (p *epoll) Wait(until int64, ready []Ready) []Ready {
 	return ready
 }
 
-// waitMillis waits on kernels before 5.11, which have no epoll_pwait2.
+// waitMillis replaces epoll_pwait2 on kernels before 5.11, which do not have it. It waits in whole
+// milliseconds.
 func (p *epoll) waitMillis(wait int64) uintptr {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.ep), uintptr(unsafe.Pointer(&p.events[0])),
 		uintptr(len(p.events)), uintptr(wait/millisecond), 0, 0)
@@ -71,7 +73,7 @@ func (p *epoll) waitMillis(wait int64) uintptr {
 	return n
 }
 
-// appendReady appends the readiness that an epoll event reports, if any.
+// appendReady appends to ready what an epoll event reports, if anything.
 func (p *epoll) appendReady(e unix.EpollEvent, ready []Ready) []Ready {
 	switch e.Fd {
 	case beatConn:
@@ -83,7 +85,7 @@ func (p *epoll) appendReady(e unix.EpollEvent, ready []Ready) []Ready {
 	}
 	i := int(e.Fd)
 	if p.conns[i].gen != e.Pad || p.conns[i].fd < 0 {
-		return ready // event of a connection that has been closed since
+		return ready // this event belongs to a connection that has been closed
 	}
 	if p.conns[i].connecting {
 		return append(ready, p.finishConnect(i))
@@ -100,7 +102,7 @@ func (p *epoll) appendReady(e unix.EpollEvent, ready []Ready) []Ready {
 	return ready
 }
 
-// notifyWritable turns notifications of EPOLLOUT on or off.
+// notifyWritable turns epoll's notifications that a socket is writable on or off.
 func (p *epoll) notifyWritable(i int, out bool) {
 	c := &p.conns[i]
 	if c.wantsOut == out {
@@ -118,7 +120,7 @@ func (p *epoll) notifyWritable(i int, out bool) {
 func (p *epoll) Read(i int, b []byte) (int, error) {
 	if s := p.conns[i].secured; s != nil {
 		n, err := s.read(b)
-		// Reading can produce encrypted output, such as a key update.
+		// Reading can also produce encrypted output, for example for a key update.
 		if e := p.writeSealed(i); err == nil {
 			err = e
 		}
@@ -138,7 +140,7 @@ func (p *epoll) Write(i int, b []byte) (int, error) {
 		return n, err
 	}
 	if len(c.secured.out) > 0 {
-		return 0, nil // Writable follows when the earlier output has been written
+		return 0, nil // a Ready with Writable follows when the earlier output has been written
 	}
 	n, err := c.secured.write(b)
 	if err != nil {
@@ -147,7 +149,7 @@ func (p *epoll) Write(i int, b []byte) (int, error) {
 	return n, p.writeSealed(i)
 }
 
-// writeSealed writes the encrypted output of a TLS connection.
+// writeSealed writes as much of a TLS connection's encrypted output as the socket accepts.
 func (p *epoll) writeSealed(i int) error {
 	c := &p.conns[i]
 	if len(c.secured.out) == 0 {
@@ -161,8 +163,8 @@ func (p *epoll) writeSealed(i int) error {
 	return err
 }
 
-// resumeSealed calls writeSealed after EPOLLOUT, and reports whether all output is written. The
-// next read returns the error, if there was one.
+// resumeSealed calls writeSealed after EPOLLOUT, and reports whether all output has been written or
+// writing failed. If it failed, the next read returns the error.
 func (p *epoll) resumeSealed(i int) bool {
 	return p.writeSealed(i) != nil || len(p.conns[i].secured.out) == 0
 }
@@ -188,8 +190,8 @@ func (p *epoll) Wake() {
 	p.wake()
 }
 
-// wake is Wake with the lock held. After Release it does nothing, because the number of the
-// file descriptor may belong to another file.
+// wake is Wake for callers that hold the lock. After Release it does nothing, because another file
+// may have received the same descriptor number.
 func (p *epoll) wake() {
 	if p.ep < 0 {
 		return

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Park implements Parking. The timer of the beat ends it, and beats again afterwards.
+// Park implements Parking. The beat's timer ends the park, and is then set to beat again.
 func (p *epoll) Park(until int64) {
 	wait := until - p.Now()
 	if wait <= 0 || len(p.ready) > 0 || !p.mayPark() {
@@ -22,8 +22,8 @@ func (p *epoll) Park(until int64) {
 	p.SetBeat(p.period)
 }
 
-// mayPark creates what Park needs, and reports whether it succeeded. Without the timer
-// nothing would end a park.
+// mayPark creates what Park needs, and reports whether it succeeded. Park needs the timer because
+// nothing else would end a park at the requested time.
 func (p *epoll) mayPark() bool {
 	if p.beat < 0 || p.beat == 0 && !p.makeBeat() {
 		p.park.close()
@@ -31,30 +31,31 @@ func (p *epoll) mayPark() bool {
 	return p.park.available()
 }
 
-// parker waits as any other goroutine does. It is an epoll instance that Go's scheduler
-// watches. It contains the loop's own epoll instance only while the loop is parked, so that
-// the events of a busy loop wake no other thread. The zero value is ready for use.
+// parker lets a loop wait without occupying one of Go's processors, as a goroutine does that waits
+// for the network. It is an epoll instance that Go's scheduler watches. The loop's own epoll
+// instance is added to it only while the loop is parked, so that events for a busy loop do not wake
+// another thread. The zero value is ready for use.
 type parker struct {
 	file        *os.File
-	fd          int // of file; calling file.Fd could make reads block
+	fd          int // descriptor of file; we must not call file.Fd, because it could make reads block
 	raw         syscall.RawConn
 	ready       func(fd uintptr) bool
 	event       unix.EpollEvent
 	unavailable bool // the system does not support parking
 }
 
-// available creates the epoll instance if needed, and reports whether there is one. The
-// system may refuse it.
+// available creates the parker's epoll instance if needed, and reports whether there is one. The
+// system may refuse to create it.
 func (p *parker) available() bool { return !p.unavailable && (p.file != nil || p.open()) }
 
-// wait returns when the epoll instance ep has an event. It returns false at once if it
-// cannot wait.
+// wait returns when the epoll instance ep has an event. It returns false immediately if it is
+// unable to wait.
 func (p *parker) wait(ep int) bool {
 	if !p.available() || unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, ep, &unix.EpollEvent{Events: unix.EPOLLIN}) != nil {
 		return false
 	}
 	if p.raw.Read(p.ready) != nil {
-		p.close() // Go's scheduler does not accept it
+		p.close() // Go's scheduler does not accept the epoll instance
 		return false
 	}
 	_ = unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, ep, nil)
@@ -68,7 +69,7 @@ func (p *parker) open() bool {
 		p.unavailable = true
 		return false
 	}
-	_ = unix.SetNonblock(fd, true) // otherwise package os treats it as a file that never blocks
+	_ = unix.SetNonblock(fd, true) // otherwise package os assumes that its reads block a thread
 	p.fd, p.file = fd, os.NewFile(uintptr(fd), "epoll")
 	if p.raw, err = p.file.SyscallConn(); err != nil {
 		p.close()
@@ -81,7 +82,7 @@ func (p *parker) open() bool {
 	return true
 }
 
-// close closes the instance, which is not opened again.
+// close closes the parker's epoll instance for good.
 func (p *parker) close() {
 	if p.file != nil {
 		_ = p.file.Close()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Everything that ends a wait also ends a park: the time, Wake, and a ready connection. The beat
-// continues afterwards.
+// A park ends for the same reasons as a wait: the time is reached, Wake is called, or a connection
+// is ready. The beat continues afterwards.
 func TestParkEnds(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

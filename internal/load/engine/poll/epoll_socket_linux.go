@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takeFD returns a duplicate of a connection's file descriptor in non-blocking mode, and
-// closes the connection. Otherwise every packet would also wake Go's network poller.
+// takeFD returns a duplicate of a connection's file descriptor in non-blocking mode, and closes the
+// connection. If the connection stayed open, every packet would also wake Go's network poller.
 func takeFD(c net.Conn) (int, error) {
 	defer func() { _ = c.Close() }()
 	s, ok := c.(syscall.Conn)
@@ -34,9 +34,10 @@ func takeFD(c net.Conn) (int, error) {
 	return fd, unix.SetNonblock(fd, true)
 }
 
-// readFD reads from a socket into b, which must not be empty, as Poller.Read does. It makes
-// the system call without Go's scheduler (decision 0001). recv and send skip the work that
-// read and write do for files, about 5 % of an operation's system time.
+// readFD reads from a socket into b, which must not be empty. It returns the same errors as
+// Poller.Read. It makes the system call without involving Go's scheduler (decision 0001). readFD
+// and writeFD use recv and send, which skip some work that read and write do for files. That work
+// is about 5 % of an operation's system time.
 func readFD(fd int, b []byte) (int, error) {
 	for {
 		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), 0, 0, 0)
@@ -54,7 +55,8 @@ func readFD(fd int, b []byte) (int, error) {
 	}
 }
 
-// writeFD writes as much of b as the system accepts at once, and returns its length.
+// writeFD writes as much of b as the system accepts without blocking, and returns the number of
+// bytes.
 func writeFD(fd int, b []byte) (done int, err error) {
 	for done < len(b) {
 		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[done])), uintptr(len(b)-done), unix.MSG_NOSIGNAL, 0, 0)

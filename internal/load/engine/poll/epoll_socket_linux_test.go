@@ -36,8 +36,8 @@ func socketPair(t *testing.T) (fd int, other *net.TCPConn) {
 	return fd, served.(*net.TCPConn)
 }
 
-// No call blocks: reading an empty socket returns ErrAgain, writing to a full one writes a part, and
-// reading at the end returns io.EOF.
+// No call blocks. A read from an empty socket returns ErrAgain, a write to a socket with little
+// buffer space writes a part, and a read at the end returns io.EOF.
 func TestSocketCallsDoNotBlock(t *testing.T) {
 	fd, other := socketPair(t)
 	b := make([]byte, 1<<20)
@@ -74,7 +74,7 @@ func TestSocketCallsDoNotBlock(t *testing.T) {
 	}
 }
 
-// epollWith returns an epoll instance that contains a file descriptor.
+// epollWith returns an epoll instance that watches fd.
 func epollWith(t *testing.T, fd int) int {
 	t.Helper()
 	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)

@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel stamps arriving data when the network stack receives it, before the loop's
-// thread gets a CPU. The time in between is the generator's.
+// The kernel stamps data when the network stack receives it, which is before the loop's thread gets
+// a CPU. The time from the stamp to the read was added by the generator.
 
 // stamps holds the buffers for reading a stamp, so that reading allocates nothing.
 type stamps struct {
 	message unix.Msghdr
 	vector  unix.Iovec
 	control [64]byte
-	needed  bool  // the next reads of a TLS connection need stamps
-	lag     int64 // of the last such read
+	needed  bool  // the following reads of a TLS connection must return stamps
+	lag     int64 // lag found by the last such read
 }
 
 // stamp turns on time stamps for a socket, and reports whether it succeeded.
@@ -41,7 +41,7 @@ func (p *epoll) ReadStamped(i int, b []byte) (n int, lag int64, err error) {
 	return p.readStamped(c.fd, b)
 }
 
-// fetch reads from a socket for TLS.
+// fetch reads encrypted bytes from the socket of a TLS connection.
 func (p *epoll) fetch(fd int, b []byte) (int, error) {
 	if !p.stamps.needed {
 		return readFD(fd, b)
@@ -53,7 +53,8 @@ func (p *epoll) fetch(fd int, b []byte) (int, error) {
 	return n, err
 }
 
-// readStamped reads from a socket, and returns how long ago the bytes arrived.
+// readStamped reads from a socket, and returns how long ago the bytes arrived, or -1 if that is
+// unknown.
 func (p *epoll) readStamped(fd int, b []byte) (int, int64, error) {
 	s := &p.stamps
 	for {
@@ -77,8 +78,8 @@ func (p *epoll) readStamped(fd int, b []byte) (int, int64, error) {
 	}
 }
 
-// computeLag returns how long before now, on the wall clock, the bytes of the last read arrived.
-// It returns -1 if the system gave no stamp or the wall clock was set back.
+// computeLag returns how long before now the bytes of the last read arrived. now is on the wall
+// clock. It returns -1 if the system supplied no stamp or the wall clock was set back.
 func (s *stamps) computeLag(now int64) int64 {
 	const length = unix.SizeofCmsghdr + int(unsafe.Sizeof(unix.Timespec{}))
 	if s.message.Flags&unix.MSG_CTRUNC != 0 || int(s.message.Controllen) < length {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// The system's time stamp is between the write call and the end of the read call, with and without
-// TLS.
+// The system's time stamp lies between the write call and the end of the read call, with and
+// without TLS.
 func TestArrivalIsStamped(t *testing.T) {
 	server, client := certs.Configs(t)
 	for name, secured := range map[string]bool{"plain": false, "TLS": true} {
@@ -35,7 +35,8 @@ func TestArrivalIsStamped(t *testing.T) {
 			go echo(listener, conf)
 			p.Dial(0, listener.Addr().String())
 			await(t, p, Dialed)
-			// The system starts stamping shortly after the first socket has requested it.
+			// The system starts stamping packets shortly after the first socket has requested
+			// stamps.
 			for range 100_000 {
 				before := p.Now()
 				if n, err := p.Write(0, []byte{1}); n != 1 || err != nil {

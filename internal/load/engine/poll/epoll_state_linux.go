@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// epoll is the Poller for Linux. It uses non-blocking sockets and level-triggered epoll. The
-// nanosecond timeout of epoll_pwait2 replaces a timerfd, which would cost a system call to
-// set and an event to read for each wake-up.
+// epoll is the Poller for Linux. It uses non-blocking sockets and level-triggered epoll. Waits use
+// the nanosecond timeout of epoll_pwait2. A timerfd would instead need a system call to set it and
+// an event to read for each wake-up.
 //
-// System calls bypass Go's scheduler. If the scheduler knew of them, its monitor thread would
-// poll every 20 µs and take the loop's processor away when it is in epoll_wait for longer
-// than that: an operation would cost 2.8 µs of CPU time instead of 1.9 µs, at 52,000
-// operations per second. As it is, the monitor interrupts the wait with a signal every
-// 10 ms, and at once when the garbage collector needs the loop to stop. The runtime needs
-// nothing more.
+// System calls bypass Go's scheduler. If the scheduler knew of them, its monitor thread would poll
+// every 20 µs, and would take the loop's processor away whenever the loop is in epoll_wait for
+// longer than that. An operation would then cost 2.8 µs of CPU time instead of 1.9 µs, at 52,000
+// operations per second. Without the scheduler's knowledge, the monitor only interrupts the wait
+// with a signal: every 10 ms, and immediately when the garbage collector needs the loop to stop.
+// This is enough for the Go runtime.
 type epoll struct {
 	base    time.Time
 	dialer  Dialer
@@ -28,9 +28,9 @@ type epoll struct {
 	period  int64 // of the beat in nanoseconds; 0: no beat
 	park    parker
 	conns   []epollConn
-	known   map[string]unix.Sockaddr // addresses of endpoints
+	known   map[string]unix.Sockaddr // address of each endpoint whose address is known
 	events  []unix.EpollEvent
-	ready   []Ready // for the next Wait
+	ready   []Ready // results that the next Wait must return first
 	timeout unix.Timespec
 	count   uint64 // buffer of readCount
 	stamps  stamps
@@ -41,17 +41,18 @@ type epoll struct {
 }
 
 type epollConn struct {
-	fd         int    // -1: not connected
-	gen        int32  // changes with each connection, so that old events are recognized
-	wantsOut   bool   // EPOLLOUT is on
+	fd int // -1: not connected
+	// Changes with each connection, so that events for an earlier connection are recognized.
+	gen        int32
+	wantsOut   bool   // epoll reports when the socket is writable
 	stamped    bool   // the system reports when bytes arrived
-	connecting bool   // connecting; EPOLLOUT reports the end
-	endpoint   string // endpoint of a connection that connect opens
+	connecting bool   // connect is in progress; EPOLLOUT reports that it has ended
+	endpoint   string // endpoint of a connection that method connect is opening
 	cancel     context.CancelFunc
 	secured    *secured
 }
 
-// wakeConn marks the eventfd in epoll events.
+// wakeConn identifies the eventfd in epoll events.
 const wakeConn = -1
 
 // Now implements Poller.
@@ -74,8 +75,8 @@ func (p *epoll) control(op, fd int, events uint32, conn int, gen int32) error {
 	return unix.EpollCtl(p.ep, op, fd, &unix.EpollEvent{Events: events, Fd: int32(conn), Pad: gen})
 }
 
-// readCount reads the counter of a timerfd or an eventfd. It must be ready: then the read
-// does not block.
+// readCount reads the counter of a timerfd or an eventfd. An epoll event must have reported that
+// the descriptor is readable, because otherwise the read would block.
 func (p *epoll) readCount(fd int) {
 	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&p.count)), unsafe.Sizeof(p.count))
 }

@@ -16,9 +16,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// Ask connects to an endpoint, executes one operation there and returns its event, whose
-// memory belongs to the caller. It finds out, before a load starts, whether the server runs,
-// speaks the store's protocol and accepts our credentials. The error is a complete sentence.
+// Ask connects to an endpoint, executes one operation there, and returns the resulting event. The
+// caller owns the event's memory. Ask is used before a load starts to find out whether the server
+// runs, speaks the store's protocol and accepts our credentials. The text of an error is a complete
+// sentence.
 func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, op *store.Op) (store.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
@@ -32,7 +33,7 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 		s.handshaken = false // crypto/tls continues to use the socket itself
 		conn = s.tls
 	}
-	// Make a cancelled context end a read, too.
+	// Make the cancellation of ctx end a read, too.
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	ev, err := exchange(conn, codecs(store.Dialed{Endpoint: endpoint, Parts: parts.New(cmp.Or(d.MaxHeld, DefaultMaxHeld))}), op)
@@ -54,7 +55,7 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 	return ev, fmt.Errorf("%s: %w", endpoint, err)
 }
 
-// exchange submits op as soon as the codec has room, and returns the event of its end.
+// exchange submits op as soon as the codec accepts it, and returns the event with op's outcome.
 func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
 	began := time.Now()
 	buf := make([]byte, 64<<10)
@@ -93,7 +94,8 @@ func lostEvent(c store.Codec, op *store.Op) store.Event {
 	return ev
 }
 
-// eventOf returns the event with the outcome of op, and copies its memory.
+// eventOf returns the event with op's outcome. It copies the event's key, value and text, because
+// the codec reuses their memory.
 func eventOf(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
 	for _, ev := range events {
 		if ev.What == store.Done && ev.Tag == op.Tag {
@@ -104,11 +106,13 @@ func eventOf(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
 	return ev, false
 }
 
-// closeSession closes a session that the server would otherwise keep.
+// closeSession closes the connection's session, if there is one, because the server would otherwise
+// keep it.
 func closeSession(conn net.Conn, c store.Codec) {
 	if s, ok := c.(store.SessionCodec); ok {
 		s.Close()
-		_, _ = conn.Write(c.Out()) // the reply has arrived, and the session expires anyway
+		// An error does not matter: we have the reply, and the session will expire.
+		_, _ = conn.Write(c.Out())
 	}
 }
 

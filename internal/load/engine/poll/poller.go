@@ -1,5 +1,5 @@
-// Package poll provides an event loop with a clock, sockets and waiting. Linux uses epoll;
-// a portable poller over net.Conn serves other systems.
+// Package poll provides an event loop with a clock, sockets, and a way to wait for them. On Linux
+// it uses epoll. On other systems it uses a portable poller over net.Conn.
 package poll
 
 import "errors"
@@ -9,18 +9,18 @@ const (
 	secondNS    = 1_000_000_000
 )
 
-// DefaultMaxHeld is the default limit, in bytes, for the incomplete replies that a load
-// buffers if its replies are short.
+// DefaultMaxHeld is the default limit for the incomplete replies that a load buffers, in bytes. It
+// is meant for loads with short replies.
 const DefaultMaxHeld = 8 << 20
 
 // ErrAgain is returned by Poller.Read if a connection has nothing to read now.
 var ErrAgain = errors.New("nothing to read now")
 
-// Ready reports what a connection is ready for.
+// Ready reports a connection for which a Wait has ended, and why.
 type Ready struct {
 	Conn int
 	What ReadyFor
-	Err  error // of Dialed: why dialling failed, or nil
+	Err  error // if What is Dialed: why dialing failed, or nil
 }
 
 // ReadyFor is a kind of readiness.
@@ -28,14 +28,14 @@ type ReadyFor uint8
 
 // The kinds of readiness.
 const (
-	Readable ReadyFor = iota // Read returns bytes, or the end of the connection
-	Writable                 // Write accepts bytes again, after it had accepted only a part
-	Dialed                   // Dial has ended; Ready.Err is its error
+	Readable ReadyFor = iota // Read returns bytes, or reports the end of the connection
+	Writable                 // Write accepts bytes again after it had accepted only a part
+	Dialed                   // Dial has ended; Ready.Err is nil if it succeeded
 )
 
-// Poller provides a loop with its clock, its sockets and a way to wait for them. Only Wake
-// may be called from another goroutine than the loop's. Times are in nanoseconds on one
-// monotonic clock that all loops share.
+// Poller provides a loop with its clock, its sockets, and a way to wait for them. Only the loop's
+// goroutine may call the methods, except Wake. Times are in nanoseconds on a monotonic clock that
+// all loops share.
 //
 // A loop uses it like this:
 //
@@ -45,7 +45,7 @@ const (
 //	ready = p.Wait(until, ready[:0]) // {Conn: 0, What: Readable}
 //	n, err := p.Read(0, buf)
 //
-// Wait may still return an event of a connection that was just closed.
+// Wait may still return an event for a connection that was just closed.
 type Poller interface {
 	// Now returns the current time.
 	Now() int64
@@ -58,49 +58,50 @@ type Poller interface {
 	// Read reads the bytes that have arrived, or returns ErrAgain if there are none. After any
 	// other error the connection has ended.
 	Read(conn int, p []byte) (int, error)
-	// Write writes the part of p that the connection accepts now, possibly nothing, and
-	// returns its length. After a partial write a Ready with Writable follows. After an error
-	// the connection has ended.
+	// Write writes as much of p as the connection accepts now, which may be nothing, and returns
+	// the number of bytes. After a partial write, Wait returns a Ready with Writable when the
+	// connection accepts more. After an error the connection has ended.
 	Write(conn int, p []byte) (int, error)
 	// Close closes the connection, or cancels its dial.
 	Close(conn int)
 	// Wake ends the current or the next Wait. Any goroutine may call it.
 	Wake()
-	// Attach prepares the calling goroutine, which runs the loop afterwards. It returns the
-	// operating system's ID of its thread, or 0.
+	// Attach prepares the calling goroutine, which will run the loop. It returns the operating
+	// system's ID for its thread, or 0 if it has no fixed thread.
 	Attach() int
 	// Release closes all connections and frees all other resources of the poller.
 	Release()
 }
 
-// Beating is an optional interface of a Poller that can end a Wait at regular times without
-// a system call for each.
+// Beating is an optional interface of a Poller that can end Wait at regular intervals without a
+// system call for each of them.
 type Beating interface {
-	// SetBeat makes Wait also end at each multiple of period on the clock, in nanoseconds; 0
-	// stops this. It reports whether the system supports it.
+	// SetBeat makes Wait also end whenever the clock reaches a multiple of period, in nanoseconds.
+	// A period of 0 stops this. SetBeat reports whether the system supports it.
 	SetBeat(period int64) bool
 }
 
 // Stamped is an optional interface of a Poller that knows when the bytes it reads arrived
 // at this machine.
 type Stamped interface {
-	// ReadStamped does what Read does, and returns how many nanoseconds ago the last of the
-	// bytes arrived; lag is negative if that is unknown.
+	// ReadStamped reads like Read. It also returns how many nanoseconds ago the last of the bytes
+	// arrived, or a negative lag if that is unknown.
 	ReadStamped(conn int, p []byte) (n int, lag int64, err error)
 }
 
-// Scheduled is an optional interface of a Poller whose system measures how long the thread
-// that called Attach was ready to run without having a CPU.
+// Scheduled is an optional interface of a Poller whose system measures how long a thread was ready
+// to run without having a CPU.
 type Scheduled interface {
-	// RunDelay returns this time since the thread started, in nanoseconds. ok is false if the
-	// system does not provide it.
+	// RunDelay returns this duration in nanoseconds, since the thread that called Attach started.
+	// ok is false if the system does not provide it.
 	RunDelay() (ns int64, ok bool)
 }
 
 // Parking is an optional interface of a Poller that can wait without occupying one of Go's
 // processors.
 type Parking interface {
-	// Park waits until a connection is ready, Wake is called, or the clock reaches until. It
-	// may return somewhat later than Wait would. The next Wait returns what is ready.
+	// Park waits until a connection is ready, Wake is called, or the clock reaches until. It may
+	// return somewhat later than Wait would. It does not return the ready connections; the next
+	// Wait does.
 	Park(until int64)
 }

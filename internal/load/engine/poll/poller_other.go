@@ -4,7 +4,7 @@ package poll
 
 import "time"
 
-// NewPoller returns this system's poller for the given number of connections. Its clock is
+// NewPoller returns a portable poller for the given number of connections. The poller's clock shows
 // the time since base.
 func NewPoller(conns int, base time.Time, dialer Dialer) (Poller, error) {
 	return NewPortable(conns, base, dialer), nil

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// portable is a Poller over net.Conn for systems without epoll. Each connection has one
-// goroutine that reads and one that writes. The time of a write is the time at which the
-// loop passes the bytes to the writer.
+// portable is a Poller over net.Conn for systems without epoll. Each connection has one goroutine
+// that reads and one that writes. The time at which the loop passes bytes to the writer counts as
+// the time of the write.
 //
 // Invariant: mu protects conns, ready and all fields of a portableConn.
 type portable struct {
@@ -28,19 +28,19 @@ type portableConn struct {
 	gen        int
 	socket     net.Conn
 	cancel     context.CancelFunc
-	in         []byte // read from the socket and not yet by the loop
+	in         []byte // read from the socket, but not yet by the loop
 	err        error
-	out        []byte     // passed to the writer and not yet written
-	full       bool       // Write has refused bytes since the writer last took some
+	out        []byte     // passed to the writer, but not yet written
+	full       bool       // Write has refused bytes since the writer last took bytes from out
 	bytesTaken *sync.Cond // signals that the loop took bytes from in
 	bytesGiven *sync.Cond // signals that the loop added bytes to out
 }
 
-// portableBuffer limits the bytes that are read ahead of the loop, and those that wait for a
-// socket.
+// portableBuffer limits two buffers of a connection: the bytes that are read before the loop asks
+// for them, and the bytes that wait to be written to the socket.
 const portableBuffer = 256 << 10
 
-// NewPortable returns a Poller over net.Conn. Its clock is the time since base.
+// NewPortable returns a Poller over net.Conn. The poller's clock shows the time since base.
 func NewPortable(conns int, base time.Time, dialer Dialer) Poller {
 	p := &portable{base: base, dialer: dialer, wakeup: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 	p.grow(conns)
@@ -68,7 +68,7 @@ func (p *portable) Wake() {
 	}
 }
 
-// markReady adds a ready connection. The lock must be held.
+// markReady adds a ready connection and ends the current Wait. The lock must be held.
 func (p *portable) markReady(r Ready) {
 	p.ready = append(p.ready, r)
 	p.Wake()
@@ -89,7 +89,7 @@ func (p *portable) Wait(until int64, ready []Ready) []Ready {
 	return p.takeReady(ready)
 }
 
-// takeReady appends the ready connections that are still open.
+// takeReady appends the ready connections that are still open to ready.
 func (p *portable) takeReady(ready []Ready) []Ready {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +136,7 @@ func (p *portable) Dial(i int, endpoint string) {
 	}()
 }
 
-// readAhead reads ahead until the connection ends.
+// readAhead reads from the socket before the loop asks for the bytes, until the connection ends.
 func (p *portable) readAhead(i, gen int, c *portableConn, socket net.Conn) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -161,8 +161,8 @@ func (p *portable) readAhead(i, gen int, c *portableConn, socket net.Conn) {
 	}
 }
 
-// writeOut writes the loop's output until the connection ends. The next read returns the error
-// of a failed write.
+// writeOut writes the loop's output until the connection ends. If a write fails, it closes the
+// socket, so that the next read returns an error.
 func (p *portable) writeOut(i, gen int, c *portableConn, socket net.Conn) {
 	var buf []byte
 	for {

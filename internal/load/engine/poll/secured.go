@@ -15,20 +15,21 @@ import (
 
 // Dialer opens the connections of a poller.
 type Dialer struct {
-	Timeout time.Duration // for connecting and the handshake together
+	Timeout time.Duration // limits connecting and the handshake together
 	TLS     *tls.Config   // nil: no TLS
-	// Brief optimizes for connections of a single operation. On Linux without TLS they are
-	// opened without a goroutine. They are closed with a reset, so that their ports do not
-	// stay in TIME_WAIT and the machine does not run out of ports.
+	// Brief optimizes for connections that carry a single operation. On Linux without TLS, such
+	// connections are opened without a goroutine. They are closed with a reset, because otherwise
+	// their ports would stay in TIME_WAIT and the machine would run out of ports.
 	Brief bool
-	// MaxHeld limits the incomplete replies that Ask buffers, in bytes; 0 means DefaultMaxHeld.
+	// MaxHeld limits the incomplete replies that Ask buffers, in bytes. 0 means DefaultMaxHeld.
 	MaxHeld int
-	// Connect opens the connection of Ask; nil: directly, like pollers, which need sockets.
+	// Connect opens the connection for Ask. If it is nil, Ask connects directly, as pollers always
+	// do because they need sockets.
 	Connect store.Dial
 }
 
-// dial connects and does the TLS handshake. It returns the socket as well as the TLS state,
-// because the poller reads and writes the socket itself.
+// dial connects and does the TLS handshake. It returns the socket as well as the TLS state, because
+// the poller itself reads from and writes to the socket.
 func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, error) {
 	access := store.Access{Dial: d.Connect}
 	socket, err := access.Connect(ctx, endpoint)
@@ -55,7 +56,7 @@ func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, 
 	return socket, s, nil
 }
 
-// describeError describes the failure of a dial.
+// describeError returns a complete sentence about a failed dial.
 func (d Dialer) describeError(endpoint string, err error) error {
 	var op *net.OpError
 	switch {
@@ -73,10 +74,10 @@ func (d Dialer) describeError(endpoint string, err error) error {
 	return newNoAnswer("could not connect to %s: %w", endpoint, err)
 }
 
-// secured is a TLS connection over a socket that a poller owns. During the handshake
-// crypto/tls uses the socket directly. Afterwards it reads what the poller has read, and its
-// output is collected for the poller to write. If nothing has arrived, crypto/tls gets a
-// temporary error, which it does not remember. So TLS needs no goroutine.
+// secured is a TLS connection over a socket that a poller owns. During the handshake crypto/tls
+// uses the socket directly. After that, crypto/tls reads the bytes that the poller has read, and
+// its output is collected in out for the poller to write. If no bytes have arrived, crypto/tls gets
+// a temporary error, after which it can be called again. So TLS needs no goroutine.
 type secured struct {
 	tls        *tls.Conn
 	socket     net.Conn
@@ -85,7 +86,7 @@ type secured struct {
 	fetch      func([]byte) (int, error) // reads from the socket; ErrAgain if nothing has arrived
 }
 
-// temporary is a net.Error that crypto/tls does not remember.
+// temporary is a net.Error after which crypto/tls can be used again.
 type temporary struct{}
 
 func (temporary) Error() string   { return ErrAgain.Error() }
@@ -111,7 +112,7 @@ func (s *secured) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// read decrypts the bytes that have arrived, up to the length of p.
+// read decrypts the bytes that have arrived. It returns at most len(p) bytes.
 func (s *secured) read(p []byte) (int, error) {
 	done := 0
 	for done < len(p) {
@@ -135,7 +136,7 @@ func (s *secured) read(p []byte) (int, error) {
 	return done, nil
 }
 
-// write encrypts p into out.
+// write encrypts p and appends the result to out.
 func (s *secured) write(p []byte) (int, error) { return s.tls.Write(p) }
 
 // wrote removes the first n bytes of out.
@@ -157,8 +158,8 @@ func (s *secured) deadline(t time.Time) error {
 	return s.socket.SetDeadline(t)
 }
 
-// NoAnswerError reports that a server sent no reply: it cannot be reached, closes the
-// connection, or stays silent for too long.
+// NoAnswerError reports that a server sent no reply: the server could not be reached, closed the
+// connection, or was silent for too long.
 type NoAnswerError struct {
 	why error
 	// Text is the reason that the server or the codec gave for closing the connection.
