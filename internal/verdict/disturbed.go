@@ -115,7 +115,7 @@ func R6GeneratorThrottled(f *Figures) finding {
 	if !f.blamed(wasThrottled) {
 		return fine()
 	}
-	return f.judged(f.added(), "%s's control group used up its CPU quota and was paused for %s (sum over its CPUs)",
+	return f.judged(f.added(), "the control group of %s used up its CPU quota and was paused for %s (sum over its CPUs)",
 		f.generator(), text.Duration(float64(f.ThrottledNS)))
 }
 
@@ -124,7 +124,7 @@ func R7GeneratorStarved(f *Figures) finding {
 	if !f.blamed(waited) {
 		return fine()
 	}
-	return f.judged(f.added(), "%s's threads waited for a CPU for %s of the window",
+	return f.judged(f.added(), "the threads of %s waited for a CPU for %s of the window",
 		f.generator(), text.Share(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)))
 }
 
@@ -144,7 +144,7 @@ func R9GeneratorSaturated(f *Figures) finding {
 	if !f.blamed(wasBusy) {
 		return fine()
 	}
-	return f.judged(f.added(), "%s's event loops were busy %s of the time, so responses waited for them and the figures show its limit too",
+	return f.judged(f.added(), "the event loops of %s were busy %s of the time, so responses waited for them and the figures show its limit too",
 		f.generator(), text.Share(f.busy()))
 }
 

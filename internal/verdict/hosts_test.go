@@ -72,8 +72,8 @@ func TestReasonNamesTheHostOfTheGenerator(t *testing.T) {
 	f := good()
 	f.ThrottledNS, f.Added = 2e9, added(0.2, 0, 0)
 	for want, hosts := range map[string][]Host{
-		"generator throttled: the load generator's control group used up its CPU quota and was paused for 2.00 s":         nil,
-		"generator throttled: the load generator on gen1's control group used up its CPU quota and was paused for 2.00 s": onHosts().Hosts[:2],
+		"generator throttled: the control group of the load generator used up its CPU quota and was paused for 2.00 s":         nil,
+		"generator throttled: the control group of the load generator on gen1 used up its CPU quota and was paused for 2.00 s": onHosts().Hosts[:2],
 	} {
 		f.Hosts = hosts
 		if v := Judge(f); len(v.Reasons) != 1 || v.Reasons[0].Rule != 6 || !strings.HasPrefix(v.Reasons[0].Text, want) {

@@ -130,8 +130,8 @@ func TestReasonsNameTheWorker(t *testing.T) {
 		{29, func(w *Worker) { w.Apart = []float64{-0.5, -0.49, -0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 39 % below the others'"},
 		{0, func(w *Worker) { w.Apart = []float64{0.5, -0.5, 1} }, Valid, ""},
 		{0, func(w *Worker) { w.Apart = []float64{0.09, 0.09, 0.0901} }, Valid, ""},
-		{30, func(w *Worker) { w.LoopCPUNS, w.Added = 19e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the load generator's event loops were busy 95 % of the time"},
-		{30, func(w *Worker) { w.ThrottledNS, w.RunDelayNS, w.Added = 8e9, 8e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the load generator's control group used up its CPU quota"},
+		{30, func(w *Worker) { w.LoopCPUNS, w.Added = 19e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the event loops of the load generator were busy 95 % of the time"},
+		{30, func(w *Worker) { w.ThrottledNS, w.RunDelayNS, w.Added = 8e9, 8e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the control group of the load generator used up its CPU quota"},
 	}
 	for _, test := range tests {
 		f := good()

@@ -414,7 +414,7 @@ func checkOwned(info fs.FileInfo, what string) error {
 	case ownerOf(info) != os.Geteuid():
 		return fmt.Errorf("%s belongs to another user (uid %d, while this user's is %d), who could have written the name of any process or file into it", what, ownerOf(info), os.Geteuid())
 	case info.Mode()&othersWrite != 0:
-		return fmt.Errorf("other users have write access to %s (mode %#o) and could have written the name of any process or file into it; if they did not, run: chmod go-w", what, info.Mode().Perm())
+		return fmt.Errorf("other users have write access to %s (mode %#o) and could have written the name of any process or file into it; if they did not, remove their access with chmod go-w", what, info.Mode().Perm())
 	}
 	return nil
 }
