@@ -49,7 +49,7 @@ func eventful() record.Trial {
 		memberEvent(540*ms, "m3", stores.SnapshotDone, 0),
 		memberEvent(2100*ms, "m2", stores.ElectionStarted, 0),
 		memberEvent(2110*ms, "m2", stores.Elected, 90*ms),
-		{Time: opened.Add(2130 * ms), Kind: "election", Member: "m2", Text: "m2 leads at term 3, after term 2"},
+		{Time: opened.Add(2130 * ms), Kind: "election", Member: "m2", Text: "m2 became leader in term 3, after term 2"},
 		{Time: opened.Add(2150 * ms), Kind: "member_lost", Member: "m1", Text: "m1 was lost: no answer"},
 		memberEvent(2300*ms, "m1", stores.SlowFsync, 1200*ms),
 		memberEvent(4500*ms, "m3", stores.GCPause, 80*ms),

@@ -33,8 +33,8 @@ var actions = map[fault.Kind]*action{
 	fault.Compact:    requestAction(compact, "compacted"),
 	fault.Defragment: requestAction(defragment, "defragmented"),
 	fault.Snapshot:   requestAction(snapshot, "read as a snapshot"),
-	fault.Alarm:      worked(kv.Alarms, "relieved of the alarm"),
-	fault.FillQuota:  worked(kv.SpaceQuota, "given space again"),
+	fault.Alarm:      worked(kv.Alarms, "cleared of the alarm"),
+	fault.FillQuota:  worked(kv.SpaceQuota, "given free space again"),
 	fault.EnableAuth: worked(kv.AuthSwitch, "accessible without a user again"),
 
 	fault.NewCertificate: newCertificate(),

@@ -73,7 +73,7 @@ func lyingDisk() *action {
 				return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.StartAgain(ctx, m))
 			}))
 		},
-		healed: "started again after the power failure, with working disks",
+		healed: "restarted after the power loss, with working disks",
 	}
 }
 

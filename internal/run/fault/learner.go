@@ -13,7 +13,7 @@ func addLearner() *action {
 	return &action{
 		then:   func(ctx context.Context, o *injection) error { return o.takeIn(ctx) },
 		heal:   func(ctx context.Context, o *injection) error { return o.dismiss(ctx) },
-		healed: "left by the member that had joined",
+		healed: "without the additional member again",
 	}
 }
 

@@ -27,7 +27,7 @@ type action struct {
 	// then is called after the fault has begun and the processes have exited. It may be nil.
 	then func(ctx context.Context, o *injection) error
 	// heal undoes the fault, even if only a part of it was injected. healed describes the members
-	// after that, for example "started again".
+	// after that, for example "restarted".
 	heal   func(ctx context.Context, o *injection) error
 	healed string
 }
@@ -76,7 +76,7 @@ func (o *injection) breakAndHeal(run, load context.Context) (cut, err error) {
 	began := o.Clock.Now()
 	if o.do.begin != nil {
 		if err := o.do.begin(must, o); err != nil {
-			return nil, errors.Join(fmt.Errorf("the fault could not begin: %w", err), o.heal(must))
+			return nil, errors.Join(fmt.Errorf("cannot begin the fault: %w", err), o.heal(must))
 		}
 	}
 	o.f.Began = o.window(began)

@@ -169,6 +169,6 @@ func newCertificate() *action {
 		begin: func(ctx context.Context, o *injection) error {
 			return o.forEachMember(func(m string) error { return o.Cluster.NewCertificate(ctx, m) })
 		},
-		heal: func(context.Context, *injection) error { return nil }, healed: "seen with a new certificate",
+		heal: func(context.Context, *injection) error { return nil }, healed: "given a new certificate",
 	}
 }

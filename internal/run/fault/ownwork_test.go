@@ -120,7 +120,7 @@ func TestALearnerJoinsAndLeaves(t *testing.T) {
 	for _, e := range events {
 		texts += e.Text + "; "
 	}
-	if !strings.Contains(texts, "m4 joined as a learner (fault 1); m4 caught up and has a vote (fault 1); m1, m2, m3 were left by the member that had joined (fault 1)") {
+	if !strings.Contains(texts, "m4 joined as a learner (fault 1); m4 caught up and has a vote (fault 1); m1, m2, m3 were without the additional member again (fault 1)") {
 		t.Errorf("the events say %q", texts)
 	}
 	s = &simulated{refuses: 1}
@@ -195,8 +195,8 @@ func TestStoreOperationsThatFail(t *testing.T) {
 		want   []string
 		says   string
 	}{
-		"the store says no":       {simulated{refuses: 1}, "compact at 1s", time.Minute, []string{"compact at e1"}, "could not begin: no"},
-		"half of it is undone":    {simulated{refuses: 1}, "alarm m1 at 1s for 1s", time.Minute, []string{"alarms of 1 at e1 e2 e3", "undo alarms of 1 at e1 e2 e3"}, "could not begin: no"},
+		"the store says no":       {simulated{refuses: 1}, "compact at 1s", time.Minute, []string{"compact at e1"}, "cannot begin the fault: no"},
+		"half of it is undone":    {simulated{refuses: 1}, "alarm m1 at 1s for 1s", time.Minute, []string{"alarms of 1 at e1 e2 e3", "undo alarms of 1 at e1 e2 e3"}, "cannot begin the fault: no"},
 		"it leads already":        {simulated{}, "move-leader m1 at 1s", time.Minute, nil, "m1 is already the leader"},
 		"it is not replaced":      {simulated{refuses: 1}, "replace m3 at 1s for 1s", time.Minute, []string{"SIGKILL m3", "replace 3 at e1 e2", "start m3"}, "not healed: no"},
 		"the load ends in it":     {simulated{}, "enable-auth at 1s for 30s", 10 * time.Second, []string{"auth-switch of 1 at e1 e2 e3", "undo auth-switch of 1 at e1 e2 e3"}, "cut short"},

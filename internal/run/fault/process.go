@@ -8,7 +8,7 @@ import (
 
 // ending returns the action that sends a signal that ends processes, and restarts them.
 func ending(s host.Signal) *action {
-	return &action{begin: signal(s), ends: true, heal: startAgain, healed: "started again"}
+	return &action{begin: signal(s), ends: true, heal: startAgain, healed: "restarted"}
 }
 
 // signal sends a signal to each member's processes.

@@ -40,7 +40,7 @@ func (t *Trial) checkRights(ctx context.Context, m *members) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the load %s, which the user has no right to: %s; nothing was written: grant that right, or remove it from the load",
+	return fmt.Errorf("the load %s, but the user lacks the necessary right: %s; nothing was written; grant the right, or remove this part of the load",
 		strings.Join(t.Spec.Load.ClusterWideChanges(), " and "), strings.Join(missing, ", and "))
 }
 

@@ -229,7 +229,7 @@ func (c *cleaner) reclaim(ctx context.Context, out *record.Cleanup) (err error) 
 	if c.t.Spec.Load.Cleanup.Compact {
 		m, ok := c.admin.(store.Operator)
 		if !ok {
-			return errors.New("the history cannot be compacted") // the scenario was checked for it
+			return errors.New("the store does not support compaction") // the scenario was checked for it
 		}
 		if out.Revision, err = m.Compact(ctx); err != nil {
 			return err
@@ -260,7 +260,7 @@ func (c *cleaner) defragment(ctx context.Context, endpoint string) error {
 	defer func() { _ = admin.Close() }() // no request is pending
 	m, ok := admin.(store.Operator)
 	if !ok {
-		return fmt.Errorf("%s cannot be defragmented", endpoint) // the scenario was checked for it
+		return fmt.Errorf("the member at %s does not support defragmentation", endpoint) // the scenario was checked for it
 	}
 	return m.Defragment(ctx)
 }
@@ -271,7 +271,7 @@ func (c *cleaner) mustBeEmpty(ctx context.Context) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	return &guard.NotEmptyError{Prefix: c.prefix(), Keys: n, Remedy: "give the trials with cleanup another prefix"}
+	return &guard.NotEmptyError{Prefix: c.prefix(), Keys: n, Remedy: "choose another prefix for the trials with cleanup"}
 }
 
 // count returns the number of the load's keys that exist. If it is above 0, more keys may exist.

@@ -49,7 +49,7 @@ func (w *monitor) notes() []string {
 	if w.uncompacted.times == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d compactions during the load failed; the first: %s", w.uncompacted.times, w.uncompacted.why)}
+	return []string{fmt.Sprintf("%d compactions during the load failed; the first error: %s", w.uncompacted.times, w.uncompacted.why)}
 }
 
 // compactFirst compacts the store's history before the load, if the load asks for it. The store is
@@ -62,7 +62,7 @@ func (t *Trial) compactFirst(ctx context.Context, m *members) error {
 	ctx, cancel := context.WithTimeout(ctx, firstCompactionTimeout)
 	defer cancel()
 	if _, err := m.admin.(store.Operator).Compact(ctx); err != nil { // checked with the scenario
-		return fmt.Errorf("the store's history cannot be compacted before the load: %w", err)
+		return fmt.Errorf("cannot compact the store's history before the load: %w", err)
 	}
 	return nil
 }

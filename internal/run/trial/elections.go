@@ -108,7 +108,7 @@ func (l *elections) count(is func(at time.Time) bool) (n int) {
 
 // event returns the event for an election that no log reports.
 func (e *election) event() record.Event {
-	text := fmt.Sprintf("%s leads at term %d, after term %d", e.member, e.term, e.before)
+	text := fmt.Sprintf("%s became leader in term %d, after term %d", e.member, e.term, e.before)
 	return record.Event{
 		Time: e.at, Kind: string(store.Elected), Member: e.member,
 		Text: fmt.Sprintf("%s (seen at %s)", text, e.at.UTC().Format("15:04:05.000")),

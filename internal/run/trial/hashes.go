@@ -33,7 +33,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 		out := record.Hashes{Seconds: time.Since(began).Seconds(), Members: []record.MemberHash{}}
 		switch {
 		case errors.Is(context.Cause(ctx), context.Canceled):
-			out.Failure = "it was interrupted"
+			out.Failure = "the comparison was interrupted"
 			return &out
 		case errors.Is(err, store.ErrBehind) && measure.Now().Before(till) && pause(ctx, askEvery):
 			continue
@@ -51,7 +51,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 		case sameRevision(all):
 			return &out
 		case measure.Now().After(till) || !pause(ctx, askEvery):
-			out.Failure = fmt.Sprintf("within %v they did not compact to the same revision", hashSettles)
+			out.Failure = fmt.Sprintf("the members did not compact to the same revision within %v", hashSettles)
 			return &out
 		}
 	}

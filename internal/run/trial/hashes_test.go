@@ -53,7 +53,7 @@ func TestHashesAwaitCompaction(t *testing.T) {
 	if got := ask(&hasher{hashes: [][]store.MemberHash{nil}, err: errors.New("a does not answer")}); got != "a does not answer" {
 		t.Errorf("an error: %s", got)
 	}
-	if got := ask(&hasher{hashes: [][]store.MemberHash{of(1, 2)}, cancel: cancel}); got != "it was interrupted" {
+	if got := ask(&hasher{hashes: [][]store.MemberHash{of(1, 2)}, cancel: cancel}); got != "the comparison was interrupted" {
 		t.Errorf("interrupted: %s", got)
 	}
 }

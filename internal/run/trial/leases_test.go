@@ -67,8 +67,8 @@ func TestLeasesAreRevoked(t *testing.T) {
 	}{
 		"all granted":       {10, false, "", ""},
 		"some granted":      {4, false, "no more leases", ""},
-		"revocation fails":  {10, true, "", "leases could not be revoked; they expire within 1m40s: no quorum"},
-		"both of them fail": {4, true, "no more leases; leases could not be revoked", ""},
+		"revocation fails":  {10, true, "", "cannot revoke the leases, which expire within 1m40s: no quorum"},
+		"both of them fail": {4, true, "no more leases; cannot revoke the leases", ""},
 	} {
 		l := &leases{most: c.most, stuck: c.stuck}
 		tr := &Trial{Spec: scenario.Trial{Load: keepAlive(10)}, Cluster: Cluster{Store: etcd.New()}}

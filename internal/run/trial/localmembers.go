@@ -47,12 +47,12 @@ func (c *Cluster) recordLocalMembers(endpoints []string, found []probe.Server) {
 			c.Local = append(c.Local, l.PID)
 		}
 	}
-	const effect = "how much processor time other programs took from the members is not known (R23)"
+	const effect = "it is unknown how much processor time other programs took from the members (R23)"
 	switch {
 	case len(unseen) > 0:
-		c.Unfound = fmt.Sprintf("The address %s is one of this machine's, and the system does not show which process listens there: %s. Root sees it.", strings.Join(unseen, ", "), effect)
+		c.Unfound = fmt.Sprintf("The address %s belongs to this machine, but the system does not show which process listens there: %s. To see the process, run quorumbench as root.", strings.Join(unseen, ", "), effect)
 	case len(forwarded) > 0:
-		c.Unfound = fmt.Sprintf("The address %s is one of this machine's, and the program there forwards what it receives: %s.", strings.Join(forwarded, ", "), effect)
+		c.Unfound = fmt.Sprintf("The address %s belongs to this machine, but the program there forwards its input to another program: %s.", strings.Join(forwarded, ", "), effect)
 	}
 }
 

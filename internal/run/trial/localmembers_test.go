@@ -20,8 +20,8 @@ func TestFindsMembersOnTheGeneratorsMachine(t *testing.T) {
 	}{
 		{"elsewhere", make([]probe.Server, 3), false, 0, ""},
 		{"one process by two names", []probe.Server{here, here, {}}, true, 1, ""},
-		{"one that the system does not show", []probe.Server{here, {Here: true}, {}}, true, 0, "localhost:2379 is one of this machine's, and the system does not show"},
-		{"behind a container's port", []probe.Server{{Here: true, PID: 7, Program: "docker-proxy"}, {}, {}}, true, 0, "127.0.0.1:2379 (docker-proxy) is one of this machine's, and the program there forwards"},
+		{"one that the system does not show", []probe.Server{here, {Here: true}, {}}, true, 0, "localhost:2379 belongs to this machine, but the system does not show"},
+		{"behind a container's port", []probe.Server{{Here: true, PID: 7, Program: "docker-proxy"}, {}, {}}, true, 0, "127.0.0.1:2379 (docker-proxy) belongs to this machine, but the program there forwards"},
 	} {
 		var c Cluster
 		c.recordLocalMembers(endpoints, tt.found)

@@ -27,10 +27,10 @@ func (e *unopenedError) Unwrap() error { return e.why }
 // answered returns notes about responses that are not wrong but stale or not verifiable.
 func answered(m *measure.Totals) (notes []string) {
 	if n := m.Outcomes[kv.Stale]; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d reads were stale: they returned a value that quorumbench had written earlier, or found nothing where it had written.", n))
+		notes = append(notes, fmt.Sprintf("%d reads were stale: they returned an older value that quorumbench had written, or found no value although quorumbench had written one.", n))
 	}
 	if n := m.Outcomes[kv.Unverifiable]; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d reads returned a value below %d bytes, which carries no checksum and could not be verified.", n, keys.HeadLen))
+		notes = append(notes, fmt.Sprintf("%d reads returned a value of less than %d bytes, which contains no checksum and cannot be verified.", n, keys.HeadLen))
 	}
 	return notes
 }

@@ -212,7 +212,7 @@ func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
 	case err != nil || len(answering) == len(all):
 		return all, err
 	case len(answering) == 0:
-		return nil, fmt.Errorf("target %v: none of its members answers: %w", t, m.absent[all[0]])
+		return nil, fmt.Errorf("target %v: none of its members responds: %w", t, m.absent[all[0]])
 	}
 	return answering, nil
 }

@@ -204,7 +204,7 @@ func (t *Trial) weigh(s *scrapes) error {
 	case first.last.Failure != "":
 		return &UnreadError{first.last.Failure}
 	case first.last.Metrics[store.ResidentBytes].Value <= 0:
-		return &UnreadError{fmt.Sprintf("%s does not report its memory among its metrics", first.member.Endpoint)}
+		return &UnreadError{fmt.Sprintf("the metrics of %s do not include memory usage", first.member.Endpoint)}
 	}
 	return nil
 }

@@ -60,10 +60,10 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	case unnamed >= 0 && t.Spec.Load.Target.Mode == kv.LeaderOnly && reached.Leader() != nil: // the leader's address is enough
 		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 	case unnamed >= 0:
-		return nil, fmt.Errorf("target %v needs all members, and %s does not report the address of its member %s; give the endpoints of all members",
+		return nil, fmt.Errorf("target %v requires all members, but %s does not report the address of its member %s; specify the endpoints of all members",
 			t.Spec.Load.Target, t.Cluster.Store.Name(), all[unnamed].Name)
 	case err != nil:
-		return nil, fmt.Errorf("target %v needs all members, and %s does not list them: %w", t.Spec.Load.Target, t.Cluster.Store.Name(), err)
+		return nil, fmt.Errorf("target %v requires all members, but %s does not list them: %w", t.Spec.Load.Target, t.Cluster.Store.Name(), err)
 	}
 	access.Endpoints = inOrder(given, store.Endpoints(all))
 	if m, err = t.meet(ctx, access); err != nil {
@@ -82,7 +82,7 @@ func sameMembers(reached []store.Member) (notes []string) {
 	for i, a := range reached {
 		for _, b := range reached[:i] {
 			if a.Err == nil && b.Err == nil && a.ID != 0 && a.ID == b.ID {
-				notes = append(notes, fmt.Sprintf("The endpoints %s and %s answer as one member, %s: they lead to one server, or to two clusters that were started with the same names; give each member once.", b.Endpoint, a.Endpoint, cmp.Or(a.Name, record.ID(a.ID).String())))
+				notes = append(notes, fmt.Sprintf("The same member %[3]s responds at the endpoints %[1]s and %[2]s: they belong to one server, or to two clusters that were started with the same names; specify each member once.", b.Endpoint, a.Endpoint, cmp.Or(a.Name, record.ID(a.ID).String())))
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func (m *members) excuse(absent map[string]error, given []string, target kv.Targ
 			return fmt.Errorf("target %v: %w", target, err)
 		case target.Mode != kv.All && target.Mode != kv.Followers:
 		case len(m.absent)*2 >= len(status.Members) && !slices.Contains(given, e.Endpoint):
-			return fmt.Errorf("target %v: the cluster names a member at %s, which does not answer (%w); give an endpoint at which it can be reached", target, e.Endpoint, err)
+			return fmt.Errorf("target %v: the cluster lists a member at %s, which does not respond (%w); specify an endpoint at which this member can be reached", target, e.Endpoint, err)
 		}
 	}
 	if target.Mode == kv.LeaderOnly {
@@ -230,13 +230,13 @@ func (m *members) leaderAnswers(status *store.Status) error {
 		return nil
 	}
 	if err == nil {
-		return fmt.Errorf("target leader: the leader does not answer: %w", m.absent[endpoints[0]])
+		return fmt.Errorf("target leader: the leader does not respond: %w", m.absent[endpoints[0]])
 	}
 	named := slices.ContainsFunc(status.Members, func(e store.Member) bool { return e.Err == nil && e.Leader != 0 })
 	if !named {
 		return err
 	}
-	return fmt.Errorf("target leader: the leader is a member that does not answer, at %s; give an endpoint at which it can be reached", strings.Join(m.absentEndpoints(), " or "))
+	return fmt.Errorf("target leader: the leader is a member that does not respond, at %s; specify an endpoint at which this member can be reached", strings.Join(m.absentEndpoints(), " or "))
 }
 
 // absentEndpoints returns the sorted endpoints of members that do not respond.

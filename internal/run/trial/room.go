@@ -30,10 +30,10 @@ func (t *Trial) checkRoom(m *members) error {
 	for i := range status.Members {
 		one := &status.Members[i]
 		if slices.Contains(one.Alarms, noSpaceAlarm) {
-			return &NoSpaceError{fmt.Sprintf("the member at %s has raised the alarm %s, with which the cluster refuses every write; %s", one.Endpoint, noSpaceAlarm, howToRecover)}
+			return &NoSpaceError{fmt.Sprintf("the member at %s has raised the alarm %s, so the cluster rejects every write; %s", one.Endpoint, noSpaceAlarm, howToRecover)}
 		}
 		if need := leastWritten(l); l.Compact.Every == 0 && one.Room > 0 && need > one.Room {
-			return &NoSpaceError{fmt.Sprintf("the load writes at least %s, and the member at %s has space for %s until its quota stops all writes to the cluster; write fewer or smaller values, or raise the quota",
+			return &NoSpaceError{fmt.Sprintf("the load writes at least %s, but the member at %s has space for only %s before its quota stops all writes to the cluster; write fewer or smaller values, or raise the quota",
 				text.Bytes(uint64(need)), one.Endpoint, text.Bytes(uint64(one.Room)))} // #nosec G115 -- not negative
 		}
 	}
@@ -80,5 +80,5 @@ func (w *monitor) outOfSpace() error {
 	if !w.full.Load() {
 		return nil
 	}
-	return &NoSpaceError{"the store ran out of space, and the load was stopped; until space is freed the cluster refuses every write: " + howToRecover}
+	return &NoSpaceError{"the store ran out of space, so the load was stopped; until space is freed, the cluster rejects every write: " + howToRecover}
 }

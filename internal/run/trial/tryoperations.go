@@ -59,7 +59,7 @@ func refusedOperation(op *store.Op, why error) error {
 	if op.Consistency != kv.None {
 		what = op.Consistency.String() + " " + what
 	}
-	return fmt.Errorf("the load needs the operation %s, and %w; the load has written nothing", what, why)
+	return fmt.Errorf("the load requires the operation %s, but %w; the load has written nothing", what, why)
 }
 
 // removeProbes removes the keys that the probes have written, even if the trial is canceled.
@@ -68,7 +68,7 @@ func removeProbes(asks *guard.Client, written map[string]bool) error {
 	defer cancel()
 	for key := range written {
 		if err := asks.Remove(ctx, key); err != nil {
-			return fmt.Errorf("the key %q, on which the load's operations were tried, cannot be removed: %w", key, err)
+			return fmt.Errorf("cannot remove the key %q, on which the load's operations were tried: %w", key, err)
 		}
 	}
 	return nil

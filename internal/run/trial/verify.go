@@ -146,7 +146,7 @@ func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment
 	}
 	a.Members, a.Bytes, a.SharesDisk = read, h.bytes, h.sharesDisk()
 	if n := len(m.status().Members); m.total > n {
-		a.Undecided = append(a.Undecided, fmt.Sprintf("%d of the cluster's %d members were not read completely after the load, because their endpoints were not given or did not answer", m.total-n, m.total))
+		a.Undecided = append(a.Undecided, fmt.Sprintf("%d of the cluster's %d members were not read completely after the load, because their endpoints were not specified or did not respond", m.total-n, m.total))
 	}
 	return a, nil
 }
@@ -223,7 +223,7 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		}
 		read := record.ReadMember{Endpoint: endpoint}
 		if behind[i] {
-			read.Failure = fmt.Sprintf("it did not confirm within %v that it has every acknowledged write", waited.Round(time.Second))
+			read.Failure = fmt.Sprintf("the member did not confirm within %v that it has all acknowledged writes", waited.Round(time.Second))
 			all = append(all, read)
 			continue
 		}

@@ -35,9 +35,9 @@ func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 	if needs && !without.Forwards && !slices.ContainsFunc(endpoints, func(e string) bool { return !isMute(e) }) {
 		can := "cannot serve this load"
 		if without.Reads {
-			can = "serves only local reads of keys, without a user"
+			can = "serves only local reads of keys without a user"
 		}
-		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s: choose a member that has one", target, describe(memberAt(mute, endpoints[0])), without.Name, can)
+		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s; choose a member with a vote", target, describe(memberAt(mute, endpoints[0])), without.Name, can)
 	}
 	if !slices.ContainsFunc(endpoints, isMute) {
 		return endpoints, nil, nil
@@ -49,7 +49,7 @@ func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 		}
 	}
 	if len(voters) == 0 && !without.Forwards && t.Spec.Load.Preload {
-		return nil, nil, fmt.Errorf("the preload writes, and %s has no vote (%s): also name the endpoint of a member that has one, or drop the preload",
+		return nil, nil, fmt.Errorf("the preload writes keys, but %s has no vote (%s); also specify the endpoint of a member with a vote, or remove the preload",
 			describe(memberAt(mute, endpoints[0])), without.Name)
 	}
 	return endpoints, voters, nil
@@ -72,13 +72,13 @@ func (m *members) hiddenNotes() (notes []string) {
 // the load.
 func (t *Trial) voteNotes(m *members, endpoints []string) (notes []string) {
 	for _, e := range m.withoutVote() {
-		what := "the load went to members that have one"
+		what := "the load was sent to members with a vote"
 		switch {
 		case !slices.Contains(endpoints, e.Endpoint):
 		case t.needsVote():
-			what = "it passes writes and linearizable reads on to the leader"
+			what = "it forwards writes and linearizable reads to the leader"
 		default:
-			what = "it served local reads, and the load was prepared by members that have one"
+			what = "it served local reads, and members with a vote prepared the load"
 		}
 		name := t.Cluster.Store.Capabilities().NonVoters.Name
 		notes = append(notes, fmt.Sprintf("%s has no vote (%s): %s.", describe(&e), name, what))

@@ -65,7 +65,7 @@ func TestMovedLeadershipIsDetected(t *testing.T) {
 	}
 }
 
-var electedTerms = regexp.MustCompile(`leads at term (\d+), after term (\d+) `)
+var electedTerms = regexp.MustCompile(`became leader in term (\d+), after term (\d+) `)
 
 // moveLeader makes another member the leader, and returns its name and the time of the
 // request.

@@ -270,7 +270,9 @@ func givenTwice(t *testing.T, w *world, endpoints []string) {
 	if slices.Contains(trial.Endpoints, given[1]) || !slices.Contains(trial.Endpoints, endpoints[1]) {
 		t.Errorf("the load went to %v", trial.Endpoints)
 	}
-	if !slices.ContainsFunc(trial.Notes, func(n string) bool { return strings.Contains(n, given[0]+" and "+given[1]+" answer as one member") }) {
+	if !slices.ContainsFunc(trial.Notes, func(n string) bool {
+		return strings.Contains(n, " responds at the endpoints "+given[0]+" and "+given[1])
+	}) {
 		t.Errorf("notes %q", trial.Notes)
 	}
 }

@@ -23,7 +23,7 @@ func TestRefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 		before := u.read(t)
 		for _, command := range []string{"bench put --total 20 --val-size 3000000", "bench get --total 20 --key-space-size 10 --val-size 3000000"} {
 			said := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed).stderr.String()
-			if !strings.Contains(said, "the load needs the operation put, and "+u.endpoint+" rejects the request:  ") || strings.Contains(said, "preloading") || strings.Contains(said, "measuring") {
+			if !strings.Contains(said, "the load requires the operation put, but "+u.endpoint+" rejects the request: ") || strings.Contains(said, "preloading") || strings.Contains(said, "measuring") {
 				t.Errorf("%s says %q", command, said)
 			}
 			u.unchanged(t, before, command)

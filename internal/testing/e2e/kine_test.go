@@ -86,12 +86,12 @@ func TestCommandsChangeNothingOnKine(t *testing.T) {
 		u.unchanged(t, before, command)
 	}
 	for command, why := range map[string]string{
-		"bench delete --total 20 --key-space-size 20":  "the operation delete, and " + u.endpoint + " rejects the request: delete is not implemented by kine",
-		"bench txn-put --total 20":                     "the operation txn, and " + u.endpoint + " rejects the request: etcdserver: unsupported operations",
+		"bench delete --total 20 --key-space-size 20":  "the operation delete, but " + u.endpoint + " rejects the request: delete is not implemented by kine",
+		"bench txn-put --total 20":                     "the operation txn, but " + u.endpoint + " rejects the request: etcdserver: unsupported operations",
 		"bench txn-mixed --total 20":                   "unsupported operations in txn request",
-		"bench stm --total 20":                         "the operation stm, and " + u.endpoint + " rejects the request: serializable is not implemented",
-		"bench stm --total 20 --stm-locker lock-rpc":   "the operation stm, and " + u.endpoint + " rejects the request: unknown service v3lockpb.Lock",
-		"bench lease-keepalive --total 20":             "the operation keepalive, and " + u.endpoint + " rejects the request: lease keep alive is not supported",
+		"bench stm --total 20":                         "the operation stm, but " + u.endpoint + " rejects the request: serializable is not implemented",
+		"bench stm --total 20 --stm-locker lock-rpc":   "the operation stm, but " + u.endpoint + " rejects the request: unknown service v3lockpb.Lock",
+		"bench lease-keepalive --total 20":             "the operation keepalive, but " + u.endpoint + " rejects the request: lease keep alive is not supported",
 		"bench get --total 20 --consistency local":     "serializable is not implemented",
 		"bench put --total 20 --prefix= --key-size 12": "keys without a prefix cannot be removed (" + u.endpoint + " rejects the request: delete is not implemented",
 		// The refused operation follows a write, whose key must not stay either.

@@ -75,7 +75,7 @@ func (w *world) answers(t *testing.T, endpoint string) {
 func (w *world) fillsUp(t *testing.T, put func(args ...string) *startedProgram) {
 	t.Helper()
 	p := put("--duration", "100s", "--val-size", "16384").exits(t, exitFailed)
-	if said := p.stderr.String(); !strings.Contains(said, "ran out of space, and the load was stopped") || !strings.Contains(said, "removed ") {
+	if said := p.stderr.String(); !strings.Contains(said, "ran out of space, so the load was stopped") || !strings.Contains(said, "removed ") {
 		t.Errorf("the load that ran out of space says %q", said)
 	}
 	if out := p.stdout.String(); !strings.Contains(out, "no_space") || !strings.Contains(out, "throughput") {
