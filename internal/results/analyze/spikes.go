@@ -30,7 +30,7 @@ type Spike struct {
 	// window), UsualRate that of the median second.
 	Least, UsualRate float64
 	// Coincided has a sentence for each kind of event at each member; More is the number of
-	// further events. It is empty if no recorded event coincides.
+	// further events. It is empty if no recorded event occurred at this time.
 	Coincided []Coincidence
 	More      int
 }

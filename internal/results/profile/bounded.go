@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// A small recording can have millions of calls, keys, connections, methods and gaps, so the
-// data that a profile keeps about them is limited.
+// A small recording can have millions of calls, keys, connections, methods and gaps. Therefore,
+// these constants limit how many of them a profile stores.
 const (
 	mostMethods  = 64
 	otherMethods = "other methods"
 	mostGaps     = 32
-	mostKept     = 1 << 20 // keys or connections
-	// exactBits is the number of leading bits of a number that a Spread keeps.
+	mostKept     = 1 << 20 // number of keys or connections
+	// exactBits is the number of leading bits of a number that a Spread stores.
 	exactBits = 12
 )
 
-// Spread computes median, 99th percentile and maximum of numbers. Numbers of at least 4096
-// are kept to 12 bits, which limits the number of different ones.
+// Spread computes the median, the 99th percentile and the maximum of numbers. Numbers of at
+// least 4096 are rounded to 12 bits, which limits how many different numbers are stored.
 type Spread struct {
 	counts  map[int64]uint64
 	n       uint64
@@ -38,7 +38,7 @@ func (s *Spread) add(n int64) {
 	s.counts[n]++
 }
 
-// Percentile returns a percentile, from 0 to 100; 0 without numbers.
+// Percentile returns a percentile (0 to 100), or 0 if there are no numbers.
 func (s *Spread) Percentile(p float64) int64 {
 	rank := uint64(float64(s.n) * p / 100)
 	if rank >= s.n {
@@ -56,14 +56,16 @@ func (s *Spread) Percentile(p float64) int64 {
 	return s.largest
 }
 
-// sample keeps values by hash: all of them up to mostKept, and beyond that only those whose
-// hash begins with a number of zeros, which is an unbiased sample.
+// sample stores values by the hash of a key. It stores all values until there are mostKept. After
+// that, it stores only the values whose hash begins with a number of zeros. These are an unbiased
+// sample.
 type sample[V any] struct {
 	kept  map[uint64]*V
 	zeros int
 }
 
-// value returns the value of a hash, and whether it existed before; nil if it is not kept.
+// value returns the value for a hash, and whether it existed before. It returns nil if the sample
+// does not include this hash.
 func (s *sample[V]) value(hash uint64) (value *V, known bool) {
 	if bits.LeadingZeros64(hash) < s.zeros {
 		return nil, false
@@ -86,5 +88,5 @@ func (s *sample[V]) value(hash uint64) (value *V, known bool) {
 	return value, false
 }
 
-// each returns how many values a kept one represents.
+// each returns how many values each stored value represents.
 func (s *sample[V]) each() float64 { return float64(uint64(1) << s.zeros) }

@@ -15,11 +15,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// mostOfNote is the maximum length of a comment in characters.
+// mostOfNote is the maximum length of a comment, in characters.
 const mostOfNote = 400
 
-// Lines returns the profile as a scenario file. Comments at the beginning hold the facts
-// that scenarios cannot express.
+// Lines returns the profile as a scenario file. Comments at its beginning contain the facts that a
+// scenario cannot express.
 func (p *Profile) Lines() []string {
 	var out []string
 	note := func(format string, args ...any) {
@@ -31,12 +31,12 @@ func (p *Profile) Lines() []string {
 	}
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 
-	note("Made from %s, %s of %s recorded since %s.", filepath.Base(p.Path), seconds(p.Length), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339))
+	note("Derived from %s: %s of traffic to %s, recorded since %s.", filepath.Base(p.Path), seconds(p.Length), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339))
 	note("")
 	p.methodNotes(note)
 	p.otherNotes(note)
 	note("")
-	note("Run it on a cluster that is started for it, or give endpoints in place of members.")
+	note("Run this scenario on a new cluster, or replace members by endpoints.")
 	say("name: recorded")
 	say("seed: 1")
 	say("")
@@ -46,20 +46,20 @@ func (p *Profile) Lines() []string {
 	say("    members: 3")
 	load := p.load()
 	say("    connections: %d", load.connections)
-	say("    arrival: poisson # %s awaited their answer in the mean; the busiest second had %s", number(p.InFlight), text.Count(p.Busiest))
+	say("    arrival: poisson # on average, %s calls waited for their response; the busiest second had %s calls", number(p.InFlight), text.Count(p.Busiest))
 	if load.rate == p.PerSecond() {
-		say("    rate: %s # a second; change it to scale the load", number(load.rate))
+		say("    rate: %s # calls per second; change it to scale the load", number(load.rate))
 	} else {
-		say("    rate: %s # a second; the recording has %.3g, and a load has from %s to %d", number(load.rate), p.PerSecond(), number(leastRate), scenario.MaxRate)
+		say("    rate: %s # calls per second; the recording has %.3g, but a load must have %s to %d", number(load.rate), p.PerSecond(), number(leastRate), scenario.MaxRate)
 	}
 	if load.inFlight > 0 {
-		say("    max-in-flight: %d # so that requests of this size have room in memory", load.inFlight)
+		say("    max-in-flight: %d # limits the memory that requests of this size need", load.inFlight)
 	}
 	say("    duration: 30s")
 	say("    warmup: 5s")
 	p.mix(say)
-	say("    key-size: %d # the median is %d; 99th percentile %d", load.keySize, p.KeySize.Percentile(50), p.KeySize.Percentile(99))
-	say("    value-size: %d # the median is %d; 99th percentile %d, largest %d", load.valueSize, p.ValueSize.Percentile(50), p.ValueSize.Percentile(99), p.ValueSize.Percentile(100))
+	say("    key-size: %d # in the recording: median %d, 99th percentile %d", load.keySize, p.KeySize.Percentile(50), p.KeySize.Percentile(99))
+	say("    value-size: %d # in the recording: median %d, 99th percentile %d, largest %d", load.valueSize, p.ValueSize.Percentile(50), p.ValueSize.Percentile(99), p.ValueSize.Percentile(100))
 	if p.Estimated {
 		say("    key-space: %d # estimated", load.keySpace)
 	} else {
@@ -68,10 +68,10 @@ func (p *Profile) Lines() []string {
 	if p.Hot > busiestKeys+0.1 {
 		say("    distribution: {name: hotspot, hot-keys: %v, hot-operations: %s}", busiestKeys, strconv.FormatFloat(min(p.Hot, 1), 'f', 2, 64))
 	} else {
-		say("    distribution: uniform # the busiest fifth of the keys had %s of the calls", percent(p.Hot))
+		say("    distribution: uniform # the most used fifth of the keys had %s of the calls", percent(p.Hot))
 	}
 	if p.hasKind(kv.Range, kv.TxnGet) {
-		say("    range-limit: %d # keys of a range: the median; 99th percentile %d", min(max(p.Read.Percentile(50), 1), mostRead), p.Read.Percentile(99))
+		say("    range-limit: %d # median number of keys in a range; 99th percentile %d", min(max(p.Read.Percentile(50), 1), mostRead), p.Read.Percentile(99))
 	}
 	if p.hasKind(kv.Txn) {
 		say("    txn-keys: %d", load.txnKeys)
@@ -92,10 +92,10 @@ func (p *Profile) hasKind(kinds ...kv.Kind) bool {
 }
 
 func (p *Profile) mix(say func(string, ...any)) {
-	say("    mix: # shares of 100")
+	say("    mix: # weights in percent")
 	all := float64(p.Calls())
 	for _, o := range p.Operations {
-		// A share that rounds to 0 must still be above 0.
+		// A small share must not be rounded to 0, because a weight must be above 0.
 		share := strconv.FormatFloat(max(100*float64(o.Calls)/all, 0.001), 'f', 3, 64)
 		if o.Kind.Reads() {
 			say("      - {operation: %s, consistency: %s, weight: %s}", o.Kind, o.Level, share)
@@ -131,13 +131,13 @@ func (p *Profile) methodNotes(note func(string, ...any)) {
 
 func (p *Profile) otherNotes(note func(string, ...any)) {
 	if p.Guarded > 0 {
-		note("The guards of %s of %s held.", text.Count(p.Held), text.Plural(p.Guarded, "guarded transaction"))
+		note("The guard held in %s of %s.", text.Count(p.Held), text.Plural(p.Guarded, "guarded transaction"))
 	}
 	if p.Watchers > 0 || p.Pushes > 0 {
-		note("%s created, which received %s in %s; add watch to include them.", text.Plural(p.Watchers, "watcher"), text.Plural(p.Events, "event"), text.Plural(p.Pushes, "message"))
+		note("%s created, which received %s in %s. To include them in the load, add watch.", text.Plural(p.Watchers, "watcher"), text.Plural(p.Events, "event"), text.Plural(p.Pushes, "message"))
 	}
 	if p.Partial > 0 {
-		note("%s of a prefix that ends within a segment of the key, where hashes keep no prefix.", text.Plural(p.Partial, "part"))
+		note("%s of a prefix that ends within a segment of the key. The recording has hashes of whole segments, so the prefix is unknown.", text.Plural(p.Partial, "part"))
 	}
 	for _, g := range p.Gaps {
 		missing := "all later data of this connection"
@@ -145,13 +145,13 @@ func (p *Profile) otherNotes(note func(string, ...any)) {
 		case g.Calls > 0:
 			missing = text.Plural(g.Calls, "call")
 		case g.Conn == 0:
-			missing = "an unknown amount"
+			missing = "an unknown number of calls"
 		}
 		more := ""
 		if g.More > 0 {
-			more = "; the same for " + text.Plural(g.More, "later gap")
+			more = "; also " + text.Plural(g.More, "later gap")
 		}
-		note("Missing since %s: %s; %s%s.", seconds(g.At), missing, g.Why, more)
+		note("Missing since %s: %s (%s%s).", seconds(g.At), missing, g.Why, more)
 	}
 	if p.Others > 0 {
 		note("Missing for other reasons: %s.", text.Plural(p.Others, "gap"))

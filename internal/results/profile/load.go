@@ -5,32 +5,33 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// load holds those numbers of a profile's load that have bounds, which a recording need not
-// respect.
+// load holds the numbers in a profile's load for which a scenario has limits. The numbers of a
+// recording may exceed these limits.
 type load struct {
 	connections, keySize, valueSize, txnKeys int64
 	keySpace                                 uint64
-	inFlight                                 int64 // 0: the usual number fits
+	inFlight                                 int64 // 0 if the default is sufficient
 	rate                                     float64
 }
 
 const (
-	// leastRate is the lowest rate that number formats as one above 0.
+	// leastRate is the lowest rate that number does not format as 0.
 	leastRate = 1e-6
-	// mostConnections leaves memory for the requests.
+	// mostConnections is low enough to leave memory for the requests.
 	mostConnections = 100_000
 	longestKey      = 1024
 	mostRead        = 1_000_000_000
-	// requestRoom is the limit for all requests in flight, in bytes: half of a load's
-	// memory limit. The rest is for everything else.
+	// requestRoom is the limit for the size of all requests in flight, in bytes. It is half of a
+	// load's memory limit, because other data needs memory, too.
 	requestRoom    = scenario.MaxMemory / 2
-	requestBytes   = 1024 // of a request in addition to its keys and values
+	requestBytes   = 1024 // size of a request without its keys and values
 	usualInFlight  = 100_000
 	leastKeySize   = 4
 	valuesPerBytes = 64
 )
 
-// load returns the valid numbers for a scenario that are closest to the recording's.
+// load returns the numbers within a scenario's limits that are closest to the numbers of the
+// recording.
 func (p *Profile) load() load {
 	l := load{
 		connections: int64(min(max(p.Connections, 1), mostConnections)),
@@ -40,7 +41,7 @@ func (p *Profile) load() load {
 		valueSize:   min(max(p.ValueSize.Percentile(50), 1), scenario.MaxValueSize),
 		txnKeys:     1,
 	}
-	// This many bytes allow enough different keys.
+	// Count how many bytes a key needs, so that there are enough different keys.
 	for size, keys := int64(0), uint64(1); keys < l.keySpace; keys *= valuesPerBytes {
 		size++
 		l.keySize = max(l.keySize, size)

@@ -1,5 +1,5 @@
-// Package profile derives a scenario from a recording: a description of its load that a
-// person can read and scale.
+// Package profile derives a scenario from a recording. The scenario describes the recorded load in
+// a form that people can read and scale.
 package profile
 
 import (
@@ -16,44 +16,44 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Profile is the description of a recording's load.
+// Profile describes the load in a recording.
 type Profile struct {
 	Header  call.Header
 	Path    string
-	Problem string // a sentence if the recording was not read to its end
-	// Length is the time from the first call to the last, in nanoseconds; at least 1.
+	Problem string // a sentence if the recording could not be read to its end
+	// Length is the time from the first call to the last call, in nanoseconds. It is at least 1.
 	Length int64
-	// Connections is the mean number of connections in use, each from its first call to its
-	// last; at least 1.
+	// Connections is the mean number of connections in use. A connection is in use from its first
+	// call to its last call. It is at least 1.
 	Connections int
-	// Operations are the calls that a load can have, the most frequent first.
+	// Operations are the kinds of calls that a load can have, most frequent first.
 	Operations []Operation
-	Methods    []Method // all calls, by their name in the protocol
-	// Keys is the number of different keys of single-key calls, and Hot the share of those
-	// calls that went to the busiest fifth of the keys. Both are estimates (Estimated)
-	// above the number of keys that a profile keeps.
+	Methods    []Method // all kinds of calls, by their name in the protocol
+	// Keys is the number of different keys in calls with a single key. Hot is the share of these
+	// calls that went to the most used fifth of the keys. If the recording has more keys than a
+	// profile stores, both are estimates and Estimated is set.
 	Keys      int
 	Estimated bool
 	Hot       float64
-	// Sizes in bytes and other numbers, over the calls that have them.
+	// Distributions of sizes in bytes and of numbers of keys, over the calls that have them.
 	KeySize, ValueSize, Read, Written Spread
-	// Guarded transactions, those whose guards held, and those that failed in another way.
+	// Guarded counts guarded transactions. Held counts the guarded transactions whose guards held.
 	Guarded, Held  uint64
-	Pushes, Events uint64 // messages to watchers, and events in them
-	Watchers       uint64 // that were created
-	// Busiest is the highest number of operations requested in one second, and InFlight the
-	// mean number of operations in flight.
+	Pushes, Events uint64 // messages to watchers, and events in these messages
+	Watchers       uint64 // watchers that were created
+	// Busiest is the highest number of operations that were requested in one second. InFlight is
+	// the mean number of operations in flight.
 	Busiest  uint64
 	InFlight float64
-	// Gaps are the first mostGaps gaps that differ in more than their times; Others counts
-	// the rest.
+	// Gaps has the first mostGaps gaps. Gaps that differ only in their times count as one. Others
+	// counts the remaining gaps.
 	Gaps    []Missing
 	Others  uint64
-	Partial uint64 // ranges whose prefix ends within a segment, in a recording with hashed keys
+	Partial uint64 // ranges whose prefix ends within a segment of a key, if the keys in the recording are hashed
 }
 
-// Missing is a gap of a recording, and the number of further gaps that differ from it only
-// in time and connection.
+// Missing is a gap in a recording. More is the number of further gaps that differ from it only in
+// time and connection.
 type Missing struct {
 	call.Gap
 	More uint64
@@ -74,13 +74,13 @@ type Method struct {
 	times         *measure.Histogram
 }
 
-// Times returns the service times as observed by the recorder, for calls with a response.
+// Times returns the service times of calls with a response, as the recorder observed them.
 func (m *Method) Times() measure.Summary { return measure.Summarize(m.times, 0) }
 
-// span is the time from first to last.
+// span is the time between the first and the last call.
 type span struct{ first, last int64 }
 
-// maker builds a profile.
+// maker derives a profile.
 type maker struct {
 	Profile
 	first, last int64
@@ -93,7 +93,7 @@ type maker struct {
 	seed        maphash.Seed
 }
 
-// Read derives the profile of a recording.
+// Read derives the profile of the recording at path.
 func Read(path string) (*Profile, error) {
 	m := &maker{
 		first: -1, methods: map[string]*Method{}, operations: map[Operation]uint64{}, seed: maphash.MakeSeed(),
@@ -106,7 +106,7 @@ func Read(path string) (*Profile, error) {
 			return nil
 		}
 		if r.Call.At > int64(scenario.MaxDuration) {
-			return fmt.Errorf("%s has a call %.0f hours after its beginning, and a load lasts at most %.0f hours; record for a shorter time", path, float64(r.Call.At)/float64(time.Hour), scenario.MaxDuration.Hours())
+			return fmt.Errorf("%s has a call %.0f hours after its start, but a load lasts at most %.0f hours; record for a shorter time", path, float64(r.Call.At)/float64(time.Hour), scenario.MaxDuration.Hours())
 		}
 		m.add(r.Call)
 		return nil
@@ -115,7 +115,7 @@ func Read(path string) (*Profile, error) {
 		return nil, err
 	}
 	if len(m.operations) == 0 {
-		return nil, fmt.Errorf("%s has no call that a scenario could have: it has %s in all", path, text.Plural(m.calls(), "call"))
+		return nil, fmt.Errorf("a scenario can contain none of the calls in %s (%s in total)", path, text.Plural(m.calls(), "call"))
 	}
 	m.finish()
 	return &m.Profile, nil
@@ -181,7 +181,7 @@ func (m *maker) add(c *call.Call) {
 	}
 }
 
-// method returns the counts of a method; methods beyond mostMethods are counted together.
+// method returns the counts for a method. Methods beyond mostMethods share one entry.
 func (m *maker) method(name string) *Method {
 	one := m.methods[name]
 	if one == nil && len(m.methods) >= mostMethods {
@@ -195,7 +195,7 @@ func (m *maker) method(name string) *Method {
 	return one
 }
 
-// gap counts a gap, and keeps the first of those with the same reason.
+// gap counts a gap. It stores the first gap for each reason.
 func (m *maker) gap(g *call.Gap) {
 	for i := range m.Gaps {
 		if known := &m.Gaps[i]; known.Why == g.Why && (known.Conn == 0) == (g.Conn == 0) && (known.Calls == 0) == (g.Calls == 0) {
@@ -211,7 +211,8 @@ func (m *maker) gap(g *call.Gap) {
 	m.Gaps = append(m.Gaps, Missing{Gap: *g})
 }
 
-// second counts a call in a second, which is limited to the longest duration of a load.
+// second counts a call in the second in which it was requested. The second is limited to the
+// longest duration of a load.
 func (m *maker) second(at int64) {
 	for int64(len(m.seconds)) <= at {
 		m.seconds = append(m.seconds, 0)
@@ -252,7 +253,7 @@ func (m *maker) part(c *call.Call, p *call.Part) {
 	}
 }
 
-// busiestKeys is the share of the keys to which Hot refers.
+// busiestKeys is the share of the keys that count as the most used keys for Hot.
 const busiestKeys = 0.2
 
 func (m *maker) finish() {
@@ -293,7 +294,7 @@ func (m *maker) finish() {
 	m.Hot = hot(m.keys.kept)
 }
 
-// hot returns the share of calls that went to the busiest fifth of the keys.
+// hot returns the share of the calls that went to the most used fifth of the keys.
 func hot(keys map[uint64]*uint64) float64 {
 	counts, all, busy := make([]uint64, 0, len(keys)), uint64(0), uint64(0)
 	for _, n := range keys {
@@ -310,7 +311,7 @@ func hot(keys map[uint64]*uint64) float64 {
 	return float64(busy) / float64(all)
 }
 
-// Calls returns the number of calls that a load has.
+// Calls returns the number of recorded calls that a load can have.
 func (p *Profile) Calls() (n uint64) {
 	for _, o := range p.Operations {
 		n += o.Calls
@@ -318,5 +319,5 @@ func (p *Profile) Calls() (n uint64) {
 	return n
 }
 
-// PerSecond returns the mean number of these calls per second.
+// PerSecond returns the mean number, per second, of recorded calls that a load can have.
 func (p *Profile) PerSecond() float64 { return float64(p.Calls()) / (float64(p.Length) / 1e9) }

@@ -40,7 +40,7 @@ func put(at int64, key string, size int) *call.Call {
 		{Action: call.Write, Key: []byte(key), Value: call.Value{Size: size}}}}
 }
 
-// TestFiguresMatchTheCalls generates loads with known figures, in any order of calls.
+// TestFiguresMatchTheCalls generates loads with known figures. Their calls are in random order.
 func TestFiguresMatchTheCalls(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -51,7 +51,7 @@ func TestFiguresMatchTheCalls(t *testing.T) {
 		reads := 0
 		for i := range n {
 			key := i
-			if i >= keys { // first every key is used, then some more often than others
+			if i >= keys { // first use every key once, then use some keys more often than others
 				key = min(r.IntN(keys), r.IntN(keys))
 			}
 			key %= keys
@@ -105,19 +105,19 @@ func TestFiguresMatchTheCalls(t *testing.T) {
 
 func TestFactsBeyondScenariosAreNoted(t *testing.T) {
 	_, err := profile.Read(write(t, []*call.Call{{Method: "Maintenance/Status", Parts: []call.Part{{Action: call.Other}}}}))
-	if err == nil || !strings.Contains(err.Error(), "has no call that a scenario could have: it has 1 call in all") {
+	if err == nil || !strings.Contains(err.Error(), "a scenario can contain none of the calls in ") {
 		t.Error(err)
 	}
 	guarded := &call.Call{Took: 5, Conn: 1, Method: "KV/Txn", Guarded: true, Held: true, Parts: []call.Part{{Action: call.Compare, Key: []byte("/a")},
 		{Action: call.Write, Branch: call.Then, Key: []byte("/a")}}}
 	p, err := profile.Read(write(t, []*call.Call{guarded}))
-	if err != nil || p.Held != 1 || p.Operations[0].Kind != kv.CAS || !strings.Contains(strings.Join(p.Lines(), "\n"), "# The guards of 1 of 1 guarded transaction held.") {
+	if err != nil || p.Held != 1 || p.Operations[0].Kind != kv.CAS || !strings.Contains(strings.Join(p.Lines(), "\n"), "# The guard held in 1 of 1 guarded transaction.") {
 		t.Errorf("%v, %+v", err, p)
 	}
 }
 
-// TestFewCallsHaveNoPercentiles checks that a percentile without enough calls beyond it is
-// not shown, and that calls without a response have no times.
+// TestFewCallsHaveNoPercentiles checks that a percentile with too few calls beyond it is not shown,
+// and that calls without a response have no times.
 func TestFewCallsHaveNoPercentiles(t *testing.T) {
 	var calls []*call.Call
 	for i := range int64(30) {
@@ -131,7 +131,7 @@ func TestFewCallsHaveNoPercentiles(t *testing.T) {
 	text := strings.Join(p.Lines(), "\n")
 	for _, want := range []string{
 		`#   KV/Put +30 +\d+ +1\.0\d µs +- +0 +0\n`, `#   KV/Range +30 +\d+ +- +- +0 +30\n`,
-		`# Missing since 5ms: 2 calls; a\.\n`, `# Missing since 6ms: all later data of this connection; b\.\n`, `# Missing since 7ms: an unknown amount; c\.\n`,
+		`# Missing since 5ms: 2 calls \(a\)\.\n`, `# Missing since 6ms: all later data of this connection \(b\)\.\n`, `# Missing since 7ms: an unknown number of calls \(c\)\.\n`,
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("it has no %s:\n%s", want, text)

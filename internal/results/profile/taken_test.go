@@ -76,8 +76,8 @@ func TestEveryProfileIsAValidScenario(t *testing.T) {
 	}
 }
 
-// TestGapsAreCountedByReason checks that thousands of gaps, such as from a flood of
-// connections, become a few lines, and that each is counted.
+// TestGapsAreCountedByReason checks that thousands of gaps, for example from a flood of
+// connections, result in only a few lines, and that each gap is counted.
 func TestGapsAreCountedByReason(t *testing.T) {
 	var gaps []call.Gap
 	for i := range 3000 {
@@ -89,15 +89,15 @@ func TestGapsAreCountedByReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(p.Lines(), "\n")
-	for _, want := range []string{"# Missing since 0s: 6,000 calls; a; the same for 2,999 later gaps.\n", "# Missing for other reasons: 2,969 gaps.\n"} {
+	for _, want := range []string{"# Missing since 0s: 6,000 calls (a; also 2,999 later gaps).\n", "# Missing for other reasons: 2,969 gaps.\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it has no %q:\n%s", want, text)
 		}
 	}
 }
 
-// TestManyKeysAreEstimated checks the estimates of the number of keys and of the share of
-// the busiest, for more keys than are kept.
+// TestManyKeysAreEstimated checks the estimates if there are more keys than a profile stores: the
+// number of keys, and the share of calls for the most used keys.
 func TestManyKeysAreEstimated(t *testing.T) {
 	settle.Unraced(t)
 	const n = 3 << 19
@@ -111,7 +111,7 @@ func TestManyKeysAreEstimated(t *testing.T) {
 	}
 }
 
-// many writes a recording call by call, without keeping it in memory.
+// many writes a recording call by call, so that it is never completely in memory.
 func many(t *testing.T, n int) (request func(*call.Call), done func() string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "many.qbrec")

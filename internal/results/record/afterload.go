@@ -15,7 +15,7 @@ type Cleanup struct {
 	Revision int64 `json:"compacted_revision,omitempty"`
 	// Space holds the sizes of the members' databases, for members that report them.
 	Space []Space `json:"space,omitempty"`
-	// Failure is a sentence if keys are or may be left, or if space was not freed.
+	// Failure is a sentence if some keys are, or may be, left, or if disk space was not freed.
 	Failure string `json:"error,omitempty"`
 }
 
@@ -37,7 +37,7 @@ func (c *Cleanup) Err() error {
 	if c == nil || c.Failure == "" {
 		return nil
 	}
-	return fmt.Errorf("keys that the load wrote may not have been removed: %s", c.Failure)
+	return fmt.Errorf("some keys that the load wrote may still exist: %s", c.Failure)
 }
 
 // Defragmented reports whether any member was defragmented.
@@ -51,11 +51,11 @@ func (t *TrialWriter) WriteCleanup(c *Cleanup) error {
 	return t.change(func(at *Trial) { at.Cleanup = c })
 }
 
-// Hashes holds the data hashes that the members reported after the load.
+// Hashes holds the hashes of the members' data that the members reported after the load.
 type Hashes struct {
 	Seconds float64      `json:"seconds"` // how long it took to query all members
 	Members []MemberHash `json:"members"` // empty if Failure is set
-	// Failure is one sentence: why the hashes could not be compared.
+	// Failure is a sentence that explains why the hashes could not be compared.
 	Failure string `json:"failure,omitempty"`
 }
 
@@ -64,9 +64,9 @@ func (h *Hashes) Duration() time.Duration {
 	return time.Duration(h.Seconds * 1e9).Round(time.Microsecond)
 }
 
-// MemberHash is one member's hash of all keys and values up to a revision.
+// MemberHash is one member's hash of all keys and values up to Revision.
 type MemberHash struct {
-	Name      string `json:"name,omitempty"` // the member's name as elsewhere in the record
+	Name      string `json:"name,omitempty"` // the member's name as in the rest of the record
 	Endpoint  string `json:"endpoint"`
 	Hash      uint64 `json:"hash"`
 	Revision  int64  `json:"revision"`
@@ -95,8 +95,8 @@ func (h *Hashes) named(members []Member) *Hashes {
 	return &out
 }
 
-// disagreement lists the members' hashes if they differ, and returns "" otherwise. Members
-// that compacted to another revision were not compared.
+// disagreement lists the members' hashes if they differ, and returns "" otherwise. Members that
+// compacted to a different revision are not in Members, because their hashes cannot be compared.
 func (h *Hashes) disagreement() string {
 	if h.Failure != "" {
 		return ""

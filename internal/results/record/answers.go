@@ -11,61 +11,61 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Answers reports the verification of a load's responses: all of its operations, including
-// the warm-up, and the reads of all members after the load.
+// Answers reports the verification of a load's responses. It covers all operations, including the
+// warm-up, and the reads of all members after the load.
 type Answers struct {
 	Operations uint64 `json:"operations"`
 	Judged     uint64 `json:"judged"` // operations checked against the store's guarantees
-	Keys       uint64 `json:"keys"`   // keys that have checked operations
-	// Indefinite counts writes that may or may not have been executed; Resolved counts the
-	// ones of them whose effect was observed.
+	Keys       uint64 `json:"keys"`   // keys that have verified operations
+	// Indefinite counts writes that may or may not have been executed. Resolved counts the
+	// indefinite writes whose effect was observed later.
 	Indefinite uint64 `json:"indefinite"`
 	Resolved   uint64 `json:"resolved"`
-	// Wrong counts the responses that violate a guarantee, by kind; it is empty if none
-	// does. Violations holds the first ones of each kind.
+	// Wrong counts the responses that violate a guarantee, by kind of violation; it is empty if
+	// there are none. Violations holds the first violations of each kind.
 	Wrong      map[string]uint64 `json:"wrong"`
 	Violations []Violation       `json:"violations,omitempty"`
 	// Consequences counts, by kind, the violations that a disagreement between members
 	// explains. Wrong does not include them.
 	Consequences map[string]uint64 `json:"consequences,omitempty"`
-	// NotPromised counts responses that would violate a guarantee which this store does not
-	// give, by guarantee.
+	// NotPromised counts, by guarantee, the responses that would violate a guarantee if the store
+	// gave it. This store does not.
 	NotPromised map[string]uint64 `json:"not_promised,omitempty"`
 	Staleness   []Staleness       `json:"staleness,omitempty"`
 	Watches     *CheckedWatches   `json:"watches,omitempty"` // nil without watchers
 	Leases      *CheckedLeases    `json:"leases,omitempty"`  // nil without leases that were kept alive
 	Locks       *CheckedLocks     `json:"locks,omitempty"`   // nil if no lock was acquired
-	// Undecided holds sentences about what was not checked and why.
+	// Undecided holds sentences about what was not verified and why.
 	Undecided []string `json:"undecided,omitempty"`
 	// Members are the members whose whole data was read after the load.
 	Members []ReadMember `json:"members,omitempty"`
 	Bytes   int64        `json:"history_bytes"` // size of the history on disk
-	// SharesDisk reports whether members store their data on the disk that holds the
-	// history. DiskShare is then the history's share of the bytes that both wrote in the
+	// SharesDisk reports whether the members store their data on the same disk as the history.
+	// DiskShare is then the history's share of the bytes that members and history wrote in the
 	// window; nil if it is not known or the load writes nothing.
 	SharesDisk bool     `json:"shares_disk,omitempty"`
 	DiskShare  *float64 `json:"disk_share,omitempty"`
-	Seconds    float64  `json:"seconds"` // duration of the check
-	// Failure is one sentence: why nothing was checked.
+	Seconds    float64  `json:"seconds"` // duration of the verification
+	// Failure is a sentence that explains why nothing was verified.
 	Failure string `json:"failure,omitempty"`
 }
 
-// CheckedWatches counts what watchers received; all of it was checked.
+// CheckedWatches counts what watchers received. Everything that is counted was verified.
 type CheckedWatches struct {
 	Watchers uint64 `json:"watchers"`
 	Events   uint64 `json:"events"`
-	Progress uint64 `json:"progress"` // notifications
-	Resumed  uint64 `json:"resumed"`  // how often a watcher was created again after its connection was lost
+	Progress uint64 `json:"progress"` // progress notifications
+	Resumed  uint64 `json:"resumed"`  // number of times that a watcher was created again after its connection was lost
 	Ended    uint64 `json:"ended"`    // watchers that the store ended, for example because their next revision was compacted
 }
 
-// CheckedLeases reports on the leases that were kept alive.
+// CheckedLeases reports on the leases that clients kept alive.
 type CheckedLeases struct {
 	Leases    uint64 `json:"leases"`
 	KeptAlive uint64 `json:"kept_alive"` // renewals that the store confirmed
 	Gone      uint64 `json:"gone"`       // leases that the store reported as expired or revoked
-	// Late is the distribution, in nanoseconds, of how long renewed leases outlived their
-	// minimum lifetime, at most; nil if no lease is known to have outlived it.
+	// Late is the distribution of upper bounds, in nanoseconds, for the time by which renewed
+	// leases outlived their minimum lifetime; nil if no lease is known to have outlived it.
 	Late *Spread `json:"late_ns,omitempty"`
 }
 
@@ -73,8 +73,8 @@ type CheckedLeases struct {
 type CheckedLocks struct {
 	Locks   uint64 `json:"locks"`
 	Granted uint64 `json:"granted"` // acquisitions
-	// Outlived counts acquisitions by a client while an earlier holder, whose lease may
-	// have expired, still considered itself the holder.
+	// Outlived counts acquisitions of a lock that an earlier holder still considered its own,
+	// because it had not noticed that its lease may have expired.
 	Outlived uint64 `json:"outlived_leases"`
 	Waits    Spread `json:"waits_ns"` // from the request for the lock until it was acquired
 	Holds    Spread `json:"holds_ns"` // from acquisition until just before release
@@ -84,9 +84,9 @@ type CheckedLocks struct {
 type Violation struct {
 	Kind    string `json:"kind"`
 	Promise string `json:"promise"`
-	Source  string `json:"source"` // where the store's documentation gives the guarantee
-	// Key is the key's number; nil if the violation concerns no single key, but leases,
-	// locks or revisions.
+	Source  string `json:"source"` // where the store's documentation states the guarantee
+	// Key is the key's number; nil if the violation concerns leases, locks or revisions instead of
+	// a single key.
 	Key *uint64 `json:"key,omitempty"`
 	// History is the shortest history that shows the violation, one sentence per operation.
 	// Why explains the violation.
@@ -116,7 +116,7 @@ type ShownOperation struct {
 	From int64  `json:"from_ns"`
 	To   int64  `json:"to_ns"`
 	What string `json:"what"`            // short description
-	Bad  bool   `json:"wrong,omitempty"` // its response is the wrong one
+	Bad  bool   `json:"wrong,omitempty"` // the response of this operation violates the guarantee
 }
 
 // MemberName returns the name of the member that responded, or its number if it has no name, or ""
@@ -128,14 +128,14 @@ func (o *ShownOperation) MemberName() string {
 	return o.Name
 }
 
-// Staleness reports how old one member's responses were to reads that may be stale.
+// Staleness reports how old the data was that one member returned to reads that may be stale.
 type Staleness struct {
 	Consistency string `json:"consistency"`
 	Member      ID     `json:"member"`
 	Name        string `json:"name,omitempty"`
 	Reads       uint64 `json:"reads"`
 	Behind      uint64 `json:"behind"` // reads that returned an old version
-	// Versions and Times are distributions over all reads: how many versions the response
+	// Versions and Times are distributions over all reads: by how many versions the returned data
 	// was old, and for how many nanoseconds a newer version had existed.
 	Versions Spread `json:"versions"`
 	Times    Spread `json:"times_ns"`
@@ -144,7 +144,7 @@ type Staleness struct {
 // MemberName returns the member's name, or its number if it has no name.
 func (s *Staleness) MemberName() string { return cmp.Or(s.Name, s.Member.String()) }
 
-// Spread is a distribution of values most of which are 0.
+// Spread is a distribution of values, most of which are 0.
 type Spread struct {
 	P50  int64 `json:"p50"`
 	P90  int64 `json:"p90"`
@@ -153,8 +153,8 @@ type Spread struct {
 	Max  int64 `json:"max"`
 }
 
-// Percentile returns percentile p, which is 50, 90, 99 or 99.9; ok is false if count samples do not
-// support it.
+// Percentile returns percentile p, which is 50, 90, 99 or 99.9. ok is false if count samples are
+// too few for this percentile.
 func (s *Spread) Percentile(p float64, count uint64) (v int64, ok bool) {
 	return map[float64]int64{50: s.P50, 90: s.P90, 99: s.P99, 99.9: s.P999}[p], measure.Supports(p, count)
 }
@@ -163,19 +163,19 @@ func (s *Spread) Percentile(p float64, count uint64) (v int64, ok bool) {
 type ReadMember struct {
 	Name     string `json:"name,omitempty"`
 	Endpoint string `json:"endpoint"`
-	Keys     uint64 `json:"keys"` // number of keys that it has
+	Keys     uint64 `json:"keys"` // number of keys that the member had
 	Failure  string `json:"failure,omitempty"`
 }
 
 // MemberName returns the member's name, or its endpoint if it has no name.
 func (m *ReadMember) MemberName() string { return cmp.Or(m.Name, m.Endpoint) }
 
-// WrongAnswers lists the numbers of wrong responses by kind, and of those that a
-// disagreement between members explains. It is empty if no response was wrong.
+// WrongAnswers lists, by kind, the number of wrong responses, and the number of those that follow
+// from members that disagree about the data. It is empty if no response was wrong.
 func (a *Answers) WrongAnswers() string {
 	text := listCounts(a.Wrong)
 	if len(a.Consequences) > 0 {
-		text += "; the disagreement explains: " + listCounts(a.Consequences)
+		text += "; caused by the disagreement between members: " + listCounts(a.Consequences)
 	}
 	return text
 }
@@ -189,8 +189,8 @@ func listCounts(of map[string]uint64) string {
 	return strings.Join(kinds, ", ")
 }
 
-// BytesEach returns the size on disk of one history record, which is an operation or
-// something that a watcher received. ok is false if the size is not known.
+// BytesEach returns the size on disk of one record in the history. A record is an operation or a
+// message that a watcher received. ok is false if the size is not known.
 func (a *Answers) BytesEach() (bytes float64, ok bool) {
 	n := a.Operations
 	if w := a.Watches; w != nil {
@@ -202,8 +202,8 @@ func (a *Answers) BytesEach() (bytes float64, ok bool) {
 	return float64(a.Bytes) / float64(n), true
 }
 
-// setDiskShare sets DiskShare for a window in which due operations became due and the
-// members wrote *written bytes.
+// setDiskShare sets DiskShare. In the window, due operations became due, and the members wrote
+// *written bytes.
 func (a *Answers) setDiskShare(due uint64, written *int64) {
 	if a == nil || !a.SharesDisk || written == nil || *written < 0 {
 		return
@@ -255,7 +255,7 @@ func (a *Answers) WithMemberNames(members []Member) *Answers {
 	return &out
 }
 
-// unread lists the members that could not be read; it is empty if all could.
+// unread lists the members that could not be read.
 func (a *Answers) unread() string {
 	var who []string
 	for i := range a.Members {
@@ -266,10 +266,10 @@ func (a *Answers) unread() string {
 	return strings.Join(who, "; ")
 }
 
-// unjudged reports how many operations were not judged; it is empty if all were.
+// unjudged reports how many operations were not verified; it is empty if all were.
 func (a *Answers) unjudged() string {
 	if a.Judged >= a.Operations {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s were not judged", text.Count(a.Operations-a.Judged), text.Plural(a.Operations, "operation"))
+	return fmt.Sprintf("%s of %s were not verified", text.Count(a.Operations-a.Judged), text.Plural(a.Operations, "operation"))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The verdict reports the history's share of what was written to the members' disk.
+// The verdict reports the history's share of the bytes that were written to the members' disk.
 func TestHistoryShareOfTheDisk(t *testing.T) {
 	written := int64(90_000)
 	for share, of := range map[float64]struct {

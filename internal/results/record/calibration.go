@@ -11,16 +11,15 @@ import (
 // CalibrationSchema is the schema that this package writes.
 const CalibrationSchema = "quorumbench/calibration/1"
 
-// Calibration holds the limits of what can be measured on a machine. Its load figures are
-// measured against a null server on the generator's own machine, so no store can be
-// measured as faster.
+// Calibration holds the limits of what can be measured on a machine. The load generator's limits
+// are measured against a null server on the same machine, so no store can appear to be faster.
 type Calibration struct {
 	Schema   string          `json:"schema"`
 	Measured time.Time       `json:"measured"`
 	Tool     Tool            `json:"tool"`
 	Machine  measure.Machine `json:"machine"`
-	// Outdated is set in a run's record if the machine or the program has changed since the
-	// calibration; it names the change. The fields below are empty then.
+	// Outdated is set in the record of a run if the machine or the program has changed since the
+	// calibration. It describes the change. The fields below are empty then.
 	Outdated string `json:"outdated,omitempty"`
 
 	Rounds int    `json:"rounds"`
@@ -28,71 +27,71 @@ type Calibration struct {
 
 	Generator GeneratorLimits `json:"generator"`
 	Wakes     WakeError       `json:"wakes"`
-	// Disk is the folder in which fdatasync was measured; null without one.
+	// Disk is the folder in which fdatasync was measured; null if no folder was given.
 	Disk *DataDir `json:"disk"`
-	// RoundTrips holds connection times of TCP, over loopback and to each endpoint that the
-	// user named.
+	// RoundTrips holds the times to open a TCP connection over loopback, and to each endpoint that
+	// the user named.
 	RoundTrips []RoundTrip `json:"round_trips"`
 }
 
-// GeneratorLimits holds figures of loads against the null server. A figure is null if the
-// samples of a round do not support it.
+// GeneratorLimits holds figures of loads against the null server. A figure is null if a round has
+// too few samples for it.
 type GeneratorLimits struct {
 	// ServiceP50NS and ServiceP99NS are from one client in a closed loop: the shortest
 	// service time that can be measured.
 	ServiceP50NS *RoundsSummary `json:"service_p50_ns"`
 	ServiceP99NS *RoundsSummary `json:"service_p99_ns"`
-	// The next four are the same figures with generator and null server on one processor,
-	// so that neither waits for another processor to wake up, and on two. These are the two
-	// modes of the figures above. They are null if the system cannot pin threads or has
-	// only one processor.
+	// The next four are the same figures with the generator and the null server on one CPU, so that
+	// neither waits until another CPU wakes up, and on two CPUs. ServiceP50NS and ServiceP99NS are
+	// a mixture of these two cases. The four figures are null if the system cannot pin threads or
+	// has only one CPU.
 	OneProcessorP50NS  *RoundsSummary `json:"one_processor_p50_ns"`
 	OneProcessorP99NS  *RoundsSummary `json:"one_processor_p99_ns"`
 	TwoProcessorsP50NS *RoundsSummary `json:"two_processors_p50_ns"`
 	TwoProcessorsP99NS *RoundsSummary `json:"two_processors_p99_ns"`
-	// ClosedPerSecond and CPUPerOpNS are from many clients in a closed loop: operations per
-	// second and the generator's processor time per operation.
+	// ClosedPerSecond and CPUPerOpNS are from many clients in a closed loop: operations per second,
+	// and the generator's CPU time per operation.
 	ClosedPerSecond *RoundsSummary `json:"closed_per_second"`
 	CPUPerOpNS      *RoundsSummary `json:"cpu_ns_per_operation"`
-	// The next four are from an open loop at OpenRate operations per second, far below the
-	// generator's limit: response time and lateness.
+	// The next four are response time and lateness from an open loop at OpenRate operations per
+	// second, which is far below the generator's limit.
 	OpenRate      float64        `json:"open_rate"`
 	ResponseP50NS *RoundsSummary `json:"response_p50_ns"`
 	ResponseP99NS *RoundsSummary `json:"response_p99_ns"`
 	LateP50NS     *RoundsSummary `json:"late_p50_ns"`
 	LateP99NS     *RoundsSummary `json:"late_p99_ns"`
-	// OpenPerSecond is the throughput of an open loop whose rate is above the generator's
-	// limit.
+	// OpenPerSecond is the throughput of an open loop whose rate exceeds the generator's limit.
 	OpenPerSecond *RoundsSummary `json:"open_per_second"`
 }
 
-// WakeError is how late the generator's event loop wakes up when only the clock wakes it.
+// WakeError is the delay with which the generator's event loop wakes up if only a timer wakes it.
 type WakeError struct {
 	P50NS *RoundsSummary `json:"p50_ns"`
 	P99NS *RoundsSummary `json:"p99_ns"`
 	Count int            `json:"count"` // over all rounds
 }
 
-// RoundTrip is the time in which an address accepted TCP connections.
+// RoundTrip is the time that it took to open TCP connections to an address.
 type RoundTrip struct {
 	To       string         `json:"to"` // loopback, or HOST:PORT
 	LowestNS float64        `json:"lowest_ns"`
 	P50NS    *RoundsSummary `json:"p50_ns"`
 	Count    int            `json:"count"` // over all rounds
-	// Failure is the reason for having no times; empty if there are some.
+	// Failure is why no connection could be opened; empty if there are times.
 	Failure string `json:"failure,omitempty"`
 }
 
-// RoundsSummary summarizes a figure of n rounds: median, lowest and highest. If the rounds are
-// independent, the true median is within [Lowest, Highest] with probability 1 - 2^(1-n).
+// RoundsSummary summarizes a figure that was measured in n rounds by its median, lowest and highest
+// value. If the rounds are independent, the true median is within [Lowest, Highest] with
+// probability 1 - 2^(1-n).
 type RoundsSummary struct {
 	Median  float64 `json:"median"`
 	Lowest  float64 `json:"lowest"`
 	Highest float64 `json:"highest"`
 }
 
-// SummarizeRounds summarizes the figures of rounds. It returns nil without any, and if one is
-// negative, infinite or NaN. The median of an even number of rounds is the mean of the
+// SummarizeRounds summarizes the values from rounds. It returns nil if there are none, or if a
+// value is negative, infinite or NaN. The median of an even number of rounds is the mean of the
 // middle two.
 func SummarizeRounds(rounds ...float64) *RoundsSummary {
 	n := len(rounds)
@@ -107,8 +106,8 @@ func SummarizeRounds(rounds ...float64) *RoundsSummary {
 	return &RoundsSummary{Median: low + (high-low)/2, Lowest: sorted[0], Highest: sorted[n-1]}
 }
 
-// RangeOfRounds returns the lowest and the highest round of several figures; ok is false if none is
-// known.
+// RangeOfRounds returns the lowest and the highest value of several figures in any round. ok is
+// false if no figure is known.
 func RangeOfRounds(all ...*RoundsSummary) (lowest, highest float64, ok bool) {
 	for _, s := range all {
 		if s == nil {
@@ -122,7 +121,7 @@ func RangeOfRounds(all ...*RoundsSummary) (lowest, highest float64, ok bool) {
 	return lowest, highest, ok
 }
 
-// sound reports whether the numbers are possible for a figure of rounds.
+// sound reports whether a figure can have these values.
 func (s *RoundsSummary) sound() bool {
 	return s == nil || s.Lowest >= 0 && s.Lowest <= s.Median && s.Median <= s.Highest && !math.IsInf(s.Highest, 1)
 }
@@ -138,7 +137,7 @@ func (c *Calibration) spreads() []*RoundsSummary {
 	return all
 }
 
-// forMachine returns the calibration if it was made on machine m, and nil otherwise.
+// forMachine returns the calibration if it was measured on machine m, and nil otherwise.
 func (c *Calibration) forMachine(m *measure.Machine) *Calibration {
 	if c == nil || m == nil || m.Difference(&c.Machine) != "" || c.Outdated == "" && !c.sound() {
 		return nil

@@ -31,9 +31,9 @@ func calibration() *Calibration {
 	}
 }
 
-// The figure of rounds does not depend on the order of the values and scales with their
-// unit. The median is within the range, and at least half of the values are on either side
-// of it.
+// A summary of rounds does not depend on the order of the values, and scales with their unit. The
+// median is between the lowest and the highest value, and at least half of the values are on each
+// side of it.
 func TestRoundsSummaryProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -83,8 +83,8 @@ func TestRoundsSummaryProperties(t *testing.T) {
 	}
 }
 
-// The true median is between the lowest and the highest round as often as documented: for n
-// rounds, in all cases but 2^(1-n) of them.
+// The true median is between the lowest and the highest round as often as documented: with n
+// rounds, in all cases except a share of 2^(1-n).
 func TestRoundsSummaryContainsTheTrueMedian(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const cases = 20_000
@@ -92,13 +92,13 @@ func TestRoundsSummaryContainsTheTrueMedian(t *testing.T) {
 		held := 0
 		for range cases {
 			values := make([]float64, n)
-			for i := range values { // bimodal, so no shape of the distribution can be assumed
+			for i := range values { // bimodal, to assume nothing about the distribution
 				if values[i] = math.Exp(rng.NormFloat64()); rng.IntN(2) == 0 {
 					values[i] = 100 + rng.ExpFloat64()
 				}
 			}
 			s := SummarizeRounds(values...)
-			const truth = 50 // almost all of the first mode is below, and all of the second mode above
+			const truth = 50 // almost all values of the first mode are below, and all values of the second mode above
 			if s.Lowest <= truth && truth <= s.Highest {
 				held++
 			}
@@ -132,8 +132,8 @@ func TestCalibrationIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// Machines that share a home folder have separate files, even if their names have the same
-// slug. No name leads out of the folder.
+// Machines that share a home folder have separate files, even if their names have the same slug. No
+// name leads to a file outside the folder.
 func TestCalibrationFiles(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range []string{"a", "b", "A", "a b", "a/b", "a-b", "../a", "", strings.Repeat("x", 300)} {
@@ -157,18 +157,18 @@ func TestCalibrationAppliesToItsMachineAndProgram(t *testing.T) {
 		t.Errorf("without a calibration there is %+v", got)
 	}
 	more := c.Machine
-	more.MemoryBytes++ // as it varies from one boot to the next
+	more.MemoryBytes++ // the memory can differ slightly after each boot
 	if got := c.CurrentFor(&more, c.Tool); got != c {
 		t.Errorf("with another memory size the calibration is %+v", got)
 	}
 	two := 2.0
 	for want, change := range map[string]func(*measure.Machine, *Tool){
-		"the machine has the kernel 6.2, and had 6.1":                                   func(m *measure.Machine, _ *Tool) { m.Kernel = "6.2" },
-		"the machine has the number of processors 4, and had 2":                         func(m *measure.Machine, _ *Tool) { m.CPUs = 4 },
-		"the machine has the limit of processors 2, and had no limit":                   func(m *measure.Machine, _ *Tool) { m.CPULimit = &two },
-		"the machine has the name other, and had vm":                                    func(m *measure.Machine, _ *Tool) { m.Name = "other" },
-		"this is quorumbench v2 (abc) by go1, and that was quorumbench v1 (abc) by go1": func(_ *measure.Machine, t *Tool) { t.Version = "v2" },
-		"this is quorumbench v1 by go1, and that was quorumbench v1 (abc) by go1":       func(_ *measure.Machine, t *Tool) { t.Revision = "" },
+		"the machine has the kernel 6.2, and had 6.1":                                                                  func(m *measure.Machine, _ *Tool) { m.Kernel = "6.2" },
+		"the machine has the number of processors 4, and had 2":                                                        func(m *measure.Machine, _ *Tool) { m.CPUs = 4 },
+		"the machine has the limit of processors 2, and had no limit":                                                  func(m *measure.Machine, _ *Tool) { m.CPULimit = &two },
+		"the machine has the name other, and had vm":                                                                   func(m *measure.Machine, _ *Tool) { m.Name = "other" },
+		"this program is quorumbench v2 (abc) by go1, and the calibration was measured by quorumbench v1 (abc) by go1": func(_ *measure.Machine, t *Tool) { t.Version = "v2" },
+		"this program is quorumbench v1 by go1, and the calibration was measured by quorumbench v1 (abc) by go1":       func(_ *measure.Machine, t *Tool) { t.Revision = "" },
 	} {
 		m, tool := c.Machine, c.Tool
 		change(&m, &tool)
@@ -190,25 +190,25 @@ func TestBadCalibrationIsExplained(t *testing.T) {
 		return strings.Replace(string(whole), from, to, 1)
 	}
 	for _, tt := range []struct{ contents, want string }{
-		{"", "not a calibration's JSON: unexpected EOF"},
-		{"{", "not a calibration's JSON"},
-		{"[]", "not a calibration's JSON"},
-		{"{}", `its schema is "", not "quorumbench/calibration/1"`},
+		{"", "not the JSON of a calibration: unexpected EOF"},
+		{"{", "not the JSON of a calibration"},
+		{"[]", "not the JSON of a calibration"},
+		{"{}", `its schema is "" instead of "quorumbench/calibration/1"`},
 		{`{"schema":"quorumbench/run/2"}`, "its schema is"},
-		{changed("calibration/1", "calibration/2"), "use a newer one"},
-		{string(whole[:len(whole)/2]), "not a calibration's JSON"},
-		{string(whole) + "{}", "there is text after its end"},
-		{changed(`"rounds": 3`, `"rounds": 0`), "impossible"},
-		{changed(`"lowest": 20000`, `"lowest": 20000000`), "impossible"},
-		{changed(`"lowest_ns": 10`, `"lowest_ns": -10`), "impossible"},
-		{changed(`"open_rate": 2000`, `"open_rate": 1e999`), "not a calibration's JSON"},
+		{changed("calibration/1", "calibration/2"), "use a newer version"},
+		{string(whole[:len(whole)/2]), "not the JSON of a calibration"},
+		{string(whole) + "{}", "there is text after the object"},
+		{changed(`"rounds": 3`, `"rounds": 0`), "numbers that no calibration can have"},
+		{changed(`"lowest": 20000`, `"lowest": 20000000`), "numbers that no calibration can have"},
+		{changed(`"lowest_ns": 10`, `"lowest_ns": -10`), "numbers that no calibration can have"},
+		{changed(`"open_rate": 2000`, `"open_rate": 1e999`), "not the JSON of a calibration"},
 		{strings.Repeat(" ", maxCalibration+1), "the limit for such a file"},
 	} {
 		path := filepath.Join(t.TempDir(), "c.json")
 		must(t, os.WriteFile(path, []byte(tt.contents), 0o600))
 		_, err := ReadCalibration(path)
 		sentence(t, err, tt.want)
-		sentence(t, err, `"quorumbench check machine" writes another`)
+		sentence(t, err, `"quorumbench check machine" writes a new one`)
 	}
 	_, err = ReadCalibration(t.TempDir())
 	sentence(t, err, "a folder and not a regular file")

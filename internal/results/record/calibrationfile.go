@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// maxCalibration is the size limit of a calibration file in bytes, far above any real one.
+// maxCalibration is the size limit of a calibration file in bytes. Real files are far smaller.
 const maxCalibration = 1 << 20
 
 // CalibrationFile returns the path of a machine's calibration in the user's cache folder.
@@ -32,7 +32,7 @@ func CalibrationFile(cache string, m *measure.Machine) string {
 func (c *Calibration) Write(path string) error {
 	b, err := encode(c)
 	if err != nil {
-		return fmt.Errorf("the calibration cannot be written: %w", err)
+		return fmt.Errorf("cannot encode the calibration: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
 		return writeError(path, err)
@@ -40,7 +40,7 @@ func (c *Calibration) Write(path string) error {
 	return opener(openFile).replace(path, b)
 }
 
-// ReadCalibration reads a file that Write wrote. It returns nil if there is no file. Its
+// ReadCalibration reads a file that Write wrote. It returns nil if the file does not exist. Its
 // error is one sentence.
 func ReadCalibration(path string) (*Calibration, error) {
 	b, err := files.Read(path, maxCalibration)
@@ -58,11 +58,11 @@ func ReadCalibration(path string) (*Calibration, error) {
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("the calibration in %s is not shown: %w; \"quorumbench check machine\" writes another", path, err)
+	return nil, fmt.Errorf("cannot show the calibration in %s: %w; \"quorumbench check machine\" writes a new one", path, err)
 }
 
-// ParseCalibration parses a calibration's JSON, which may come from an untrusted source:
-// every text in the result is printable and every number is possible.
+// ParseCalibration parses the JSON of a calibration, which may come from an untrusted source. In
+// the result, all texts are printable and all numbers are in their possible ranges.
 func ParseCalibration(b []byte) (*Calibration, error) {
 	c := &Calibration{}
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -70,10 +70,10 @@ func ParseCalibration(b []byte) (*Calibration, error) {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return nil, fmt.Errorf("this is not a calibration's JSON: %s", text.Line(err.Error(), text.MaxField))
+		return nil, fmt.Errorf("it is not the JSON of a calibration: %s", text.Line(err.Error(), text.MaxField))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("this is not a calibration's JSON: there is text after its end")
+		return nil, errors.New("it is not the JSON of a calibration: there is text after the object")
 	}
 	if err := checkSchema(c.Schema, CalibrationSchema); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func ParseCalibration(b []byte) (*Calibration, error) {
 	c.Schema = CalibrationSchema
 	text.Fields(c)
 	if !c.sound() {
-		return nil, errors.New("some of its numbers are impossible for a calibration")
+		return nil, errors.New("it contains numbers that no calibration can have")
 	}
 	return c, nil
 }
@@ -107,9 +107,9 @@ func (c *Calibration) sound() bool {
 	return c.Rounds >= 1 && c.Wakes.Count >= 0 && len(c.RoundTrips) <= maxRoundTrips && c.Generator.OpenRate >= 0 && !math.IsInf(c.Generator.OpenRate, 1)
 }
 
-// CurrentFor returns the calibration as a run by tool on machine m records it: c itself if machine
-// and tool have not changed, else a copy without figures whose Outdated names the change;
-// nil if c is nil.
+// CurrentFor returns the calibration in the form in which a run by tool on machine m records it: c
+// itself if the machine and the tool have not changed, otherwise a copy without figures whose
+// Outdated describes the change. It returns nil if c is nil.
 func (c *Calibration) CurrentFor(m *measure.Machine, tool Tool) *Calibration {
 	if c == nil {
 		return nil
@@ -119,7 +119,7 @@ func (c *Calibration) CurrentFor(m *measure.Machine, tool Tool) *Calibration {
 	case d != "":
 		why = "the machine has " + d
 	case tool != c.Tool:
-		why = fmt.Sprintf("this is %s, and that was %s", tool.Description(), c.Tool.Description())
+		why = fmt.Sprintf("this program is %s, and the calibration was measured by %s", tool.Description(), c.Tool.Description())
 	default:
 		return c
 	}

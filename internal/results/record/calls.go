@@ -6,31 +6,33 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Calls reports on one kind of an application's calls that were due in the window.
+// Calls reports on the calls of one kind that an application made and that were due in the window.
 type Calls struct {
 	Name        string `json:"name"`        // such as "create pod"
-	Operation   string `json:"operation"`   // the operation as which it counts
-	Consistency string `json:"consistency"` // of a read; otherwise empty
+	Operation   string `json:"operation"`   // the operation that the call uses
+	Consistency string `json:"consistency"` // of a read; empty for other calls
 	Due         uint64 `json:"due"`
-	Operations  uint64 `json:"operations"` // of those: completed
-	Conflicts   uint64 `json:"conflicts"`  // of Operations: the guard did not hold
-	Misses      uint64 `json:"misses"`     // of Operations: the object did not exist
-	Errors      uint64 `json:"errors"`     // of Due: failed, or never started
-	// PerSecond is how many became due per second, Share their share of all calls.
+	Operations  uint64 `json:"operations"` // completed calls of those due
+	Conflicts   uint64 `json:"conflicts"`  // completed calls whose guard did not hold
+	Misses      uint64 `json:"misses"`     // completed calls whose object did not exist
+	Errors      uint64 `json:"errors"`     // calls due that failed or never started
+	// PerSecond is the number of calls that became due per second. Share is the share of these
+	// calls in all calls.
 	PerSecond    float64 `json:"due_per_second"`
 	Share        float64 `json:"share"`
 	ResponseTime Times   `json:"response_time_ns"`
 	ServiceTime  Times   `json:"service_time_ns"`
-	// BoundNS is the response time that the application needs; 0 if it has none. Late
-	// counts calls of Due without a response by then.
+	// BoundNS is the response time that the application requires; 0 if it requires none. Late
+	// counts the calls due that had no response within this time.
 	BoundNS int64  `json:"bound_ns,omitempty"`
 	Late    uint64 `json:"late,omitempty"`
-	// Span marks a span of time made of several calls, such as the time without a leader.
-	// It has no Operation and no Share.
+	// Span is set if the entry describes a span of time that consists of several calls, such as the
+	// time without a leader. Such an entry has no Operation and no Share.
 	Span bool `json:"span,omitempty"`
-	// Spanned counts the Operations that belong to such spans, if there are any.
+	// Spanned counts the Operations that belong to such spans.
 	Spanned uint64 `json:"spanned,omitempty"`
-	// SpannedByFailovers counts the Operations that belong to spans of failovers.
+	// SpannedByFailovers counts the Operations that belong to spans which a leader's failure
+	// started.
 	SpannedByFailovers uint64 `json:"spanned_by_failovers,omitempty"`
 }
 
@@ -64,7 +66,7 @@ func callsOf(m *measure.Totals) (all []Calls) {
 	return all
 }
 
-// callFigures returns the figures of applications that need responses within a given time.
+// callFigures returns the figures of applications that require responses within a given time.
 func callFigures() []Figure {
 	bounded := &Total{Of: func(t *Trial) (due uint64) {
 		for i := range t.ByCall {

@@ -5,46 +5,46 @@ import "slices"
 // Capacity is the result, so far, of a search for the highest rate at which an objective
 // holds.
 type Capacity struct {
-	Objective string `json:"objective"` // as written
+	Objective string `json:"objective"` // as the user wrote it
 	// UntilNS is the time limit of the search.
 	UntilNS int64 `json:"until_ns"`
-	// Width is the width, relative to the capacity, at which the interval is narrow enough;
-	// Level is its confidence.
+	// Width is the width of the interval, relative to the capacity, at which it is narrow enough.
+	// Level is the confidence level of the interval.
 	Width float64 `json:"width"`
 	Level float64 `json:"level"`
-	// Parameter is the key of the application's parameter whose largest value was searched
-	// instead of the highest rate. Lower and Upper are values of the parameter, and the
-	// rates are those of loads with these values. It is empty and absent if the rate was
-	// searched.
+	// Parameter is the key of an application's parameter if the search was for the parameter's
+	// largest value, not for the highest rate. Lower and Upper are then values of the parameter,
+	// and the rates are the rates of loads with these values. It is empty, and absent from the
+	// file, if the search was for a rate.
 	Parameter string   `json:"parameter,omitempty"`
 	Lower     *float64 `json:"lower,omitempty"`
-	Upper     *float64 `json:"upper,omitempty"` // absent where UpperPerSecond is null
-	// LowerPerSecond is 0 if the objective held at no rate, or if Lower is 0.
-	// UpperPerSecond is null if the objective held at every rate that was tried.
+	Upper     *float64 `json:"upper,omitempty"` // absent if UpperPerSecond is null
+	// LowerPerSecond is 0 if the objective held at no rate, or if Lower is 0. UpperPerSecond is
+	// null if the objective held at every rate that the search tried.
 	LowerPerSecond float64  `json:"lower_per_second"`
 	UpperPerSecond *float64 `json:"upper_per_second"`
-	// EstimatePerSecond is the most likely rate according to the trials, within the
-	// interval; absent if the interval has no upper end or the objective held at no rate.
-	// Estimate is the same as a value of the parameter.
+	// EstimatePerSecond is the rate within the interval that is most likely the capacity, according
+	// to the trials. It is absent if the interval has no upper end or the objective held at no
+	// rate. Estimate is the corresponding value of the parameter.
 	EstimatePerSecond *float64 `json:"estimate_per_second,omitempty"`
 	Estimate          *float64 `json:"estimate,omitempty"`
 	Status            string   `json:"status"`
-	// Why is a phrase: why the search ended. It is empty while the search is running.
+	// Why is a phrase that explains why the search ended. It is empty while the search is running.
 	Why string `json:"why"`
 	// WarmUp reports the warm-up before the first trial of a newly started cluster; absent
 	// without one.
 	WarmUp *WarmUp `json:"warm_up,omitempty"`
-	// Periods are the parts of the search between which the capacity changed, up to its
-	// end; absent if it did not change.
+	// Periods divide the time of the search into parts, if the capacity changed during the search;
+	// absent if it did not.
 	Periods []CapacityPeriod `json:"periods,omitempty"`
 	// Trials are the search's completed trials in the order of the run.
 	Trials []CapacityTrial `json:"trials"`
 }
 
-// CapacityPeriod is a part of a search in which the capacity hardly changed. Its fields are
-// like those of Capacity.
+// CapacityPeriod is a part of a search in which the capacity was nearly constant. Its fields have
+// the meanings of the fields of Capacity.
 type CapacityPeriod struct {
-	FromSeconds       float64  `json:"from_seconds"` // since the beginning of the search
+	FromSeconds       float64  `json:"from_seconds"` // since the start of the search
 	ToSeconds         float64  `json:"to_seconds"`
 	Lower             *float64 `json:"lower,omitempty"`
 	Upper             *float64 `json:"upper,omitempty"`
@@ -54,17 +54,17 @@ type CapacityPeriod struct {
 	EstimatePerSecond *float64 `json:"estimate_per_second,omitempty"`
 }
 
-// WarmUp reports a closed loop before a search: trials that repeat until throughput no
-// longer grows.
+// WarmUp reports the closed loop that runs before a search: trials that are repeated until
+// throughput no longer grows.
 type WarmUp struct {
 	AtMostNS int64 `json:"at_most_ns"`
-	// Steady reports that the last trial was no faster than the ones before; false if
+	// Steady is set if throughput no longer grew in the last trial. It is false if the time limit
 	// AtMostNS ended the warm-up.
 	Steady bool `json:"steady"`
 	// PerSecond is the throughput of each trial.
 	PerSecond []float64 `json:"operations_per_second"`
-	// Reason is a phrase: why the store's speed changes after its start; empty if no reason
-	// is known.
+	// Reason is a phrase that explains why the store's speed changes after its start; empty if no
+	// reason is known.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -76,47 +76,47 @@ func (w *WarmUp) Ends() (first, last float64) {
 // CapacityOver reports one search for each value of a parameter.
 type CapacityOver struct {
 	Parameter string `json:"parameter"` // its key in scenario files
-	// UntilNS is the time limit of all searches together.
+	// UntilNS is the time limit for all searches together.
 	UntilNS  int64            `json:"until_ns"`
 	Searches []CapacitySearch `json:"searches"` // in the order in which they ran
 }
 
 // CapacitySearch is the search for one value of the parameter.
 type CapacitySearch struct {
-	Value string `json:"value"` // as written
+	Value string `json:"value"` // as the user wrote it
 	Capacity
 }
 
-// Searches holds the results of a run's searches: one capacity, or one for each value of a
-// parameter. The zero value is for a run without a search.
+// Searches holds the results of a run's searches: either a single capacity, or one capacity for
+// each value of a parameter. The zero value means that the run has no search.
 type Searches struct {
 	Capacity *Capacity
 	Over     *CapacityOver
 }
 
-// CapacitySearching is the status of a search that is running or was cut off.
+// CapacitySearching is the status of a search that is running or was killed.
 const CapacitySearching = "searching"
 
-// PurposeWarmUp is the purpose of a trial whose closed loop warms a cluster up. A search
-// ignores its figures.
+// PurposeWarmUp is the purpose of a trial whose closed loop warms up a cluster. A search ignores
+// the trial's figures.
 const PurposeWarmUp = "warm_up"
 
-// CapacityTrial describes a trial's part in a search.
+// CapacityTrial describes what a trial contributed to a search.
 type CapacityTrial struct {
 	Rate    float64 `json:"rate_per_second"` // 0 for a warm-up
-	Value   float64 `json:"value,omitempty"` // of the parameter that is searched
+	Value   float64 `json:"value,omitempty"` // value of the searched parameter
 	Purpose string  `json:"purpose"`
 	Holds   bool    `json:"holds"`
 	// Overloaded reports whether more operations were due than completed.
 	Overloaded bool `json:"overloaded"`
-	// Bad holds, for each part of the objective, the share of operations that failed or
-	// exceeded its bound; null if none was due.
+	// Bad holds one share for each part of the objective: the share of operations that failed or
+	// exceeded the part's time limit. A share is null if no operation was due.
 	Bad []*float64 `json:"bad_shares"`
-	// Void is why the trial reveals nothing about the store; empty if it is usable.
+	// Void is why the search ignores the trial; empty if the search uses it.
 	Void string `json:"void,omitempty"`
 }
 
-// SetCapacity records the searches' current state.
+// SetCapacity records the current state of the searches.
 func (w *Writer) SetCapacity(found Searches) error {
 	var one *Capacity
 	var over *CapacityOver

@@ -12,20 +12,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// ConditionCell is a condition as a cell of a table.
+// ConditionCell is the cell of a table that shows one condition.
 type ConditionCell struct {
 	Name, Text string
 	Word       bool // the text is a word, not a number
 }
 
-// Cells returns all conditions, named as in the trial's JSON object. A nested condition has
-// its parent's name as a prefix, as in scaled_factor. The load's conditions follow: those
-// of loadColumns, and then the other parameters as scenario files write them. The list of
-// cells is the same for every trial; conditions that a trial does not have are empty. A csv
-// tag renames a field in the table, and "-" omits it.
+// Cells returns all conditions, named as in the trial's JSON object. The name of a nested condition
+// begins with the name of its parent, for example scaled_factor. The conditions of the load follow:
+// first the columns from loadColumns, then the other parameters as scenario files write them. The
+// list of cells is the same for every trial; the cell of a condition that a trial does not have is
+// empty. A csv tag renames a field in the table, and "-" omits it.
 func (c *Conditions) Cells(parameters []*scenario.Parameter) []ConditionCell {
 	cells := conditionCells(nil, "", reflect.TypeOf(*c), reflect.ValueOf(*c))
-	has := map[string]bool{"rate": true, "threads": true} // the conditions have them: rate and loops
+	has := map[string]bool{"rate": true, "threads": true} // already among the conditions, as rate and loops
 	for _, column := range loadColumns(&c.Load) {
 		text, word := conditionText(reflect.ValueOf(column.value))
 		cells = append(cells, ConditionCell{column.name, text, word})
@@ -39,10 +39,10 @@ func (c *Conditions) Cells(parameters []*scenario.Parameter) []ConditionCell {
 	return cells
 }
 
-// loadColumn is a part of a load that has its own column.
+// loadColumn is a column that shows a part of the load.
 type loadColumn struct {
 	name      string
-	parameter string // the parameter's key; empty for a part of a parameter, or if there is none
+	parameter string // key of the parameter; empty if the column shows only part of a parameter, or if there is no parameter for it
 	value     any    // nil if the load does not have it
 }
 
@@ -90,8 +90,8 @@ func partColumns[T any](part *T, columns func(*T) []loadColumn) []loadColumn {
 	return all
 }
 
-// conditionCells appends the cells of a struct. v is invalid if the trial does not have the
-// struct.
+// conditionCells appends the cells for the fields of a struct. v is invalid if the trial does not
+// have the struct.
 func conditionCells(to []ConditionCell, prefix string, of reflect.Type, v reflect.Value) []ConditionCell {
 	for i := range of.NumField() {
 		field := of.Field(i)

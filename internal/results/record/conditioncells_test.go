@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// filledTrial is a trial whose load sets every parameter that has its own column.
+// filledTrial is a trial whose load sets all parameters that have their own column.
 const filledTrial = `{"schema":"quorumbench/trial/2","seed":21,"load":{
 	"mix":[{"operation":"get","consistency":"linearizable","weight":3},{"operation":"stm","weight":0.5}],"target":"member:2","connections":3,"new-connection":true,"clients":4,
 	"arrival":"poisson","rate":5,"total":5,"duration":"1.5s","warmup":"250ms","timeout":"10s","max-in-flight":6,"key-size":7,"value-size":8,
@@ -36,8 +36,8 @@ func cellsOf(t *testing.T, c *Conditions) map[string]string {
 	return all
 }
 
-// Every parameter of a load has a column, so that one added to the scenario package is not
-// forgotten.
+// Every parameter of a load has a column. The test fails if a parameter that was added to the
+// scenario package has none.
 func TestEveryParameterHasAColumn(t *testing.T) {
 	with, without := readTrial(t, filledTrial).Conditions, Conditions{}
 	rate := 5.0

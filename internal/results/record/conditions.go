@@ -10,43 +10,44 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Mixed is the operation or consistency of a trial that has several.
+// Mixed is the operation or consistency of a trial with several operations or consistency levels.
 const Mixed = "mixed"
 
-// Conditions describe what a trial's figures apply to. They are part of the trial's JSON
-// object because a number without its conditions is no result.
+// Conditions describe the load and the system that a trial's figures apply to. They are part of the
+// trial's JSON object because a figure is meaningless without its conditions.
 type Conditions struct {
 	Number  int    `json:"number"` // from 1, as written in the scenario
 	Name    string `json:"name"`
 	Repeat  int    `json:"repeat"`  // from 1
-	Repeats int    `json:"repeats"` // number of repeats; 0 if repeating ended at the requested precision
+	Repeats int    `json:"repeats"` // number of repeats; 0 if trials were repeated until their figures were precise
 
 	Store       string `json:"store"`
 	Version     string `json:"version"`
 	Operation   string `json:"operation"` // the load's operation; mixed if there are several
 	Consistency string `json:"consistency"`
-	// ShortOf maps a consistency to how the store really reads, if that is weaker than the
-	// name of the level suggests; absent if each level is what it is called.
+	// ShortOf has an entry for each consistency level that is weaker in this store than its name
+	// suggests, and describes how the store reads. It is absent if no level is weaker.
 	ShortOf map[string]string `json:"weaker_consistency,omitempty"`
 
-	// Load is the load that was sent, under "load" in JSON with the keys of a scenario
-	// file. Parameters without a meaning for it are zero. Its rate is the requested one.
+	// Load is the load that the generator sent. In JSON, it is in "load", with the keys of a
+	// scenario file. A parameter that does not apply to the load is zero. The load's rate is the
+	// requested rate.
 	scenario.Load `json:"-"`
 	Rate          *float64 `json:"rate"`  // operations due per second; null in a closed loop
 	Loops         int      `json:"loops"` // the generator's event loops
 
 	Members   int      `json:"members"`
 	Endpoints []string `json:"endpoints"`
-	// Absent are the members that did not respond before the load, which ran without them.
+	// Absent lists the members that did not respond before the load. The load ran without them.
 	Absent        []AbsentMember `json:"absent_members,omitempty" csv:"-"`
 	TLS           bool           `json:"tls"`
 	Authenticated bool           `json:"authenticated"`
 
-	// Label is the scenario's name for this version or build of the store. Exec is the
-	// server binary that the scenario names; empty without one.
+	// Label is the name that the scenario gives to this version or build of the store. Exec is the
+	// server binary that the scenario sets; empty without one.
 	Label string `json:"label,omitempty"`
 	Exec  string `json:"exec,omitempty"`
-	// BaselineOf is the name of the trial that this one is the baseline of.
+	// BaselineOf is the name of the trial for which this trial is the baseline.
 	BaselineOf string `json:"baseline_of,omitempty"`
 	// Scaled holds the scenario's original values if the run was scaled; null if it ran as
 	// written.
@@ -76,7 +77,7 @@ func (m AbsentMember) String() string {
 // Repeated reports whether the trial is, or may be, one of several repeats.
 func (c *Conditions) Repeated() bool { return c.Repeats > 1 || c.UntilPrecise() }
 
-// UntilPrecise reports whether the trial was repeated until it was precise, not a fixed
+// UntilPrecise reports whether the trial was repeated until its figures were precise, not a fixed
 // number of times.
 func (c *Conditions) UntilPrecise() bool { return c.Repeats == 0 && c.Repeat > 0 }
 
@@ -94,9 +95,9 @@ type Scaled struct {
 	WarmupSeconds   float64 `json:"warmup_seconds,omitempty"`
 }
 
-// NewConditions returns the conditions that a scenario's trial determines. The caller adds
-// those that only the run knows: version, members, endpoints, durability, machine, and the
-// rate if it is a share of another trial's.
+// NewConditions returns the conditions that are known from a trial in a scenario. The caller adds
+// the conditions that are known only in a run: version, members, endpoints, durability, machine,
+// and the rate if it is a share of another trial's rate.
 func NewConditions(t *scenario.Trial) Conditions {
 	c := Conditions{
 		Number: t.Number, Name: t.Name, Repeat: t.Repeat, Repeats: t.Repeats,
@@ -121,8 +122,8 @@ func NewConditions(t *scenario.Trial) Conditions {
 	return c
 }
 
-// nameMix sets Operation and Consistency to the one that all operations share, or to Mixed.
-// Writes have no consistency and are ignored for it.
+// nameMix sets Operation and Consistency to the value that all operations of the mix share, or to
+// Mixed. Writes have no consistency, so they do not affect Consistency.
 func (c *Conditions) nameMix() {
 	for i, op := range c.Mix {
 		kind, level := op.Kind.String(), op.Consistency.String()
@@ -141,10 +142,11 @@ func (c *Conditions) nameMix() {
 	}
 }
 
-// Open reports whether operations become due by a schedule.
+// Open reports whether the load is an open loop, in which a schedule determines when operations
+// become due.
 func (c *Conditions) Open() bool { return c.Arrival != scenario.Closed }
 
-// hasKind reports whether an operation of the mix satisfies the condition.
+// hasKind reports whether the mix contains an operation whose kind satisfies the condition.
 func (c *Conditions) hasKind(is func(kv.Kind) bool) bool {
 	return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool { return is(o.Kind) })
 }

@@ -8,22 +8,22 @@ import (
 // Counts holds the operations of the measurement window by outcome.
 type Counts struct {
 	Due        uint64 `json:"due"`
-	Operations uint64 `json:"operations"` // completed operations of those due
-	Errors     uint64 `json:"errors"`     // failed operations of those due
+	Operations uint64 `json:"operations"` // operations due that completed
+	Errors     uint64 `json:"errors"`     // operations due that failed
 	Conflicts  uint64 `json:"conflicts"`  // of Operations
 	Misses     uint64 `json:"misses"`     // of Operations
-	// Stale and Unverifiable are part of Operations, too: reads of a value older than the
-	// newest, and reads of a value too short for a checksum.
+	// Stale and Unverifiable are also part of Operations. Stale counts reads that returned a value
+	// older than the newest. Unverifiable counts reads of a value that is too short for a checksum.
 	Stale        uint64            `json:"stale"`
 	Unverifiable uint64            `json:"unverifiable"`
-	KeysRead     *uint64           `json:"keys_read"` // by gets, ranges and txn-gets that completed; null without any
+	KeysRead     *uint64           `json:"keys_read"` // keys that the completed gets, ranges and txn-gets read; null if the load has none
 	WrongAnswers uint64            `json:"wrong_responses"`
 	ErrorsByKind map[string]uint64 `json:"errors_by_kind"`
 	ErrorTexts   map[string]string `json:"error_texts"`
-	Completed    uint64            `json:"completed_in_window"` // successes in the window, whenever due
+	Completed    uint64            `json:"completed_in_window"` // operations that completed in the window, even if they were due earlier
 	PerSecond    float64           `json:"operations_per_second"`
 	LongestGap   float64           `json:"longest_gap_seconds"`
-	LongestGapAt *float64          `json:"longest_gap_at_seconds"` // in seconds of the window; null if the gap is below 1 ms
+	LongestGapAt *float64          `json:"longest_gap_at_seconds"` // in seconds after the start of the window; null if the gap is below 1 ms
 	FailedFrom   *float64          `json:"failed_from_percentile"`
 }
 
@@ -38,7 +38,7 @@ func (t *Trial) count(m *measure.Totals) {
 		t.KeysRead = new(m.Keys)
 	}
 	for o, text := range m.ErrorTexts {
-		if m.Outcomes[o] > 0 { // the first and only such error may have been in the warm-up
+		if m.Outcomes[o] > 0 { // otherwise the first error text may come from the warm-up
 			t.ErrorTexts[o.String()] = text
 		}
 	}

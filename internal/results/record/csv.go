@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// column is a column of a run directory's CSV files. at points to the row's value, which is
-// written to and read from the column.
+// column is a column of a CSV file in a run directory. at points to the variable whose value is
+// written to the column, or into which the column is read.
 type column struct {
 	name string
 	at   any
@@ -25,13 +25,13 @@ type column struct {
 // unixTime is written in seconds since 1970, to the millisecond.
 type unixTime time.Time
 
-// counter is a count in a map of counts. Invariant: the map has it only if it is above 0.
+// counter is a count that is stored in a map. Invariant: the map has an entry for it only if it is
+// above 0.
 type counter struct {
 	in   map[string]uint64
 	name string
 }
 
-// names returns the names of columns.
 func names(columns []column) []string {
 	all := make([]string, 0, len(columns))
 	for _, c := range columns {
@@ -40,7 +40,7 @@ func names(columns []column) []string {
 	return all
 }
 
-// cells returns the texts of columns in a row.
+// cells returns the text of each column in a row.
 func cells(columns []column) []string {
 	all := make([]string, 0, len(columns))
 	for _, c := range columns {
@@ -49,8 +49,7 @@ func cells(columns []column) []string {
 	return all
 }
 
-// cell returns the text of a value. It is empty for a value that is not known or not
-// possible.
+// cell returns the text of a value. It is empty if the value is not known or is not possible.
 func (c column) cell() string {
 	switch at := c.at.(type) {
 	case *string:
@@ -99,8 +98,8 @@ func writeRows(to *lines, rows ...[]string) error {
 	return err
 }
 
-// csvRow is a row of a CSV file, which may come from an untrusted source. It keeps the
-// first error of reading its fields.
+// csvRow is a row of a CSV file, which may come from an untrusted source. If reading a field fails,
+// it stores the first error.
 type csvRow struct {
 	column map[string]int
 	fields []string
@@ -108,8 +107,8 @@ type csvRow struct {
 	err    error
 }
 
-// eachCSVRow calls each with every row up to the first bad one. The file's head must have
-// at least the given columns. what names the file in errors.
+// eachCSVRow calls the function each for every row until a row cannot be read. The header line must
+// contain the given columns. Errors contain what as the name of the file.
 func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) error {
 	r := csv.NewReader(bytes.NewReader(b))
 	r.ReuseRecord = true
@@ -118,7 +117,7 @@ func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) err
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("the head of the %s cannot be read: %w", what, err)
+		return fmt.Errorf("cannot read the header line of the %s: %w", what, err)
 	}
 	row := csvRow{column: map[string]int{}}
 	for i, name := range head {
@@ -134,7 +133,7 @@ func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) err
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("the %s cannot be read: %w", what, err)
+			return fmt.Errorf("cannot read the %s: %w", what, err)
 		}
 		if each(&row); row.err != nil {
 			return fmt.Errorf("row %d of the %s: %w", n, what, row.err)
@@ -142,11 +141,11 @@ func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) err
 	}
 }
 
-// mostRoom is the highest number of rows for which memory is allocated in advance.
+// mostRoom is the highest number of rows for which roomFor allocates memory in advance.
 const mostRoom = 50_000
 
-// roomFor returns rows, or, before the first row, an empty list with capacity for the
-// file's lines.
+// roomFor returns rows. If rows is empty, it returns an empty list with capacity for as many rows
+// as the file has lines.
 func roomFor[T any](rows []T, file []byte) []T {
 	if rows == nil {
 		return make([]T, 0, min(bytes.Count(file, []byte{'\n'}), mostRoom))
@@ -159,8 +158,8 @@ func (r *csvRow) hasColumn(name string) bool {
 	return ok
 }
 
-// word returns a field as text. Rows share equal texts, and texts are cloned because a
-// substring would keep its whole row in memory.
+// word returns a field as text. Equal texts share memory. Texts are cloned because a substring
+// would keep the memory of its whole row alive.
 func (r *csvRow) word(name string) string {
 	field := r.field(name)
 	if field == "" {
@@ -177,7 +176,7 @@ func (r *csvRow) word(name string) string {
 	return word
 }
 
-// field returns the field of a column that the file has.
+// field returns the field in a column that the file must have.
 func (r *csvRow) field(name string) string { return r.fields[r.column[name]] }
 
 func (r *csvRow) fail(name, want string) {
@@ -186,19 +185,19 @@ func (r *csvRow) fail(name, want string) {
 	}
 }
 
-// Limits of columns: mostCounted is above what any machine or member counts and below the
-// limit of an int64; maxUnix and maxSpan are times in seconds that time.Time and
-// time.Duration can hold, with room for sums.
+// Limits for values in columns. mostCounted is above every count of a real machine or member, and
+// low enough for an int64. maxUnix and maxSpan are times in seconds that fit into time.Time and
+// time.Duration, even after additions.
 const (
 	mostCounted = 1 << 62
 	maxUnix     = 1 << 40
 	maxSpan     = 1 << 30
 )
 
-// possible reports whether a number is in the range of counts, times and sizes.
+// possible reports whether a number can be a count, a time or a size.
 func possible(x float64) bool { return x >= 0 && x < mostCounted }
 
-// numberBelow returns a number in [0, limit); 0 if the field is empty.
+// numberBelow parses a number in [0, limit). It returns 0 if the field is empty.
 func (r *csvRow) numberBelow(name string, limit float64) float64 {
 	text := r.field(name)
 	if text == "" {
@@ -220,7 +219,8 @@ func (r *csvRow) count(name string) uint64 {
 	return n
 }
 
-// read reads the columns that the file has. An empty number leaves the value unchanged.
+// read reads those of the columns that the file has. If the field for a number is empty, the number
+// keeps its value.
 func (r *csvRow) read(columns []column) {
 	for _, c := range columns {
 		if !r.hasColumn(c.name) {
@@ -259,7 +259,7 @@ func (r *csvRow) read(columns []column) {
 		case *[]store.Bucket:
 			var ok bool
 			if *at, ok = readBuckets(r.field(c.name)); !ok {
-				r.fail(c.name, "a list of rising bounds and counts")
+				r.fail(c.name, "a list of increasing bounds with increasing counts")
 			}
 		case *[]float64:
 			*at = r.list(c.name)
@@ -267,7 +267,7 @@ func (r *csvRow) read(columns []column) {
 	}
 }
 
-// maxList is above the processor count of any machine.
+// maxList is above the number of CPUs of any machine.
 const maxList = 4096
 
 // list returns the numbers of a field.
@@ -275,7 +275,7 @@ func (r *csvRow) list(name string) (all []float64) {
 	for text := range strings.FieldsSeq(r.field(name)) {
 		x, err := strconv.ParseFloat(text, 64)
 		if err != nil || !possible(x) || len(all) == maxList {
-			r.fail(name, "a list of counts")
+			r.fail(name, "a list of numbers")
 			return nil
 		}
 		all = append(all, x)
@@ -283,18 +283,18 @@ func (r *csvRow) list(name string) (all []float64) {
 	return all
 }
 
-// maxBuckets is far above the number of buckets of a store's timers.
+// maxBuckets is far above the number of buckets in any store's timers.
 const maxBuckets = 64
 
-// rising reports whether next can follow the buckets of all: its bound is at least 0 and
-// above the last one, and its cumulative count is not lower.
+// rising reports whether the bucket next can follow the buckets in all: its bound is at least 0 and
+// above the last bound, and its cumulative count is not lower than the last one.
 func rising(all []store.Bucket, next store.Bucket) bool {
 	return len(all) < maxBuckets && next.Upper >= 0 && possible(next.Count) &&
 		(len(all) == 0 || next.Upper > all[len(all)-1].Upper && next.Count >= all[len(all)-1].Count)
 }
 
-// bucketsText formats buckets as upper bounds with cumulative counts: "0.001:90 0.002:100
-// +Inf:100". It returns "" for buckets that are no histogram.
+// bucketsText formats buckets as upper bounds with cumulative counts, for example "0.001:90
+// 0.002:100 +Inf:100". It returns "" if the buckets are not a histogram.
 func bucketsText(all []store.Bucket) string {
 	parts := make([]string, 0, len(all))
 	for i, one := range all {

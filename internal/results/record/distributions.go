@@ -11,30 +11,30 @@ import (
 
 // Distribution is a distribution of times of a trial.
 type Distribution struct {
-	Prefix  string // precedes the names of its figures, as in response-p99
-	Field   string // in the trial's JSON object; empty for the headline, which is response or service time
+	Prefix  string // prefix of the names of its figures, such as response in response-p99
+	Field   string // name in the trial's JSON object; empty for the headline time, which is the response time or the service time
 	Meaning string
-	Null    bool // the field is null in trials that do not have it
+	Null    bool // the field is null in trials that do not have the distribution
 	// Of returns the times and the number of failures.
 	Of func(*Trial) (times Times, failed uint64)
-	// Log returns the name of the times in latency.hlog.
+	// Log returns the name under which latency.hlog has the times.
 	Log      func(*Trial) Time
 	Sample   Population
 	Requires *Requirement
-	titles   []string // names of the figures that tables show
-	Line     string   // like Figure.Line
+	titles   []string // names of the figures that have a column in tables
+	Line     string   // see Figure.Line
 	AtEnd    bool
 }
 
-// Population describes a distribution's samples, for sentences.
+// Population describes the samples of a distribution, in words for sentences.
 type Population struct {
-	Many   string // operations
-	None   string // why there is no figure
-	failed string // what counts as slower than the rest
-	few    string // format for what is missing beyond a percentile; "" for the usual one
+	Many   string // such as "operations"
+	None   string // why there is no figure if there are no samples
+	failed string // which sample counts as slower than all others; empty if none can fail
+	few    string // format of the phrase for too few samples beyond a percentile; "" for the default
 }
 
-// Unknown returns why a figure of count samples is not known.
+// Unknown returns why a figure from count samples is not known.
 func (p Population) Unknown(v Value, count uint64) string {
 	switch {
 	case count == 0:
@@ -51,7 +51,7 @@ var (
 	ofWatchers   = Population{Many: "watchers", None: "no watcher was created"}
 )
 
-// points returns the figures of the distribution's summary, in order.
+// points returns the figures in the distribution's summary, in order.
 func (d *Distribution) points() []Figure {
 	var all []Figure
 	for i, named := range (&Times{}).figures() {
@@ -77,8 +77,8 @@ func DistributionFigures(prefix string) []Figure {
 	return all[slices.IndexFunc(all, func(d *Distribution) bool { return d.Prefix == prefix })].points()
 }
 
-// percentile returns the figure of any percentile, including those that results do not
-// record.
+// percentile returns the figure for any percentile, including percentiles that the result does not
+// contain.
 func (d *Distribution) percentile(name string, p float64) Figure {
 	return Figure{Name: name, Unit: measure.Nanoseconds, Better: Less, Times: d, Percentile: p, Requires: d.Requires}
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// ByClient reports how evenly the clients of a closed loop were served. An open loop has none: its
-// schedule chooses the next client, independently of the store.
+// ByClient reports how evenly the clients of a closed loop were served. An open loop has no
+// ByClient, because its schedule chooses the next client and the store has no influence on the
+// choice.
 type ByClient struct {
 	Evenness
 	// Tenth is a tenth of the number of clients, rounded up. TenthShare is the share of all
@@ -17,37 +18,38 @@ type ByClient struct {
 	TenthShare *float64 `json:"slowest_tenth_share"`
 	// Starved counts clients with fewer than a tenth of the median client's operations.
 	Starved int `json:"starved"`
-	// Operations lists operations per client in ascending order: for each client, or for
-	// mostListed of them at even distances, including the first and the last.
+	// Operations lists the number of operations per client in ascending order. It has an entry for
+	// each client, or for mostListed evenly spaced clients, including the first and the last.
 	Operations []uint64 `json:"operations"`
-	// Connections is the evenness of connections, each counted as the mean of its clients;
-	// null if each client has its own connection.
+	// Connections describes how evenly connections were served. The value of a connection is the
+	// mean number of operations of its clients. It is null if each client has its own connection.
 	Connections *Evenness `json:"connections"`
 }
 
-// Evenness describes how evenly clients or connections were served, by the completed
-// operations of those due in the window.
+// Evenness describes how evenly clients or connections were served. It counts the operations that
+// were due in the window and completed.
 type Evenness struct {
 	Count int `json:"count"`
 	// Fairness is the FairnessOf the completed operations; null if there are none.
 	Fairness *float64 `json:"fairness"`
 	Mean     float64  `json:"mean"`
 	Fewest   float64  `json:"fewest"`
-	Median   float64  `json:"median"` // of an even number, the lower of the middle two
+	Median   float64  `json:"median"` // with an even number, the lower of the middle two
 	Most     float64  `json:"most"`
 }
 
-// mostListed is the number of clients whose operations a record lists.
+// mostListed is the maximum number of clients whose operations a record lists.
 const mostListed = 21
 
-// Starved is the share of the median client's operations below which a client counts as
+// Starved is a share of the median client's operations. A client below this share counts as
 // starved.
 const Starved = 0.1
 
 // FairnessOf returns Jain's fairness index (Jain, Chiu and Hawe, "A quantitative measure of
-// fairness and discrimination", 1984): the square of the sum, divided by the number times
-// the sum of squares. It is 1 if all shares are equal and k/n if k of n clients share
-// everything equally. It does not depend on the unit. ok is false if all shares are 0.
+// fairness and discrimination", 1984): the square of the sum of n shares, divided by n times the
+// sum of their squares. The index is 1 if all shares are equal, and k/n if k of n clients share
+// everything equally. It does not depend on the unit of the shares. ok is false if all shares are
+// 0.
 func FairnessOf(shares []float64) (index float64, ok bool) {
 	most := 0.0
 	for _, x := range shares {
@@ -65,7 +67,7 @@ func FairnessOf(shares []float64) (index float64, ok bool) {
 	return sum * sum / (float64(len(shares)) * squares), true
 }
 
-// evennessOf computes the evenness of at least one number. It sorts them.
+// evennessOf computes the evenness of at least one value. It sorts each.
 func evennessOf(each []float64) Evenness {
 	slices.Sort(each)
 	e := Evenness{Count: len(each), Fewest: each[0], Median: each[(len(each)-1)/2], Most: each[len(each)-1]}
@@ -114,7 +116,8 @@ func byClient(all []measure.Connection) *ByClient {
 	return b
 }
 
-// clientsAt returns the evenness of the clients connected to an endpoint; nil without any.
+// clientsAt returns the evenness of the clients that were connected to an endpoint, or nil if there
+// were none.
 func clientsAt(all []measure.Connection, endpoint string) *Evenness {
 	var clients []float64
 	for i := range all {
@@ -137,7 +140,7 @@ func operations(completed []uint64) []float64 {
 	return all
 }
 
-// listed returns the list for ByClient.Operations from sorted numbers.
+// listed selects the values for ByClient.Operations from the sorted operations per client.
 func listed(clients []float64) []uint64 {
 	n := min(len(clients), mostListed)
 	all := make([]uint64, n)

@@ -12,8 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Jain's index is correct for vectors whose index is given in the paper or follows from
-// arithmetic.
+// Jain's index is correct for vectors whose index the paper states or simple arithmetic determines.
 func TestFairnessOfKnownVectors(t *testing.T) {
 	for _, c := range []struct {
 		shares []float64
@@ -70,7 +69,7 @@ func TestFairnessHasJainsProperties(t *testing.T) {
 	}
 }
 
-// connected returns connections with clients, the same number to each endpoint.
+// connected returns connections with clients. Each endpoint has the same number of connections.
 func connected(r *rand.Rand, endpoints ...string) (all []measure.Connection) {
 	for _, endpoint := range endpoints {
 		for range 1 + r.IntN(4) {
@@ -84,8 +83,8 @@ func connected(r *rand.Rand, endpoints ...string) (all []measure.Connection) {
 	return all
 }
 
-// The clients' figures depend only on what each client completed, not on how clients are
-// divided among loops and workers. They survive writing and reading.
+// The figures of clients depend only on the number of operations that each client completed, not on
+// how clients are divided among loops and workers. They are the same after writing and reading.
 func TestByClientCoversAllClients(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 11))
 	for range 200 {

@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Value is a figure of one trial: a number and its unit. Failed is set if the figure falls
-// on a failed operation. Neither Known nor Failed is set if the figure is not known or its
-// sample does not support it.
+// Value is a figure of one trial: a number with its unit. Failed is set if the figure falls on a
+// failed operation. Neither Known nor Failed is set if the figure is not known or has too few
+// samples.
 type Value struct {
 	Number float64
 	Unit   measure.Unit
@@ -32,43 +32,43 @@ func TimeValue(f measure.Figure) Value {
 // Better is the direction in which a figure improves.
 type Better uint8
 
-// The directions.
+// The directions of improvement.
 const (
-	Neither Better = iota // the figure only describes
+	Neither Better = iota // neither direction is an improvement
 	Less
 	More
 )
 
 // Figure defines a figure of a trial. Its entry in the registry (registry.go) is the only
-// source for thresholds, tables, CSV files, comparisons, the lines of --interval and
+// definition for thresholds, tables, CSV files, comparisons, the lines of --interval and
 // docs/reference/figures.md.
 type Figure struct {
-	Name   string // in thresholds
-	Field  string // in the trial's JSON object, after "watch." or the name of another nested object; empty for none
-	Column string // in CSV files; empty for none
-	Title  string // of its table column; empty for none
+	Name   string // as thresholds write it
+	Field  string // name in the trial's JSON object. A prefix such as "watch." is the name of a nested object. Empty if the object does not have the figure.
+	Column string // in CSV files; empty if they do not have the figure
+	Title  string // heading of the table column; empty without a column
 	Wide   bool   // only wide tables show the column
-	// Line is its name in the lines of --interval, where a point separates an object and
-	// its member; empty for none. AtEnd reports whether the last line has it for each
-	// trial.
+	// Line is the figure's name in the lines of --interval, where a point separates the name of an
+	// object and the name in this object. It is empty if the lines do not have the figure. AtEnd is
+	// set if the last line has the figure for each trial.
 	Line   string
 	AtEnd  bool
 	Unit   measure.Unit
 	Better Better
-	// Meaning is its text in docs/reference/figures.md.
+	// Meaning is the definition in docs/reference/figures.md.
 	Meaning string
-	// Missing is why a trial may not have the figure.
+	// Missing is the reason why a trial can lack the figure.
 	Missing string
-	// Below is the bound, if above 0, under which the figure cannot be distinguished from
-	// 0, so that tables omit it.
+	// Below, if above 0, is the limit under which the figure cannot be distinguished from 0. Tables
+	// omit such a figure.
 	Below    float64
-	Total    *Total       // the whole that the figure is a part of; nil without one
-	Requires *Requirement // condition for a trial to have it; nil without one
+	Total    *Total       // the total of which the figure counts a part; nil without one
+	Requires *Requirement // condition under which a trial has the figure; nil if all trials have it
 	Members  bool         // the figure is the sum over all members
 
-	of func(*Trial) Value // recorded(Field) unless set
-	// Times is the distribution that the figure is a statistic of: a percentile, or the one
-	// that point returns.
+	of func(*Trial) Value // the accessor; recorded(Field) by default
+	// Times is the distribution of which the figure is a statistic. The statistic is Percentile if
+	// it is set, otherwise the statistic that point returns.
 	Times      *Distribution
 	Percentile float64
 	point      func(Times) measure.Figure
@@ -77,10 +77,10 @@ type Figure struct {
 // Total is the total by which a figure is divided to print it as a share.
 type Total struct {
 	Of   func(*Trial) uint64
-	None string // why there is no share
+	None string // why there is no share if the total is 0
 }
 
-// Value returns the trial's figure from its result.
+// Value returns the figure's value in the result of a trial.
 func (f *Figure) Value(t *Trial) Value {
 	if f.Times != nil {
 		times, _ := f.Times.Of(t)
@@ -91,9 +91,9 @@ func (f *Figure) Value(t *Trial) Value {
 	return v
 }
 
-// Share returns the figure as a share of its whole, or why there is none.
+// Share returns the figure as a share of its Whole, or the reason why there is no share.
 func (f *Figure) Share(t *Trial) (v Value, why string) {
-	if v = f.Value(t); !v.Known { // the whole may not be known either
+	if v = f.Value(t); !v.Known { // if so, the whole may not be known either
 		return Value{}, f.Missing
 	}
 	whole := f.Total.Of(t)
@@ -103,15 +103,15 @@ func (f *Figure) Share(t *Trial) (v Value, why string) {
 	return Value{Number: v.Number / float64(whole), Unit: measure.Share, Known: true}, ""
 }
 
-// Summed reports whether the figure of several repeats is their sum: it counts a part of a
-// whole.
+// Summed reports whether the figure of several repeats is their sum. This is the case if it counts
+// a part of a whole.
 func (f *Figure) Summed() bool { return f.Total != nil && f.Unit == measure.Number }
 
-// Recorded reports whether the result has the figure. Percentiles that it lacks are
-// computed from the trial's histograms.
+// Recorded reports whether the result contains the figure. Other percentiles are computed from the
+// trial's histograms.
 func (f *Figure) Recorded() bool { return f.Times == nil || f.point != nil }
 
-// Key returns the name of the figure in JSON and CSV files outside its object.
+// Key returns the figure's name outside its JSON object, in JSON and CSV files.
 func (f *Figure) Key() string {
 	if f.Times == nil || f.Column != "" {
 		return f.Column
@@ -119,7 +119,7 @@ func (f *Figure) Key() string {
 	return strings.NewReplacer("-", "_", ".", "_").Replace(f.Name) + "_ns"
 }
 
-// Cell returns the trial's figure for a CSV file; empty if it is not known.
+// Cell returns the trial's figure for a CSV file, or an empty string if it is not known.
 func (f *Figure) Cell(t *Trial) string {
 	v := f.Value(t)
 	switch {
@@ -131,8 +131,8 @@ func (f *Figure) Cell(t *Trial) string {
 	return strconv.FormatFloat(v.Number, 'f', -1, 64)
 }
 
-// Find looks up a figure by name. Distributions have a figure for every percentile below
-// 100 with up to three decimals.
+// Find looks up a figure by name. A distribution has a figure for every percentile below 100 with
+// at most three decimals.
 func Find(name string) (Figure, bool) {
 	all := Figures()
 	if i := slices.IndexFunc(all, func(f Figure) bool { return f.Name == name }); i >= 0 && name != "" {
@@ -155,7 +155,7 @@ func Find(name string) (Figure, bool) {
 	return Figure{}, false
 }
 
-// Registered returns the figure of a name that must be in the registry.
+// Registered returns the figure with a name that must be in the registry.
 func Registered(name string) Figure {
 	f, ok := Find(name)
 	if !ok {
@@ -167,8 +167,8 @@ func Registered(name string) Figure {
 // trialFields returns the fields of Trial. They are looked up once for all accessors.
 var trialFields = sync.OnceValue(func() []reflect.StructField { return reflect.VisibleFields(reflect.TypeFor[Trial]()) })
 
-// recorded returns an accessor for a number of the trial's JSON object, or of its "watch"
-// object if field begins with "watch.". A number that is null or absent is not known.
+// recorded returns an accessor for a number in the trial's JSON object, or in its "watch" object if
+// field begins with "watch.". A number that is null or absent is not known.
 func recorded(field string) func(*Trial) Value {
 	of, inWatch := strings.CutPrefix(field, "watch.")
 	fields := trialFields()
@@ -197,10 +197,10 @@ func recorded(field string) func(*Trial) Value {
 
 // Requirement is a condition that a trial must meet for a figure to apply.
 type Requirement struct {
-	of  string // names the requirement in a sentence
+	of  string // the requirement, as a part of a sentence
 	Has func(*Conditions) bool
-	// lacking ends the sentence about trials that do not meet it; empty to name the trials
-	// instead.
+	// lacking ends the sentence about trials that do not meet the requirement. If it is empty, the
+	// sentence lists the trials instead.
 	lacking string
 }
 
@@ -208,7 +208,7 @@ var (
 	openLoop   = &Requirement{of: "an open loop", Has: (*Conditions).Open, lacking: "no selected trial has one"}
 	closedLoop = &Requirement{of: "a closed loop", Has: func(c *Conditions) bool { return !c.Open() }, lacking: "no selected trial has one"}
 	watchers   = &Requirement{of: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
-	// timedEvents requires events of the load's own writes.
+	// timedEvents requires events that writes of the same load cause.
 	timedEvents = &Requirement{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
 	writes      = &Requirement{of: "operations that write", Has: func(c *Conditions) bool { return c.hasKind(kv.Kind.Writes) }}
 	stmWrites   = &Requirement{of: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}
@@ -222,10 +222,11 @@ var (
 // Applies reports whether a trial with these conditions can have the figure.
 func (f *Figure) Applies(c *Conditions) bool { return f.Requires == nil || f.Requires.Has(c) }
 
-// OfWatch reports whether the figure is about the events that watchers receive.
+// OfWatch reports whether the figure describes the events that watchers receive.
 func (f *Figure) OfWatch() bool { return f.Requires == watchers || f.Requires == timedEvents }
 
-// Refused returns a sentence for trials none of which meets the figure's requirement.
+// Refused returns a sentence that says why no trial has the figure. None of the trials meets the
+// figure's requirement.
 func (f *Figure) Refused(trials []string) string {
 	why := f.Requires.lacking
 	switch {

@@ -35,7 +35,7 @@ func fullTrial(t *testing.T) *Trial {
 	return &trial
 }
 
-// Each figure of the registry equals its field in the trial's JSON object.
+// Each figure in the registry equals its field in the trial's JSON object.
 func TestFiguresEqualTheJSONObject(t *testing.T) {
 	trial := fullTrial(t)
 	text, err := json.Marshal(trial)
@@ -92,7 +92,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A record can have a load with watchers and no results of them.
+// A record can describe a load with watchers without any results of the watchers.
 func TestSharesOfMissingFigures(t *testing.T) {
 	trial := &Trial{State: Complete}
 	trial.Load.Watch = &scenario.Watch{Watchers: 1}

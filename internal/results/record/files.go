@@ -22,7 +22,7 @@ type file interface {
 // opener opens a file for writing; flag as in os.OpenFile.
 type opener func(path string, flag int) (file, error)
 
-// Only the user has access to a run directory, because it holds addresses, paths and
+// Only the user has access to a run directory, because its files contain addresses, paths and
 // members' logs.
 const (
 	folderMode = 0o700
@@ -31,8 +31,9 @@ const (
 
 func openFile(path string, flag int) (file, error) { return os.OpenFile(path, flag, fileMode) }
 
-// lines is a file of whole lines. Each Write is one system call and undoes a partial write
-// that fails, so that neither a crash nor a full disk leaves half a line.
+// lines is a file that contains only whole lines. Each Write is one system call. If a write fails
+// after a part of its data, Write removes this part, so that neither a crash nor a full disk leaves
+// an incomplete line.
 type lines struct {
 	path string
 	f    file
@@ -53,7 +54,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	}
 	n, err := l.f.Write(b)
 	if err != nil {
-		_ = l.f.Truncate(l.size) // if this fails too, a reader drops the half line
+		_ = l.f.Truncate(l.size) // if this also fails, readers ignore the incomplete line
 		return 0, writeError(l.path, err)
 	}
 	l.size += int64(n)
@@ -68,11 +69,11 @@ func (l *lines) close() error {
 	return nil
 }
 
-// replace replaces a file atomically: at any moment it has either the old or the new
-// contents.
+// replace replaces a file atomically: at any moment, the file has either the old contents or the
+// new contents.
 func (w opener) replace(path string, contents []byte) error {
 	temp := path + ".tmp"
-	_ = os.Remove(temp) // left by a killed process; removing it avoids following a link or blocking on a pipe
+	_ = os.Remove(temp) // a killed process may have left it; removing it avoids following a link or blocking on a pipe
 	if err := w.write(temp, os.O_EXCL, contents); err != nil {
 		_ = os.Remove(temp)
 		return writeError(path, errors.Unwrap(err))
@@ -98,8 +99,8 @@ func (w opener) write(path string, flag int, contents []byte) error {
 	return nil
 }
 
-// syncFolder syncs a folder's entries. Errors of Sync are ignored because some systems
-// cannot sync folders and write them back later.
+// syncFolder syncs a folder's entries. It ignores errors of Sync, because some systems cannot sync
+// folders and write them back later.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -109,7 +110,7 @@ func syncFolder(dir string) error {
 	return d.Close()
 }
 
-// pathError is a failure to write. Its text is a sentence.
+// pathError is the error of a failed write. Its text is a sentence.
 type pathError struct {
 	text string
 	err  error
@@ -118,15 +119,15 @@ type pathError struct {
 func (e *pathError) Error() string { return e.text }
 func (e *pathError) Unwrap() error { return e.err }
 
-// writeError returns an error that names the file, the reason and the remedy.
+// writeError returns an error that states the file, the reason and the remedy.
 func writeError(path string, err error) error {
 	if wrapped, ok := errors.AsType[*fs.PathError](err); ok {
-		err = wrapped.Err // its own text names the path again
+		err = wrapped.Err // its text would contain the path a second time
 	}
 	text := fmt.Sprintf("cannot write %s: %v", path, err)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		text = fmt.Sprintf("cannot write %s: the disk is full; make room there, or record on another disk (--out)", path)
+		text = fmt.Sprintf("cannot write %s: the disk is full; free some space, or record on another disk (--out)", path)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		text += "; choose a folder that you may write to"
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// noon is the start of the tests' runs. It has a fraction of a second.
+// noon is the time at which the runs in tests start. It has a fraction of a second.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
 
 const leaderID, followerID = 0x8e9e05c52164694d, 0xfd422379fda50e48
 
-// load simulates the output of a generator: seconds of random outcomes and times, and the
-// same operations recorded a second time as totals.
+// load simulates the output of a generator. It records the same random operations twice: in seconds
+// and in totals.
 type load struct {
 	rng     *rand.Rand
 	seconds []*measure.Second
 	totals  [2]*measure.Totals
-	// failures is the chance that an operation fails.
+	// failures is the probability that an operation fails.
 	failures float64
 	open     bool
 }
@@ -72,7 +72,7 @@ func (l *load) operation(s *measure.Second, t *measure.Totals) {
 	case l.rng.IntN(50) == 0:
 		outcome = kv.Miss
 	}
-	// From below the histogram's unit to above a minute:
+	// times from below the histogram's smallest unit to more than a minute
 	response := int64(l.rng.ExpFloat64() * 1e6)
 	if l.rng.IntN(100) == 0 {
 		response = l.rng.Int64N(90e9)
@@ -181,7 +181,7 @@ func readFile(t *testing.T, elem ...string) string {
 	return string(b)
 }
 
-// Merge returns the sum of the intervals that keep accepts. It equals a histogram that
+// Merge returns the sum of the intervals whose tags keep accepts. It equals a histogram that
 // recorded all their values.
 func Merge(intervals []Interval, keep func(Tag) bool) *measure.Histogram {
 	all := measure.NewHistogram()

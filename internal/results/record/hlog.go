@@ -15,10 +15,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Time identifies which time of an operation a histogram in latency.hlog holds.
+// Time identifies the kind of time that a histogram in latency.hlog contains.
 type Time uint8
 
-// The times.
+// The kinds of times.
 const (
 	Response  Time = iota // done - due of successes
 	Service               // done - sent of successes
@@ -29,14 +29,15 @@ const (
 	WatchMade             // watcher created - watcher requested
 )
 
-// timeNames are the names of the times in tags; for an error, the kind of error follows.
+// timeNames are the names of the kinds of times in tags. The name of an error follows "error-".
 var timeNames = [...]string{Response: "response", Service: "service", ErrorTime: "error-", Lateness: "lateness", WatchDue: "watch-due", WatchSent: "watch-sent", WatchMade: "watch-made"}
 
-// withoutOperation reports whether the tag of such a time has no operation or other fields.
+// withoutOperation reports whether the tag for this kind of time has only a phase and a time,
+// without an operation and the fields after it.
 func (t Time) withoutOperation() bool { return t >= Lateness }
 
-// Tag identifies an interval of latency.hlog. Its text is a list of fields separated by
-// points, without commas, spaces or characters that file names cannot have, because tools
+// Tag identifies an interval in latency.hlog. Its text is a list of fields separated by points. It
+// contains no commas, no spaces and no characters that are not allowed in file names, because tools
 // split logs by tag into files:
 //
 //	measured.response.get.linearizable.8e9e05c52164694d.2
@@ -46,12 +47,12 @@ func (t Time) withoutOperation() bool { return t >= Lateness }
 type Tag struct {
 	Phase measure.Phase
 	Time  Time
-	// Series is not set for Lateness and the times of watching.
+	// Series is empty for Lateness and the times of watch events.
 	measure.Series
 	Error kv.Outcome // ErrorTime only
 }
 
-// String returns the tag as latency.hlog has it.
+// String returns the tag as it is written in latency.hlog.
 func (t Tag) String() string {
 	name := t.Phase.String() + "." + timeNames[t.Time]
 	if t.Time.withoutOperation() {
@@ -71,7 +72,7 @@ func ParseTag(s string) (t Tag, err error) {
 	}
 	if f[0] != t.Phase.String() || len(f) != 2 && len(f) != 6 ||
 		!t.parseTime(f[1]) || t.Time.withoutOperation() != (len(f) == 2) || len(f) == 6 && t.parseSeries(f[2:]) != nil {
-		return Tag{}, fmt.Errorf("%q is not a tag of quorumbench", s)
+		return Tag{}, fmt.Errorf("%q is not a tag that quorumbench writes", s)
 	}
 	return t, nil
 }
@@ -105,8 +106,8 @@ func (t *Tag) parseSeries(f []string) (err error) {
 	return err
 }
 
-// hlogHead writes the head of a latency.hlog. Intervals' times are relative to base, a
-// whole second because the log stores it so.
+// hlogHead writes the header of a latency.hlog file. The times of intervals are relative to base,
+// which must be a whole second because the log can store no fraction.
 func hlogHead(to io.Writer, started, base time.Time) error {
 	w := hdr.NewHistogramLogWriter(to)
 	if err := w.OutputLogFormatVersion(); err != nil {
@@ -115,7 +116,7 @@ func hlogHead(to io.Writer, started, base time.Time) error {
 	stamp := fmt.Sprintf("[StartTime: %.3f (seconds since epoch), %s]",
 		float64(started.UnixMilli())/1e3, started.UTC().Format(time.RFC3339Nano))
 	for _, line := range []string{
-		"Times in nanoseconds. Tags: PHASE.TIME.OPERATION.CONSISTENCY.MEMBER.TERM, or PHASE.lateness, PHASE.watch-due and so on.",
+		"Times in nanoseconds. Tags: PHASE.TIME.OPERATION.CONSISTENCY.MEMBER.TERM, or PHASE.lateness, PHASE.watch-due and others.",
 		stamp,
 	} {
 		if err := w.OutputComment(line); err != nil {
@@ -128,8 +129,8 @@ func hlogHead(to io.Writer, started, base time.Time) error {
 	return w.OutputLegend()
 }
 
-// hlogSecond appends a second's histograms, one line each. start is in seconds after the
-// log's base, length in seconds.
+// hlogSecond appends the histograms of one second, one line for each histogram. start is in seconds
+// after the log's base. length is in seconds.
 func hlogSecond(b []byte, e *encoder, s *measure.Second, start, length float64) ([]byte, error) {
 	var err error
 	put := func(tag Tag, h *measure.Histogram) {

@@ -15,16 +15,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// The cookies of HdrHistogram's V2 encoding, whose counts are of variable size.
+// The cookies that mark histograms in HdrHistogram's V2 encoding, whose counts have variable size.
 const (
 	compressedCookie = 0x1c849304 | 0x10
 	plainCookie      = 0x1c849303 | 0x10
 	plainHeader      = 40 // bytes
 )
 
-// encoder writes histograms in HdrHistogram's compressed V2 encoding, like the library but
-// at a fraction of its cost, because the log is written while the load runs. It is reusable
-// and not safe for concurrent use.
+// encoder writes histograms in HdrHistogram's compressed V2 encoding. It does the same as the
+// library, but is many times faster, because the log is written while the load runs. It can be
+// reused and is not safe for concurrent use.
 type encoder struct {
 	packed bytes.Buffer
 	zip    *zlib.Writer
@@ -68,9 +68,9 @@ func (e *encoder) appendTo(b []byte, h *measure.Histogram) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(b, out), nil
 }
 
-// appendCounts appends counts as zigzag varints; a run of zeros becomes one negative
-// number. (HdrHistogram's varints differ from those of encoding/binary only in the ninth
-// byte, which counts below 2^55 do not need.)
+// appendCounts appends counts as zigzag varints. A run of zeros becomes one negative number.
+// (HdrHistogram's varints differ from the varints in encoding/binary only in the ninth byte, which
+// is not needed for counts below 2^55.)
 func appendCounts(b []byte, counts []int64) []byte {
 	for i := 0; i < len(counts); {
 		if counts[i] != 0 {
@@ -99,8 +99,8 @@ func (e *encoder) appendInterval(b []byte, tag string, start, length float64, h 
 	return append(b, '\n'), err
 }
 
-// decoder reads histograms in that encoding. It is reusable and not safe for concurrent
-// use.
+// decoder reads histograms in HdrHistogram's compressed V2 encoding. It can be reused and is not
+// safe for concurrent use.
 type decoder struct {
 	packed  []byte
 	source  bytes.Reader
@@ -108,19 +108,19 @@ type decoder struct {
 	payload bytes.Buffer
 }
 
-// read decodes a base64 histogram, many times faster than the library. If that fails, the
-// library decodes it to explain the error.
+// read decodes a histogram in base64. It is many times faster than the library. If decoding fails,
+// read calls the library to get an error that explains why.
 func (d *decoder) read(text []byte, to *measure.Steps) error {
 	if d.quick(text, to) {
 		return nil
 	}
 	if _, err := hdr.Decode(text); err != nil {
-		return fmt.Errorf("the histogram cannot be decoded: %w", err)
+		return fmt.Errorf("cannot decode the histogram: %w", err)
 	}
-	return errors.New("the histogram has other steps or higher counts than quorumbench's histograms")
+	return errors.New("the histogram has different value steps, or higher counts, than quorumbench writes")
 }
 
-// quick decodes a histogram of quorumbench; it returns false for anything else.
+// quick decodes a histogram that quorumbench wrote. It returns false for any other data.
 func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 	var err error
 	if d.packed, err = base64.StdEncoding.AppendDecode(d.packed[:0], text); err != nil || len(d.packed) < 8 ||
@@ -136,7 +136,7 @@ func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 	if err != nil {
 		return false
 	}
-	// Read to the end, which has the checksum, but not beyond the size of the largest
+	// Read to the end of the data, where the checksum is, but not more than the size of the largest
 	// histogram.
 	d.payload.Reset()
 	if _, err := d.payload.ReadFrom(io.LimitReader(d.zip, plainHeader+maxPayload+1)); err != nil {
@@ -152,19 +152,19 @@ func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 	return err == nil
 }
 
-// maxPayload is the largest size of a histogram's counts, at nine bytes each.
+// maxPayload is the largest size of a histogram's counts, with nine bytes for each count.
 const maxPayload = 9 * measure.NumSteps
 
-// mostTimes is far above an interval's count, and low enough that sums do not overflow.
-// Numbers of this size are equal in HdrHistogram's and Go's varints.
+// mostTimes is far above the count of any interval, and low enough that sums do not overflow.
+// HdrHistogram and encoding/binary encode numbers up to this size in the same way.
 const mostTimes = 1 << 44
 
-var errCounts = errors.New("these are not the counts of a histogram")
+var errCounts = errors.New("the data does not contain the counts of a histogram")
 
 // readCounts is the inverse of appendCounts.
 func readCounts(to []measure.Step, b []byte) ([]measure.Step, error) {
 	for i, at := 0, 0; i < len(b); {
-		if c := b[i]; c&0x81 == 0 && at < measure.NumSteps { // the usual case: a small count in a single byte
+		if c := b[i]; c&0x81 == 0 && at < measure.NumSteps { // the most frequent case: a small count in a single byte
 			if c != 0 {
 				to = append(to, measure.Step{At: at, N: int64(c >> 1)})
 			}

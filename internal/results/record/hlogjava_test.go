@@ -46,8 +46,8 @@ func processLog(t *testing.T, log string, args ...string) string {
 	return string(out)
 }
 
-// HdrHistogram's Java tools read latency.hlog unchanged: they find the tags, and report the
-// same percentiles, counts and maxima for each.
+// HdrHistogram's Java tools can read latency.hlog without changes. They find the tags and report
+// the same percentiles, counts and maxima for each tag.
 func TestJavaReadsTheHistogramLog(t *testing.T) {
 	l := newLoad(7, 0, true)
 	l.phase(measure.Warmup, 1, 200)
@@ -78,13 +78,14 @@ func TestJavaReadsTheHistogramLog(t *testing.T) {
 		ours := Merge(files.Intervals, func(of Tag) bool { return of == tag })
 		checkJava(t, tag.String(), processLog(t, log, "-tag", tag.String(), "-csv", "-outputValueUnitRatio", "1"), ours)
 	}
-	// Two times of puts and lateness, and two times of gets in each of two terms.
+	// Three tags: two times of puts, and lateness. Gets have two times in each of two terms.
 	if tags != 3 || gets != 4 {
 		t.Errorf("the Java tool lists %d and %d tags of the window, not 3 and 4", tags, gets)
 	}
 }
 
-// checkJava compares lines of a value, a share, a count and its inverse.
+// checkJava compares the lines that the tool printed, each of which has a value, a share, a count
+// and the inverse of one minus the share.
 func checkJava(t *testing.T, tag, printed string, ours *measure.Histogram) {
 	t.Helper()
 	_, table, _ := strings.Cut(printed, `"Value"`)

@@ -26,11 +26,12 @@ type Interval struct {
 	measure.Steps
 }
 
-// ReadIntervals reads the latency.hlog of a trial's folder and calls each for one interval after
-// the other. It holds only a few histograms, for a trial of any length; an interval's Steps are
-// valid until each returns. Intervals whose tag keep rejects are not decoded; keep runs on another
-// goroutine than each. Half a last line is dropped and a missing file has no intervals, because a
-// killed trial can leave both. An error of each ends the reading.
+// ReadIntervals reads the latency.hlog file in a trial's folder and calls each for one interval
+// after the other. For a trial of any length, it has only a few histograms in memory; the Steps of
+// an interval are valid until each returns. Intervals with tags that keep rejects are not decoded.
+// keep runs on a different goroutine than each. A killed trial can leave an incomplete last line,
+// which is ignored, or no file, which counts as a file without intervals. If each returns an error,
+// ReadIntervals returns that error.
 func ReadIntervals(dir, folder string, keep func(Tag) bool, each func(*Interval) error) error {
 	if !filepath.IsLocal(folder) {
 		return fmt.Errorf("%q is not a folder in the run directory", folder)
@@ -41,7 +42,7 @@ func ReadIntervals(dir, folder string, keep func(Tag) bool, each func(*Interval)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", path, err)
+		return fmt.Errorf("cannot read %s: %w", path, err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	lines := bufio.NewScanner(f)
@@ -53,13 +54,13 @@ func ReadIntervals(dir, folder string, keep func(Tag) bool, each func(*Interval)
 	return nil
 }
 
-// tagPrefix is the beginning of an interval's line.
+// tagPrefix is the start of a line that contains an interval.
 var tagPrefix = []byte("Tag=")
 
-// maxHlogLine is more than a histogram can need: nine bytes for each count, in base64.
+// maxHlogLine is more than a line with a histogram can need: nine bytes for each count, in base64.
 const maxHlogLine = 1 << 20
 
-// completeLine is bufio.ScanLines, but drops a last line without a newline.
+// completeLine works like bufio.ScanLines, but ignores a last line without a newline.
 func completeLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	advance, token, err = bufio.ScanLines(data, atEOF)
 	if atEOF && advance > 0 && data[advance-1] != '\n' {
@@ -68,12 +69,11 @@ func completeLine(data []byte, atEOF bool) (advance int, token []byte, err error
 	return advance, token, err
 }
 
-// scanHlog passes on the intervals whose tag is kept, in order. One goroutine reads lines
-// and several decode batches of them, because decoding a long trial's log takes seconds.
-// (The library's reader truncates times to milliseconds and decodes intervals that are not
-// kept.)
+// scanHlog calls each, in order, for the intervals whose tags keep accepts. One goroutine reads
+// lines and several goroutines decode batches of lines, because decoding the log of a long trial
+// takes seconds. (The library's reader truncates times to milliseconds and decodes all intervals.)
 func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(*Interval) error) error {
-	n := runtime.GOMAXPROCS(0) + 1 // one batch is passed on while the others are decoded
+	n := runtime.GOMAXPROCS(0) + 1 // each handles one batch while the other batches are decoded
 	free, full, stop := make(chan *batch, n), make(chan *batch, n), make(chan struct{})
 	for range n {
 		free <- &batch{}
@@ -110,18 +110,18 @@ func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(*Interval) er
 	return nil
 }
 
-// position is the current place in a log.
+// position is the current position in a log.
 type position struct {
 	line int
-	base float64 // of the intervals' times, in seconds
+	base float64 // in seconds; the start times of intervals are relative to it
 }
 
-// wrong adds the line to an error.
+// wrong adds the line number to an error.
 func (p *position) wrong(err error) error {
 	return fmt.Errorf("line %d of the histogram log: %w", p.line, err)
 }
 
-// comment reads the base of the times from a line that is not an interval.
+// comment reads the base time from a line that is not an interval.
 func (p *position) comment(line string) (err error) {
 	rest, ok := strings.CutPrefix(line, "#[BaseTime: ")
 	if !ok {
@@ -129,34 +129,34 @@ func (p *position) comment(line string) (err error) {
 	}
 	number, _, _ := strings.Cut(rest, " ")
 	if p.base, err = strconv.ParseFloat(number, 64); err != nil {
-		return fmt.Errorf("line %d of the histogram log has no base time", p.line)
+		return fmt.Errorf("line %d of the histogram log has an invalid base time", p.line)
 	}
 	return nil
 }
 
-// batchSize is the number of intervals that are decoded together: 128 KB of steps, and up
-// to two megabytes for a malicious log.
+// batchSize is the number of intervals that are decoded together. A batch has 128 KB of steps, or
+// up to two megabytes in a malicious log.
 const batchSize = 4
 
-// batch holds lines and the intervals decoded from them. It is reused.
+// batch contains lines and the intervals that were decoded from them. It is reused.
 type batch struct {
 	decoder   decoder
 	lines     [batchSize]hlogLine
 	intervals [batchSize]Interval
-	n         int           // number of lines, then of intervals
-	err       error         // the error after those
+	n         int           // number of lines before decoding, and of intervals after it
+	err       error         // the error that follows the decoded intervals
 	decoded   chan struct{} // closed when decoding has ended
 }
 
-// hlogLine is an interval's line.
+// hlogLine is a line that contains an interval.
 type hlogLine struct {
 	position
 	tag  Tag
 	text []byte // after the tag
 }
 
-// fill adds lines with a kept tag until the batch is full, and reports whether there may be
-// more.
+// fill adds lines with accepted tags until the batch is full. It reports whether there may be more
+// lines.
 func (b *batch) fill(lines *bufio.Scanner, keep func(Tag) bool, at *position) bool {
 	b.n, b.err, b.decoded = 0, nil, make(chan struct{})
 	for b.n < batchSize && b.err == nil {
@@ -184,7 +184,7 @@ func (b *batch) fill(lines *bufio.Scanner, keep func(Tag) bool, at *position) bo
 	return b.err == nil
 }
 
-// decode decodes the intervals up to the first that cannot be read.
+// decode decodes the lines up to the first line that cannot be read.
 func (b *batch) decode() {
 	defer close(b.decoded)
 	for i := range b.n {
@@ -196,20 +196,20 @@ func (b *batch) decode() {
 	}
 }
 
-// maxSeconds is far beyond any time of a run, and fits a time in nanoseconds.
+// maxSeconds is far above any time in a run, and low enough for a time in nanoseconds.
 const maxSeconds = 9e9
 
-// decode parses "start,length,max,histogram"; start is in seconds after the base.
+// decode parses "start,length,max,histogram". start is in seconds after the base time.
 func (l *hlogLine) decode(d *decoder, to *Interval) error {
 	f := bytes.Split(l.text, []byte{','})
 	if len(f) != 4 {
-		return fmt.Errorf("%d fields, want 5", len(f)+1)
+		return fmt.Errorf("it has %d fields instead of 5", len(f)+1)
 	}
 	start, err1 := strconv.ParseFloat(string(f[0]), 64)
 	length, err2 := strconv.ParseFloat(string(f[1]), 64)
 	start += l.base
 	if err1 != nil || err2 != nil || !(math.Abs(start) < maxSeconds) || !(length >= 0 && length < maxSeconds) {
-		return fmt.Errorf("%q and %q are not a start and a length in seconds", f[0], f[1])
+		return fmt.Errorf("its start %q or its length %q is not a valid number of seconds", f[0], f[1])
 	}
 	to.Tag, to.Start, to.Length = l.tag, time.UnixMilli(int64(math.Round(1e3*start))).UTC(), time.Duration(math.Round(1e3*length))*time.Millisecond
 	return d.read(f[3], &to.Steps)

@@ -9,12 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Aggregate sums up seconds of a trial's phase. It is reusable, because its histograms are
-// large.
+// Aggregate sums up several seconds in a phase of a trial. It is meant to be reused, because its
+// histograms are large.
 type Aggregate struct {
 	sum                        Trial
 	response, service, arrival *measure.Histogram
-	last                       measure.Second // for the state at the end
+	last                       measure.Second // the last second, for the state at the end
 	watchers                   uint64
 }
 
@@ -25,7 +25,7 @@ func NewAggregate() *Aggregate {
 	return a
 }
 
-// Begin empties the aggregate, for a load with that number of watchers of each watched key.
+// Begin empties the aggregate. watchers is the number of watchers of each watched key.
 func (a *Aggregate) Begin(watchers uint64) {
 	a.sum = Trial{Counts: Counts{ErrorsByKind: map[string]uint64{}}}
 	if a.watchers = watchers; watchers > 0 {
@@ -56,9 +56,9 @@ func (a *Aggregate) Add(s *measure.Second) {
 	}
 }
 
-// AddTo adds the figures of a line of --interval to an object. seconds is the length of the
-// seconds that were added; 0 if it is not known. Lost watch events are missing because they
-// are only known at the end of the trial.
+// AddTo adds the figures for a line of --interval to an object. seconds is the total length of the
+// seconds that were added; 0 if it is not known. Lost watch events are not added, because they are
+// known only at the end of the trial.
 func (a *Aggregate) AddTo(o *Object, seconds float64) {
 	t := &a.sum
 	if seconds > 0 {
@@ -79,8 +79,8 @@ func (a *Aggregate) AddTo(o *Object, seconds float64) {
 	o.Add("in_flight", a.last.InFlight)
 }
 
-// Object is a JSON object with ordered members, for member names that are only known at run
-// time, such as figures.
+// Object is a JSON object with ordered members. It is used if the names of the members are known
+// only at run time, such as the names of figures.
 type Object []ObjectMember
 
 // ObjectMember is a member of an Object.
@@ -114,8 +114,8 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// addNested adds a member. A name "A.B" adds B to the nested object A, which it creates if
-// necessary. An empty name adds nothing.
+// addNested adds a member. If the name has the form "A.B", it adds B to the nested object A, which
+// it creates if necessary. An empty name adds nothing.
 func (o *Object) addNested(name string, value any) {
 	of, inner, nested := strings.Cut(name, ".")
 	switch {
@@ -132,7 +132,7 @@ func (o *Object) addNested(name string, value any) {
 	}
 }
 
-// AddAtEnd adds the figures that the last line of --interval has of each trial.
+// AddAtEnd adds those figures of a trial that the last line of --interval contains.
 func (o *Object) AddAtEnd(t *Trial) {
 	o.addFigures(t, true, func(field, _ string, atEnd bool) string {
 		if !atEnd {
@@ -142,9 +142,10 @@ func (o *Object) AddAtEnd(t *Trial) {
 	})
 }
 
-// addFigures adds the registry's figures and then the distributions, under the name that
-// name returns for their field in the trial's JSON object and their name in lines; "" omits
-// them. A figure that is not known is null, and so are rates unless rates is true.
+// addFigures adds the figures in the registry, followed by the distributions. For each, name
+// receives the field in the trial's JSON object and the name in lines, and returns the name to use;
+// "" omits the figure. A figure that is not known is null. Rates are null, too, unless rates is
+// true.
 func (o *Object) addFigures(t *Trial, rates bool, name func(field, line string, atEnd bool) string) {
 	var times []*Distribution
 	for _, f := range Figures() {

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Join combines several runs into one, for reports of all their trials side by side. It
-// changes none of them: its Parts are copies with unique names, in which the trials have
-// unique numbers and names. The error is a sentence.
+// Join combines several runs into one run, so that a report can show all their trials side by side.
+// It does not change the given runs: the Parts of the result are copies with unique names, in which
+// the trials have unique numbers and names. The error is a sentence.
 func Join(runs []*Run) (*Run, error) {
 	names, err := partNames(runs)
 	if err != nil {
@@ -28,8 +28,8 @@ func Join(runs []*Run) (*Run, error) {
 	return all, nil
 }
 
-// partNames returns names for the parts: the runs' names if they are unique, otherwise the
-// names of their folders, otherwise their paths.
+// partNames returns names for the parts: the names of the runs if they are unique, otherwise the
+// names of their folders if these are unique, otherwise their paths.
 func partNames(runs []*Run) ([]string, error) {
 	ways := []func(*Run) string{
 		func(r *Run) string { return r.Name },
@@ -60,11 +60,10 @@ func partNames(runs []*Run) ([]string, error) {
 }
 
 func givenTwice(dir string) error {
-	return fmt.Errorf("the run in %s is given twice; name each run once", dir)
+	return fmt.Errorf("the run in %s is given twice; give each run only once", dir)
 }
 
-// place returns the canonical path of a folder, absolute and without links as far as
-// possible.
+// place returns the canonical path of a folder: an absolute path without links, as far as possible.
 func place(dir string) string {
 	if whole, err := filepath.Abs(dir); err == nil {
 		dir = whole
@@ -75,9 +74,9 @@ func place(dir string) string {
 	return filepath.Clean(dir)
 }
 
-// sharedNames returns the names of trials that occur in several runs.
+// sharedNames returns the names of trials that occur in more than one run.
 func sharedNames(runs []*Run) map[string]bool {
-	in := map[string]int{} // by name: 1 + the index of the last run that has it
+	in := map[string]int{} // for each name, 1 + the index of the last run that has it
 	shared := map[string]bool{}
 	for i, r := range runs {
 		for j := range r.Trials {
@@ -91,8 +90,8 @@ func sharedNames(runs []*Run) map[string]bool {
 	return shared
 }
 
-// part returns a copy of a run under a new name. Trials whose names are shared are renamed
-// to "NAME of PART".
+// part returns a copy of a run under a new name. A trial whose name is shared with another run is
+// renamed to "NAME of PART".
 func (r *Run) part(name string, shared map[string]bool) *Run {
 	p := *r
 	p.Name = name
@@ -119,8 +118,8 @@ func (r *Run) part(name string, shared map[string]bool) *Run {
 	return &p
 }
 
-// renumber renumbers a part's trials after the first before numbers, and returns how many
-// numbers it used.
+// renumber renumbers the trials of a part so that their numbers start after before. It returns how
+// many numbers it used.
 func (r *Run) renumber(before int) int {
 	numbers := make([]int, 0, len(r.Trials))
 	for i := range r.Trials {
@@ -135,8 +134,8 @@ func (r *Run) renumber(before int) int {
 	return len(numbers)
 }
 
-// addPart adds a part. The combined run begins with the earliest part and has finished if all
-// parts have.
+// addPart adds a part. The combined run starts when the earliest part starts, and it has finished
+// if all parts have finished.
 func (r *Run) addPart(p *Run) {
 	if len(r.Parts) == 0 {
 		r.Started, r.Finished = p.Started, p.Finished
@@ -172,7 +171,7 @@ func (r *Run) PartsOrSelf() []*Run {
 	return r.Parts
 }
 
-// PartOf returns the part that a trial belongs to, or the run itself if it has no parts.
+// PartOf returns the part to which a trial belongs, or the run itself if it has no parts.
 func (r *Run) PartOf(t *Trial) *Run {
 	for _, p := range r.Parts {
 		if p.Dir == t.Dir {

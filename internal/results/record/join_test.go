@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// joinable returns a run of trials with these names, which share a cluster.
+// joinable returns a run with trials of the given names on the same cluster.
 func joinable(name, dir string, names ...string) *Run {
 	begun := time.Date(2026, 3, 1, 12, 0, len(names), 0, time.UTC)
 	ended := begun.Add(time.Hour)
@@ -58,8 +58,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// Runs with the same name get the names of their folders, or of their paths if those are
-// equal, too.
+// If runs have the same name, their parts have the names of their folders. If these are also the
+// same, the parts have their paths as names.
 func TestJoinNamesItsParts(t *testing.T) {
 	for _, c := range []struct {
 		runs []*Run
@@ -74,7 +74,7 @@ func TestJoinNamesItsParts(t *testing.T) {
 		}
 	}
 	_, err := Join([]*Run{joinable("x", "runs/1", "put"), joinable("x", "./runs/1", "put")})
-	if err == nil || err.Error() != "the run in runs/1 is given twice; name each run once" {
+	if err == nil || err.Error() != "the run in runs/1 is given twice; give each run only once" {
 		t.Errorf("the same run twice: %v", err)
 	}
 }

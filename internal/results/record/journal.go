@@ -13,24 +13,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// journalFile holds the changes since run.json was written, one per line. A run of
-// thousands of trials has a run.json of many megabytes; rewriting it for each trial would
-// cost more than the load.
+// journalFile contains the changes since run.json was written, one change per line. The run.json of
+// a run with thousands of trials has many megabytes, and rewriting it after each trial would take
+// longer than the load.
 const journalFile = "run-more.jsonl"
 
-// smallRun is the size up to which run.json is rewritten at each change. Above it, run.json
-// is rewritten when the journal has become as large. A run therefore writes a few times the
-// size of its final run.json, whatever its number of trials.
+// smallRun is a size in bytes. A smaller run.json is rewritten at each change. A larger one is
+// rewritten when the journal has become as large. So the total size of all writes in a run is only
+// a few times the final size of run.json, regardless of the number of trials.
 const smallRun = 1 << 20
 
-// entry is a line of the journal: a cluster, or the trial at an index of the run's trials.
+// entry is a line of the journal. It contains a cluster, or the trial at an index in the run's
+// trials.
 type entry struct {
 	Cluster *Cluster `json:"cluster,omitempty"`
 	Index   int      `json:"index"`
 	Trial   *Trial   `json:"trial,omitempty"`
 }
 
-// note applies a change, which returns its journal entry, and records it.
+// note applies a change to the run and appends the journal entry that the change returns.
 func (w *Writer) note(change func(*Run) entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +57,7 @@ func (w *Writer) append(e *entry) (err error) {
 	}
 	b, err := json.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("the run cannot be recorded: %w", err)
+		return fmt.Errorf("cannot record the run: %w", err)
 	}
 	if _, err := w.journal.Write(append(text.PrintableBytes(b), '\n')); err != nil {
 		return err
@@ -67,12 +68,12 @@ func (w *Writer) append(e *entry) (err error) {
 	return nil
 }
 
-// writeRun writes run.json and removes the journal. A crash between the two leaves lines that
-// repeat what run.json has.
+// writeRun writes run.json and removes the journal. If the process crashes between these two steps,
+// the journal contains changes that run.json already has, which does no harm.
 func (w *Writer) writeRun() error {
 	b, err := encode(&w.run)
 	if err != nil {
-		return fmt.Errorf("the run cannot be recorded: %w", err)
+		return fmt.Errorf("cannot record the run: %w", err)
 	}
 	if err := w.open.replace(filepath.Join(w.dir, runFile), b); err != nil {
 		return err
@@ -93,11 +94,10 @@ func (w *Writer) writeRun() error {
 	return nil
 }
 
-// maxEntry is above the size of any entry, in bytes.
+// maxEntry is a size in bytes that is above the size of any entry.
 const maxEntry = 16 << 20
 
-// readJournal applies the journal of a run that did not finish; half a last line is
-// dropped.
+// readJournal applies the journal of a run that did not finish. It ignores an incomplete last line.
 func (r *Run) readJournal(dir string) error {
 	f, err := files.OpenIn(dir, journalFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,10 +122,9 @@ func (r *Run) readJournal(dir string) error {
 	if err := lines.Err(); !errors.Is(err, bufio.ErrTooLong) {
 		return err
 	}
-	return fmt.Errorf("a line has more than %d MiB", maxEntry>>20)
+	return fmt.Errorf("a line is longer than %d MiB", maxEntry>>20)
 }
 
-// apply applies an entry.
 func (r *Run) apply(e *entry) error {
 	if e.Cluster != nil {
 		if len(r.Clusters) >= maxTrials {
@@ -141,7 +140,7 @@ func (r *Run) apply(e *entry) error {
 	}
 	switch n := len(r.Trials); {
 	case e.Index < 0 || e.Index > n || e.Index == maxTrials:
-		return fmt.Errorf("it replaces trial %d, but there are only %d", e.Index+1, n)
+		return fmt.Errorf("it changes trial %d, but the run has only %d trials", e.Index+1, n)
 	case e.Index == n:
 		r.Trials = append(r.Trials, *e.Trial)
 	default:

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// large returns a trial that takes 40 KiB in run.json.
+// large returns a trial that needs 40 KiB in run.json.
 func large(n int) (Conditions, Trial) {
 	c := Conditions{Number: n + 1, Name: fmt.Sprintf("put-%d", n), Repeat: 1, Repeats: 1, Cluster: fmt.Sprintf("c%d", n)}
 	t := Trial{Schema: TrialSchema, State: Complete, Conditions: c}
@@ -22,8 +22,8 @@ func large(n int) (Conditions, Trial) {
 	return c, t
 }
 
-// recordLarge records trials and returns the number of bytes written: the sum of run.json's
-// sizes and of the journal's growth.
+// recordLarge records trials and returns the number of bytes written: the sizes of all versions of
+// run.json, plus the growth of the journal.
 func recordLarge(t *testing.T, w *Writer, from, to int) (written int64) {
 	t.Helper()
 	last := map[string]os.FileInfo{}
@@ -56,9 +56,9 @@ func recordLarge(t *testing.T, w *Writer, from, to int) (written int64) {
 	return written
 }
 
-// After a crash of a large run every trial and cluster is still there, in run.json or in
-// the journal, and half a last line is dropped. The number of bytes written grows linearly
-// with the run. A finished run has no journal.
+// After a crash of a large run, every trial and cluster is in run.json or in the journal, and an
+// incomplete last line is ignored. The number of bytes written grows linearly with the run. A
+// finished run has no journal.
 func TestJournalOfALargeRun(t *testing.T) {
 	settle.Unraced(t)
 	w, err := Create(t.TempDir(), "large", noon, Run{Name: "large", Planned: 200})
@@ -99,15 +99,15 @@ func TestJournalOfALargeRun(t *testing.T) {
 	}
 }
 
-// A journal that another program wrote is a problem of the record; entries before the bad
-// line are kept.
+// A bad line in a journal, for example from another program, is reported in the run's Problems.
+// Entries before the line are used.
 func TestBadJournalIsReported(t *testing.T) {
 	for line, want := range map[string]string{
-		`[]`: "run-more.jsonl cannot be read: line 2 is not an entry: ",
-		`{"index":5,"trial":{"schema":"quorumbench/trial/2"}}`:  "run-more.jsonl cannot be read: line 2: it replaces trial 6, but there are only 1.",
-		`{"index":-1,"trial":{"schema":"quorumbench/trial/2"}}`: "run-more.jsonl cannot be read: line 2: it replaces trial 0, but there are only 1.",
-		`{"index":1,"trial":{"schema":"quorumbench/trial/9"}}`:  `run-more.jsonl cannot be read: line 2: its schema is "quorumbench/trial/9"`,
-		strings.Repeat(" ", maxEntry+1):                         "run-more.jsonl cannot be read: a line has more than 16 MiB.",
+		`[]`: "Cannot read run-more.jsonl: line 2 is not an entry: ",
+		`{"index":5,"trial":{"schema":"quorumbench/trial/2"}}`:  "Cannot read run-more.jsonl: line 2: it changes trial 6, but the run has only 1 trials.",
+		`{"index":-1,"trial":{"schema":"quorumbench/trial/2"}}`: "Cannot read run-more.jsonl: line 2: it changes trial 0, but the run has only 1 trials.",
+		`{"index":1,"trial":{"schema":"quorumbench/trial/9"}}`:  `Cannot read run-more.jsonl: line 2: its schema is "quorumbench/trial/9"`,
+		strings.Repeat(" ", maxEntry+1):                         "Cannot read run-more.jsonl: a line is longer than 16 MiB.",
 	} {
 		w, err := Create(t.TempDir(), "r", noon, Run{Name: "r"})
 		must(t, err)
@@ -121,13 +121,13 @@ func TestBadJournalIsReported(t *testing.T) {
 	}
 }
 
-// A run.json may be as large as its number of trials explains, and that number is limited.
+// The allowed size of a run.json depends on its number of trials, and that number is limited.
 func TestRunFileSizeIsLimitedByItsTrials(t *testing.T) {
 	trial := []byte(`{"schema":"` + TrialSchema + `","notes":["` + strings.Repeat("n", 14<<10) + `"]},`)
 	head := `{"schema":"` + RunSchema + `","trials":[`
 	many := append([]byte(head), bytes.Repeat(trial, 60)...)
 	many = append(many[:len(many)-1], "]}"...)
-	const base = 64 << 10 // in place of maxRun
+	const base = 64 << 10 // used instead of maxRun
 	run, err := decode(&allowance{bytes.NewReader(many), base})
 	must(t, err)
 	if len(run.Trials) != 60 {
@@ -138,13 +138,13 @@ func TestRunFileSizeIsLimitedByItsTrials(t *testing.T) {
 		t.Errorf("a trial above the size limit is accepted: %v", err)
 	}
 	for text, want := range map[string]string{
-		head + strings.Repeat(`{"schema":"`+TrialSchema+`"},`, maxTrials) + `{"schema":"` + TrialSchema + `"}]}`: "this is not a run's JSON: it has more than 20,000 trials, the limit of a run",
-		head + `{"schema":"` + TrialSchema + `"}`:      "this is not a run's JSON: unexpected EOF",
-		`{"schema":"` + RunSchema + `","Trials":[{}]}`: `trial 1: its schema is "", not "quorumbench/trial/2"`,
-		`{"trials":[]}`: `its schema is "", not "quorumbench/run/2"`,
-		`{"schema":"` + RunSchema + `","trials":{}}`:                       "this is not a run's JSON: the trials begin with { instead of [",
-		`{"schema":"` + RunSchema + `"} {}`:                                "this is not a run's JSON: there is text after its end",
-		`{"schema":"quorumbench/run/9","trials":[{"number":"of another"}]`: `its schema is "quorumbench/run/9", and this quorumbench reads "quorumbench/run/2"; use a newer one`,
+		head + strings.Repeat(`{"schema":"`+TrialSchema+`"},`, maxTrials) + `{"schema":"` + TrialSchema + `"}]}`: "it is not the JSON of a run: it has more than 20,000 trials, which is the limit for a run",
+		head + `{"schema":"` + TrialSchema + `"}`:      "it is not the JSON of a run: unexpected EOF",
+		`{"schema":"` + RunSchema + `","Trials":[{}]}`: `trial 1: its schema is "" instead of "quorumbench/trial/2"`,
+		`{"trials":[]}`: `its schema is "" instead of "quorumbench/run/2"`,
+		`{"schema":"` + RunSchema + `","trials":{}}`:                       "it is not the JSON of a run: the list of trials begins with { instead of [",
+		`{"schema":"` + RunSchema + `"} {}`:                                "it is not the JSON of a run: there is text after the object",
+		`{"schema":"quorumbench/run/9","trials":[{"number":"of another"}]`: `its schema is "quorumbench/run/9", but this version of quorumbench reads "quorumbench/run/2"; use a newer version`,
 	} {
 		if _, err := Parse([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%.80s: %v, not %s", text, err, want)

@@ -10,7 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// figures returns the input for the verdict's rules. ranForLoad is Observed.RanForLoad.
+// figures returns the input for the verdict's rules. ranForLoad has the meaning of
+// Observed.RanForLoad.
 func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float64) verdict.Figures {
 	f := verdict.Figures{
 		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
@@ -74,10 +75,10 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 	return f
 }
 
-// membersWork returns the share of the machine's CPU time that the members used, and their
-// CPU time per operation in nanoseconds, both at most: if their processes are not known,
-// all CPU time counts that the generator and other programs did not use. Both are 0 if not
-// known.
+// membersWork returns upper bounds for the share of the machine's CPU time that the members used,
+// and for the members' CPU time per operation in nanoseconds. If the members' processes are not
+// known, all CPU time counts that neither the generator nor other programs used. Both results are 0
+// if not known.
 func (t *Trial) membersWork() (share, operation float64) {
 	if t.Machine == nil || t.Machine.CPUs <= 0 || t.Seconds <= 0 || t.Completed == 0 || t.BusyShare == nil {
 		return 0, 0
@@ -90,8 +91,8 @@ func (t *Trial) membersWork() (share, operation float64) {
 	return min(used/whole, 1), 1e9 * used / float64(t.Completed)
 }
 
-// halves summarizes the two halves of a window's whole seconds. The middle one of an odd
-// number belongs to neither.
+// halves summarizes the two halves of the window. It uses whole seconds. If their number is odd,
+// the middle second belongs to neither half.
 func halves(a *Answered, seconds float64) (all [2]verdict.Half) {
 	if a == nil {
 		return all
@@ -116,9 +117,9 @@ func halves(a *Answered, seconds float64) (all [2]verdict.Half) {
 	return all
 }
 
-// totalTimes returns the sum of all times in the window, and the longest one of the window
-// or of an operation carried into it. The latter is in the warm-up's histograms; without
-// them it may have been as long as the window.
+// totalTimes returns the sum of all times in the window, and the longest time of any operation in
+// the window or carried into it. The times of operations that were carried in are in the histograms
+// of the warm-up. Without warm-up histograms, such a time may be as long as the window.
 func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
 	sum, most := all.total()
 	longest = float64(most)
@@ -137,8 +138,8 @@ func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
 	return sum, longest
 }
 
-// foundNothing lists, with counts, the kinds of operations that read or removed keys and
-// never found one.
+// foundNothing lists, with counts, the kinds of operations that read or delete keys and never found
+// one.
 func foundNothing(m *measure.Totals) (list []string) {
 	var done [kv.NumKinds]uint64
 	for _, c := range m.Cells {

@@ -14,9 +14,9 @@ type Latencies struct {
 	ServiceTime         Times            `json:"service_time_ns"`
 	ErrorTimes          map[string]Times `json:"error_times_ns"`
 	Lateness            *Times           `json:"lateness_ns"` // null in a closed loop
-	// Slowest and Spread are the maximum and the standard deviation, in nanoseconds, of the
-	// time from due to the end of each operation due, including failed ones; null without
-	// any.
+	// Slowest and Spread are the maximum and the standard deviation, in nanoseconds, of the time
+	// from when an operation was due until it ended. They include failed operations, and are null
+	// if no operation was due.
 	Slowest *float64 `json:"slowest_ns,omitempty"`
 	Spread  *float64 `json:"spread_ns,omitempty"`
 }
@@ -40,17 +40,17 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 	}
 	if t.Open() {
 		t.Lateness = &Times{measure.Summarize(m.Lateness, 0)}
-	} else if n := count(all.response); n > 0 && !t.NewConnection { // a new connection for each operation ends the session before
+	} else if n := count(all.response); n > 0 && !t.NewConnection { // if each operation opens a new connection, the session has ended before
 		t.ConnectionWaitNS = math.Round(max(all.response.Mean()-all.service.Mean()-float64(m.Disturbed.Idle)/float64(n), 0))
 	}
 }
 
-// MostConnectionWait is the share of a closed loop's mean response time above which waiting
-// for room on a connection makes the response time the trial's headline.
+// MostConnectionWait is a share of a closed loop's mean response time. If waiting for room on a
+// connection takes a larger share, the response time becomes the trial's headline time.
 const MostConnectionWait = 0.03
 
-// ConnectionWaitShare returns the share of a closed loop's mean response time in which
-// operations waited for room on their connection.
+// ConnectionWaitShare returns the share of a closed loop's mean response time for which operations
+// waited for room on their connection.
 func (t *Trial) ConnectionWaitShare() float64 {
 	if mean := t.SuccessResponseTime.Mean; mean.Known && mean.NS > 0 {
 		return t.ConnectionWaitNS / mean.NS
@@ -58,9 +58,9 @@ func (t *Trial) ConnectionWaitShare() float64 {
 	return 0
 }
 
-// Headline returns the time that tables show first, over all operations due: response time
-// in an open loop, and in a closed loop whose clients waited for room on their connections;
-// service time in any other.
+// Headline returns the distribution of the headline time, the time that tables show first, over all
+// operations due. It is the response time in an open loop, and in a closed loop whose clients
+// waited for room on their connections. In any other closed loop, it is the service time.
 func (t *Trial) Headline() Times {
 	if t.HeadlineTime() == Response {
 		return t.ResponseTime
@@ -68,7 +68,7 @@ func (t *Trial) Headline() Times {
 	return t.ServiceTime
 }
 
-// HeadlineTime returns which time Headline is.
+// HeadlineTime returns whether the headline time is the response time or the service time.
 func (t *Trial) HeadlineTime() Time {
 	if t.Open() || t.ConnectionWaitShare() > MostConnectionWait {
 		return Response
@@ -76,7 +76,7 @@ func (t *Trial) HeadlineTime() Time {
 	return Service
 }
 
-// Phrase returns the name of a time for sentences.
+// Phrase returns the name of the time for use in sentences.
 func (t Time) Phrase() string {
 	if t == Response {
 		return "response time"

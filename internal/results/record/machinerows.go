@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Names in machines.csv that are not members' names. A prefix is followed by the name of a
-// disk, a program or a host and, on another machine than the generator's, by " of " and
-// that machine's name.
+// Names in machines.csv that are not names of members. The name of a disk, a program or a host
+// follows a prefix. If its machine is not the generator's machine, " of " and the name of the
+// machine follow.
 const (
 	GeneratorName = "generator" // the process of quorumbench
 	MachineName   = "machine"   // the generator's machine
@@ -18,28 +18,27 @@ const (
 	networkPrefix = "network "
 )
 
-// RowKind is the kind of thing that a row of machines.csv describes.
+// RowKind is the kind of object that a row of machines.csv describes.
 type RowKind int
 
 // The kinds of rows.
 const (
 	MemberRow       RowKind = iota // a process of a member
-	GeneratorRow                   // a process of quorumbench that conducts the run, or generates load on another machine
+	GeneratorRow                   // a process of quorumbench: the controller, or a load generator on another machine
 	WholeMachineRow                // a whole machine
 	DiskRow                        // a disk of a machine
-	ProgramRow                     // other processes that share a name
-	NetworkRow                     // the network of hosts of a machine that do not use the machine's own network
+	ProgramRow                     // all other processes with the same name
+	NetworkRow                     // a network that hosts on a machine use instead of the machine's own network
 )
 
-// OtherMachine returns the name of a machine that is not the generator's.
+// OtherMachine returns the row name of a machine that is not the generator's machine.
 func OtherMachine(host string) string { return MachineName + " " + host }
 
-// OtherGenerator returns the name of a quorumbench process that generates load on another
-// host.
+// OtherGenerator returns the row name of a quorumbench process that generates load on another host.
 func OtherGenerator(host string) string { return GeneratorName + " " + host }
 
-// PartName returns the name of a disk, program or network of a machine, whose own name is
-// as in machines.csv.
+// PartName returns the row name of a disk, program or network. machine is the row name of its
+// machine.
 func PartName(kind RowKind, part, machine string) string {
 	part = map[RowKind]string{DiskRow: diskPrefix, ProgramRow: programPrefix, NetworkRow: networkPrefix}[kind] + part
 	if host, other := strings.CutPrefix(machine, OtherMachine("")); other {
@@ -48,14 +47,14 @@ func PartName(kind RowKind, part, machine string) string {
 	return part
 }
 
-// GeneratorProgram returns the program of the generator's machine that a row with that name is
-// about.
+// GeneratorProgram returns the program that a row describes, if the program ran on the generator's
+// machine.
 func GeneratorProgram(name string) (program string, ok bool) {
 	program, ok = strings.CutPrefix(name, programPrefix)
 	return program, ok && !strings.Contains(program, " of ")
 }
 
-// KindOf returns the kind of rows with a name.
+// KindOf returns the kind of the rows with a name.
 func KindOf(name string) RowKind {
 	switch {
 	case name == GeneratorName, strings.HasPrefix(name, OtherGenerator("")):
@@ -72,21 +71,21 @@ func KindOf(name string) RowKind {
 	return MemberRow
 }
 
-// MachineRow is a row of machines.csv: the resources that a process, a machine or a part of it had
-// used by a time, or held then. Unknown figures are NaN. Figures are counters since the start of
-// the process, the boot of the machine, or the start of sampling, unless they are marked "now".
-// Lengths of time are in seconds.
+// MachineRow is a row of machines.csv. It contains the resources that a process, a machine or a
+// part of a machine had used at a time. Unknown figures are NaN. Figures are counters since the
+// start of the process, the boot of the machine, or the start of sampling, unless they are marked
+// "now". Durations are in seconds.
 type MachineRow struct {
 	Time    time.Time
 	Name    string
 	PID     float64
 	Started float64 // since the boot
 	Machine string  // name of the row of its machine
-	Network string  // name of the row of a process's network; empty for its machine's own
+	Network string  // name of the row of a process's network; empty if it is the machine's own network
 
 	User, System, Steal float64   // CPU time
 	Cores               []float64 // busy time of each CPU
-	Processors, Covered float64   // of a program: average CPUs used, and the seconds before Time that the average covers
+	Processors, Covered float64   // program: mean number of CPUs used, and the number of seconds before Time over which it is the mean
 
 	RSS                      float64 // bytes, now
 	MinorFaults, MajorFaults float64
@@ -94,28 +93,28 @@ type MachineRow struct {
 	// Switches are context switches.
 	VoluntarySwitches, InvoluntarySwitches float64
 
-	ReadBytes, WriteBytes float64 // of a process: bytes that reached the disk
-	FolderBytes           float64 // of a member's data folder, now
+	ReadBytes, WriteBytes float64 // process: bytes that were read from or written to disk
+	FolderBytes           float64 // member: size of its data folder, now
 	Load1                 float64
 
 	Stalls
 	DiskUse
 	NetworkUse
 
-	// Collecting is the CPU time of collecting all this on the machine.
+	// Collecting is the CPU time that collecting all samples on the machine used.
 	Collecting float64
 }
 
-// Stalls holds for how long CPU limits held back a control group (Throttled), and for
-// how long some or all (Full) tasks of the machine, or of a process's control group, were
+// Stalls holds the time for which CPU limits stopped a control group (Throttled), and the time
+// for which some tasks or all tasks (Full) of the machine, or of a process's control group, were
 // stalled.
 type Stalls struct {
 	Throttled, CPUStalled, IOStalled, IOFull, MemoryStalled, MemoryFull float64
 }
 
-// DiskUse holds the work of disks; for a machine, of all its disks together. Times are
-// summed over requests, except Busy, the time with any request in flight, and Queue, the
-// integral of the requests in flight over time.
+// DiskUse holds the work of a disk or, for a machine, of all its disks together. Times are summed
+// over requests, with two exceptions: Busy is the time with any request in flight, and Queue is the
+// number of requests in flight, integrated over time.
 type DiskUse struct {
 	DiskReads, DiskWrites, DiskFlushes          float64
 	ReadSectors, WrittenSectors                 float64
@@ -123,17 +122,18 @@ type DiskUse struct {
 	InFlight                                    float64 // now
 }
 
-// NetworkUse holds the traffic of a machine's network without the loopback interface, and
-// that of the loopback interface; for a process, the bytes of its TCP connections.
+// NetworkUse holds the traffic on a machine's network without the loopback interface, and the
+// traffic on the loopback interface. For a process, it holds the bytes on its TCP connections.
 type NetworkUse struct {
 	Received, ReceivedPackets, Sent, SentPackets, Loopback, LoopbackPackets float64
-	// TCP: segments on all interfaces, retransmitted ones (of a process: its own), and
-	// connections that were not accepted in time; then, as of now, the number of
-	// connections and the bytes in their buffers, for a process sent and received.
+	// TCP counters: segments on all interfaces, retransmitted segments (for a process, its own),
+	// and connections that were not accepted in time. The others are values now: the number of
+	// connections and the bytes in their buffers. For a process, the last two are bytes to send and
+	// bytes to receive.
 	Segments, Retransmitted, ListenDrops, Sockets, SocketBytes, SendQueue, ReceiveQueue float64
 }
 
-// NewMachineRow returns a row in which all figures are unknown.
+// NewMachineRow returns a row in which no figure is known.
 func NewMachineRow(at time.Time, name string) *MachineRow {
 	r := &MachineRow{}
 	for _, c := range r.columns() {
@@ -158,7 +158,7 @@ func (r *MachineRow) columns() []column {
 		{"received_bytes", &r.Received}, {"received_packets", &r.ReceivedPackets},
 		{"sent_bytes", &r.Sent}, {"sent_packets", &r.SentPackets},
 		{"loopback_bytes", &r.Loopback}, {"loopback_packets", &r.LoopbackPackets},
-		// The columns of the first version end here.
+		// The first version of the file ends after the columns above.
 		{"machine", &r.Machine}, {"started_seconds", &r.Started}, {"core_busy_seconds", &r.Cores}, {"processors", &r.Processors},
 		{"minor_faults", &r.MinorFaults}, {"major_faults", &r.MajorFaults}, {"fd_limit", &r.FDLimit},
 		{"throttled_seconds", &r.Throttled}, {"cpu_stalled_seconds", &r.CPUStalled},
@@ -178,19 +178,19 @@ func (r *MachineRow) columns() []column {
 // Kind returns the kind of the row.
 func (r *MachineRow) Kind() RowKind { return KindOf(r.Name) }
 
-// Member reports whether the row is about a member's process.
+// Member reports whether the row describes a member's process.
 func (r *MachineRow) Member() bool { return r.Kind() == MemberRow }
 
-// Since returns the beginning of the time over which a program's Processors are averaged.
+// Since returns the start of the time over which a program's Processors is the mean.
 func (r *MachineRow) Since() time.Time {
-	seconds := min(firstOf(r.Covered, 1), 1e6) // one second if the file has none
+	seconds := min(firstOf(r.Covered, 1), 1e6) // one second if the file has no value
 	return r.Time.Add(-time.Duration(1e9 * seconds))
 }
 
 // CPU returns the CPU time, user and system.
 func (r *MachineRow) CPU() float64 { return r.User + r.System }
 
-// sector is the unit, in bytes, in which the system counts disk traffic.
+// sector is the number of bytes in the unit in which the system counts disk traffic.
 const sector = 512
 
 // DiskRead returns the bytes that a process or a machine has read from disk.
@@ -207,19 +207,20 @@ func firstOf(a, b float64) float64 {
 	return a
 }
 
-// longestApart is the longest gap between two samples for which usage by the second is
-// known.
+// longestApart is the longest time between two samples for which the second sample shows the usage
+// between them.
 const longestApart = 2500 * time.Millisecond
 
-// Continues reports whether the difference between the counters of two rows of one name, of
-// which before is the earlier, is the usage between them: it is the same process, and its
-// counters were not reset.
+// Continues reports whether the difference between the counters of two rows with the same name is
+// the usage between them. before is the earlier row. This requires that both rows describe the same
+// process, and that its counters were not reset.
 func (r *MachineRow) Continues(before *MachineRow) bool {
 	same := func(a, b float64) bool { return a == b || math.IsNaN(a) || math.IsNaN(b) }
 	return r.Time.After(before.Time) && same(r.PID, before.PID) && same(r.Started, before.Started) && !(r.CPU() < before.CPU())
 }
 
-// Follows reports whether the row continues another one without a missing sample.
+// Follows reports whether the row is the next sample after another row, without a missing sample
+// between them.
 func (r *MachineRow) Follows(before *MachineRow) bool {
 	return r.Continues(before) && r.Time.Sub(before.Time) <= longestApart
 }
@@ -249,8 +250,8 @@ func OpenMachines(dir, folder string) ([]MachineRow, error) {
 	return readTrialFile(dir, folder, machinesFile, readMachines)
 }
 
-// readMachines parses the file, which may come from an untrusted source. Columns that it
-// lacks, as in other versions, stay unknown.
+// readMachines parses machines.csv, which may come from an untrusted source. Figures whose columns
+// are missing, for example in files from other versions, are not known.
 func readMachines(b []byte) (rows []MachineRow, err error) {
 	var row MachineRow
 	columns := row.columns()

@@ -8,15 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// otherNames maps what other tools call a metric to its name.
+// otherNames maps names that other tools use for a metric to the name in quorumbench.
 var otherNames = map[string]string{
 	"throughput": "ops", "qps": "ops", "rps": "ops", "tps": "ops", "rate": "ops", "ops/s": "ops",
 	"latency": "p99", "median": "p50", "avg": "mean", "average": "mean", "failures": "errors",
 }
 
-// ParseMetric returns the figure that a flag or a file names, such as p99, errors or watch-lost;
-// case, and underscores instead of dashes, do not matter. All flags that take a metric use it.
-// Its error names the metric that was probably meant.
+// ParseMetric returns the figure for a name in a flag or a file, such as p99, errors or watch-lost.
+// It ignores case and accepts underscores instead of dashes. All flags for metrics use it. Its
+// error suggests the metric that the user probably meant.
 func ParseMetric(text string) (Figure, error) {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "_", "-")
 	if f, ok := Find(name); ok {

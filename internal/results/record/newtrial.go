@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// NewTrial computes a trial's result from the measurements: the source of every figure that
-// is printed. warmup may be nil. It modifies no argument and keeps no pointer into the
-// totals, which would keep a generator's memory alive.
+// NewTrial computes a trial's result from the measurements. Every figure that quorumbench prints
+// comes from this result. warmup may be nil. NewTrial modifies no argument, and the result contains
+// no pointer into the totals, which would keep the generator's memory alive.
 func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles Roles) Trial {
 	all := &sums{}
 	for _, cell := range measured.Cells {
@@ -35,7 +35,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	return t
 }
 
-// pending returns a trial that has conditions and no result.
+// pending returns a trial that has conditions, but no result yet.
 func pending(c Conditions, started time.Time) Trial {
 	c.Endpoints, c.Notes = orEmpty(c.Endpoints), orEmpty(c.Notes)
 	return Trial{

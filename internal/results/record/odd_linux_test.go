@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Opening a run neither blocks on pipes nor reads endless files that replace the files of a
-// run directory.
+// Opening a run neither blocks on pipes nor reads endless files if these replace the files in a run
+// directory.
 func TestOddFilesOfARunAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	trial := filepath.Join(dir, "trial-01")

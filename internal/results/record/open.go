@@ -14,19 +14,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// maxTrialFile is the size limit, in bytes, for files of a trial's folder that are read as
-// a whole. It is far above what a run writes.
+// maxTrialFile is the size limit, in bytes, for files in a trial's folder that are read as a whole.
+// It is far above the size of any file that a run writes.
 const maxTrialFile = 256 << 20
 
-// Open reads a run directory in any state. An error is one sentence and means that nothing can be
-// shown. Lesser damage is reported in the run's Problems.
+// Open reads a run directory in any state. If it returns an error, which is one sentence, nothing
+// can be shown. It reports less severe damage in the run's Problems.
 func Open(dir string) (*Run, error) {
 	f, err := files.OpenIn(dir, runFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is not a run directory: it has no %s; name a folder that --out or --runs-dir of a run made", dir, runFile)
+		return nil, fmt.Errorf("%s is not a run directory, because it has no %s; give the folder of a run, which --out or --runs-dir sets", dir, runFile)
 	case err != nil:
-		return nil, fmt.Errorf("the run in %s cannot be read: %w", dir, err)
+		return nil, fmt.Errorf("cannot read the run in %s: %w", dir, err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	run, err := parse(f)
@@ -35,7 +35,7 @@ func Open(dir string) (*Run, error) {
 	}
 	if run.State == Incomplete {
 		if err := run.readJournal(dir); err != nil {
-			run.problem("%s cannot be read: %v.", journalFile, err)
+			run.problem("Cannot read %s: %v.", journalFile, err)
 		}
 	}
 	run.makePrintable()
@@ -51,24 +51,24 @@ func Open(dir string) (*Run, error) {
 	return run, nil
 }
 
-// makePrintable makes all texts of a newly read run printable.
+// makePrintable makes all texts in a run printable after it was read.
 func (r *Run) makePrintable() {
 	source := text.Lines(r.Scenario) // the scenario keeps its line breaks
 	text.Fields(r)
 	r.Scenario = source
 }
 
-// checkSchema accepts the schema want; the error for another one says what to do.
+// checkSchema returns an error if a schema is not want. The error states a remedy.
 func checkSchema(got, want string) error {
 	kind, known := splitSchema(want)
 	gotKind, version := splitSchema(got)
 	switch {
 	case gotKind != kind || version < 1:
-		return fmt.Errorf("its schema is %q, not %q", got, want)
+		return fmt.Errorf("its schema is %q instead of %q", got, want)
 	case version > known:
-		return fmt.Errorf("its schema is %q, and this quorumbench reads %q; use a newer one", got, want)
+		return fmt.Errorf("its schema is %q, but this version of quorumbench reads %q; use a newer version", got, want)
 	case version < known:
-		return fmt.Errorf("its schema is %q, and this quorumbench reads %q; use the older one that wrote it, or run it again", got, want)
+		return fmt.Errorf("its schema is %q, but this version of quorumbench reads %q; use the older version that wrote it, or repeat the run", got, want)
 	}
 	return nil
 }
@@ -89,10 +89,10 @@ func (r *Run) problem(format string, args ...any) {
 // inspect reports what is missing or damaged in a trial's folder.
 func (r *Run) inspect(dir string, t *Trial) {
 	if t.State == Incomplete {
-		r.problem("Trial %s did not finish; its files hold what it had recorded.", t.Folder)
+		r.problem("Trial %s did not finish; its files contain what it had recorded until then.", t.Folder)
 	}
 	if t.Folder == "" || !filepath.IsLocal(t.Folder) {
-		r.problem("Trial %s names no folder in the run directory.", t.Name)
+		r.problem("The folder of trial %s is not in the run directory.", t.Name)
 		return
 	}
 	for _, name := range []string{hlogFile, timelineFile, eventsFile} {
@@ -100,14 +100,14 @@ func (r *Run) inspect(dir string, t *Trial) {
 		case errors.Is(err, fs.ErrNotExist):
 			r.problem("%s is missing.", filepath.Join(t.Folder, name))
 		case err != nil:
-			r.problem("%s cannot be read: %v.", filepath.Join(t.Folder, name), err)
+			r.problem("Cannot read %s: %v.", filepath.Join(t.Folder, name), err)
 		case half:
 			r.problem("The last line of %s is incomplete.", filepath.Join(t.Folder, name))
 		}
 	}
 }
 
-// endsHalf reports whether a file's last line has no newline.
+// endsHalf reports whether the last line of a file has no newline.
 func endsHalf(dir, name string) (bool, error) {
 	f, err := files.OpenIn(dir, name)
 	if err != nil {
@@ -125,15 +125,15 @@ func endsHalf(dir, name string) (bool, error) {
 	return last[0] != '\n', nil
 }
 
-// Files holds the contents of a trial's folder except its result.
+// Files holds the contents of the files in a trial's folder. The trial's result is not among them.
 type Files struct {
 	Intervals []Interval
 	Timeline  []Row
 	Events    []Event
 }
 
-// OpenTrial reads a trial's folder in a run directory. Half a last line is dropped and a
-// missing file is empty, because a killed trial can leave both.
+// OpenTrial reads a trial's folder in a run directory. A killed trial can leave an incomplete last
+// line or no file at all. An incomplete line is ignored, and a missing file counts as empty.
 func OpenTrial(dir, folder string) (*Files, error) {
 	f := &Files{}
 	var intervals, rows, events error
@@ -148,8 +148,7 @@ func OpenTrial(dir, folder string) (*Files, error) {
 	return f, cmp.Or(intervals, rows, events)
 }
 
-// readTrialFile reads the whole lines of a file in a trial's folder; the file may be
-// missing.
+// readTrialFile reads the complete lines of a file in a trial's folder. The file may be missing.
 func readTrialFile[T any](dir, folder, name string, read func([]byte) ([]T, error)) (all []T, err error) {
 	if !filepath.IsLocal(folder) {
 		return nil, fmt.Errorf("%q is not a folder in the run directory", folder)

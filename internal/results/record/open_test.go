@@ -15,14 +15,14 @@ import (
 
 func TestOpenExplainsErrors(t *testing.T) {
 	tests := []struct{ contents, want string }{
-		{"", "not a run's JSON"},
-		{`{"schema":`, "not a run's JSON"},
-		{`[]`, "not a run's JSON"},
-		{`{}`, `its schema is "", not "quorumbench/run/2"`},
+		{"", "not the JSON of a run"},
+		{`{"schema":`, "not the JSON of a run"},
+		{`[]`, "not the JSON of a run"},
+		{`{}`, `its schema is "" instead of "quorumbench/run/2"`},
 		{`{"schema":"quorumbench/trial/1"}`, "its schema is"},
 		{`{"schema":"quorumbench/run/0"}`, "its schema is"},
-		{`{"schema":"quorumbench/run/3"}`, `its schema is "quorumbench/run/3", and this quorumbench reads "quorumbench/run/2"; use a newer one`},
-		{`{"schema":"quorumbench/run/1"}`, `its schema is "quorumbench/run/1", and this quorumbench reads "quorumbench/run/2"; use the older one that wrote it`},
+		{`{"schema":"quorumbench/run/3"}`, `its schema is "quorumbench/run/3", but this version of quorumbench reads "quorumbench/run/2"; use a newer version`},
+		{`{"schema":"quorumbench/run/1"}`, `its schema is "quorumbench/run/1", but this version of quorumbench reads "quorumbench/run/2"; use the older version that wrote it`},
 		{`{"schema":"quorumbench/run/2","trials":[{"schema":"x"}]}`, "trial 1: its schema is"},
 		{`{"schema":"quorumbench/run/2","trials":[{"schema":"quorumbench/trial/1"}]}`, `trial 1: its schema is "quorumbench/trial/1"`},
 		{`{"schema":"quorumbench/run/2","clusters":[{"members":[{"id":"m1"}]}]}`, "hexadecimal"},
@@ -45,7 +45,7 @@ func TestFoldersOutsideTheDirectoryAreNotRead(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, runFile), b, 0o644))
 	back, err := Open(dir)
 	must(t, err)
-	if len(back.Problems) != 1 || !strings.Contains(back.Problems[0], "names no folder") {
+	if len(back.Problems) != 1 || !strings.Contains(back.Problems[0], "is not in the run directory") {
 		t.Errorf("problems: %v", back.Problems)
 	}
 	_, err = OpenTrial(dir, "../else")
@@ -55,15 +55,15 @@ func TestFoldersOutsideTheDirectoryAreNotRead(t *testing.T) {
 func TestDamagedFilesCauseClearErrors(t *testing.T) {
 	head := names((&Row{}).written())
 	tests := []struct{ file, contents, want string }{
-		{hlogFile, "Tag=measured.lateness,0.0,1.0\n", "line 1 of the histogram log: 3 fields"},
+		{hlogFile, "Tag=measured.lateness,0.0,1.0\n", "line 1 of the histogram log: it has 3 fields"},
 		{hlogFile, "#x\nTag=other,0,1,1,HIST\n", "line 2 of the histogram log: \"other\" is not a tag"},
-		{hlogFile, "Tag=measured.lateness,0,1,1,HISTgarbage\n", "cannot be decoded"},
-		{hlogFile, "Tag=measured.lateness,a,1,1,x\n", "not a start and a length"},
-		{hlogFile, "#[BaseTime: x]\n", "no base time"},
+		{hlogFile, "Tag=measured.lateness,0,1,1,HISTgarbage\n", "cannot decode"},
+		{hlogFile, "Tag=measured.lateness,a,1,1,x\n", "not a valid number of seconds"},
+		{hlogFile, "#[BaseTime: x]\n", "an invalid base time"},
 		{timelineFile, "a,b\n", `no column "time"`},
 		{timelineFile, strings.Join(head, ",") + "\nx\n", "wrong number of fields"},
 		{timelineFile, strings.Join(head, ",") + "\n" + strings.Repeat(",", len(head)-1) + "\n", "row 1 of the timeline"},
-		{eventsFile, "{\n", "event 1 cannot be read"},
+		{eventsFile, "{\n", "cannot read event 1"},
 	}
 	for _, tt := range tests {
 		dir := t.TempDir()
@@ -97,7 +97,7 @@ func FuzzOpen(f *testing.F) {
 			}
 			return
 		}
-		// A run that was read can be written, and reads as the same run again.
+		// A run that was read can be written, and the written run is read as the same run.
 		again, err := encode(run)
 		if err != nil {
 			t.Fatal(err)
@@ -119,8 +119,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// A file preserves the difference between figures that failed and figures that are not
-// supported.
+// Writing and reading a file preserves the difference between figures that failed and figures with
+// too few samples.
 func TestTimesPreserveFailures(t *testing.T) {
 	for _, n := range []uint64{0, 1, 9, 10, 50, 100, 999, 1000, 10_000} {
 		for _, failed := range []uint64{0, 1, 10, 11, n / 100, n / 2, n} {

@@ -5,45 +5,49 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// GeneratorOverhead reports how much the generator itself added to the times of the measurement
-// window, and by how much that may have moved the headline. It is the evidence for rules R5 to R9.
+// GeneratorOverhead reports how much the load generator added to the times in the measurement
+// window, and by how much that may have moved the headline figures. Rules R5 to R9 use it as
+// evidence.
 type GeneratorOverhead struct {
-	// MeanNS is the mean addition to an operation. CycleNS is the mean time from due to the
-	// end of an operation, without its wait for other operations on its connection.
+	// MeanNS is the mean time that the generator added to an operation. CycleNS is the mean time
+	// from when an operation was due until it ended, without the time for which it waited for other
+	// operations on its connection.
 	MeanNS  float64 `json:"mean_ns"`
 	CycleNS float64 `json:"cycle_ns"`
-	// Sampled holds the headline's times of sampled operations as measured; Undisturbed holds the
-	// same times without the generator's addition to each.
+	// Sampled holds the headline times of the sampled operations as they were measured. Undisturbed
+	// holds these times without the time that the generator added to each operation.
 	Sampled     Times `json:"sampled_ns"`
 	Undisturbed Times `json:"undisturbed_ns"`
-	// RunWaitNS is, in a closed loop, the part of MeanNS that was run queue wait of the
-	// generator's threads.
+	// RunWaitNS is, in a closed loop, the part of MeanNS for which the generator's threads waited
+	// in the run queue.
 	RunWaitNS float64 `json:"run_wait_ns"`
-	// RanForLoad is the share of RunWaitNS in which every CPU of the machine ran the
-	// members or the generator, at least; absent if it is not known.
+	// RanForLoad is a lower bound for the share of RunWaitNS in which every CPU of the machine ran
+	// the members or the generator; absent if it is not known.
 	RanForLoad *float64 `json:"ran_for_load,omitempty"`
-	// Conserved is the share of MeanNS in which the members had the CPUs, so that the store
+	// Conserved is the share of MeanNS in which the members had the CPUs. In that time, the store
 	// did its work while the generator waited.
 	Conserved float64 `json:"conserved"`
-	// Lag is the time from a response's arrival to the read call that received it. Own and
-	// Waiting are, in an open loop, the two parts of sent - due.
+	// Lag is the time from a response's arrival to the read call that received it. Own and Waiting
+	// are, in an open loop, the two parts of an operation's lateness: the part that the generator
+	// caused, and the part for which the operation waited for a connection or for the limit on
+	// operations in flight.
 	Lag     Times  `json:"lag_ns"`
 	Own     *Times `json:"own_lateness_ns,omitempty"`
 	Waiting *Times `json:"waiting_ns,omitempty"`
-	// Effect is how far the headline's figures can be off, as shares.
+	// Effect is by how much the headline figures may be off, as shares.
 	Effect verdict.Effect `json:"effect"`
 }
 
-// waits holds what is known about a generator's run queue wait.
+// waits holds what is known about the time for which the generator waited in the run queue.
 type waits struct {
-	ranForLoad *float64 // GeneratorOverhead.RanForLoad
-	// held is the share of the loops' time in which CPU limits held them back, at most. The
-	// system counts it as run queue wait, too.
+	ranForLoad *float64 // see GeneratorOverhead.RanForLoad
+	// held is an upper bound for the share of the event loops' time in which CPU limits stopped
+	// them. The system counts this time as run queue wait, too.
 	held float64
 }
 
-// waitsOf returns the waits of a number of loops. throttled is summed over all CPUs and
-// delay over the loops, both in nanoseconds.
+// waitsOf returns the waits of a number of event loops. throttled is the sum over all CPUs, and
+// delay the sum over the event loops, both in nanoseconds.
 func waitsOf(ranForLoad *float64, throttled, delay int64, loops int, seconds float64) waits {
 	w := waits{ranForLoad: ranForLoad}
 	if held := float64(min(throttled, delay)); held > 0 {
@@ -55,7 +59,7 @@ func waitsOf(ranForLoad *float64, throttled, delay int64, loops int, seconds flo
 	return w
 }
 
-// newOverhead returns nil if nothing was sampled.
+// newOverhead returns nil if no operation was sampled.
 func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64, w waits) *GeneratorOverhead {
 	d := &m.Disturbed
 	a := addedTo(d, all.response, connectionWait, w)
@@ -71,12 +75,12 @@ func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64
 	return a
 }
 
-// addedTo computes the overhead of operations with these response times, without the
-// distributions; nil if nothing was sampled. connectionWait is a closed loop's mean wait
-// for room on a connection. It is not part of the cycle because the connection limits such
-// a loop.
+// addedTo computes the overhead for operations with these response times, but not the
+// distributions. It returns nil if no operation was sampled. connectionWait is the mean time for
+// which an operation in a closed loop waited for room on a connection. It is not part of the cycle,
+// because the connection limits such a loop.
 func addedTo(d *measure.Disturbance, response *measure.Histogram, connectionWait float64, w waits) *GeneratorOverhead {
-	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // the results of another worker may have only one of them
+	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // the results from another worker may have only one of them
 		return nil
 	}
 	a := &GeneratorOverhead{
@@ -94,9 +98,9 @@ func addedTo(d *measure.Disturbance, response *measure.Histogram, connectionWait
 	return a
 }
 
-// conserved returns a lower bound of GeneratorOverhead.Conserved. It assumes that limits on
-// the loops held back all their clients all the time, and attributes to the generator what
-// is not known to have been the members'.
+// conserved returns a lower bound for GeneratorOverhead.Conserved. It assumes that CPU limits on
+// the event loops stopped all their clients for the whole time. It attributes to the generator all
+// time that the members are not known to have used.
 func (a *GeneratorOverhead) conserved(held float64) float64 {
 	if a.MeanNS <= 0 || a.RanForLoad == nil {
 		return 0
@@ -115,9 +119,9 @@ func (a *GeneratorOverhead) figures() verdict.Added {
 	}
 }
 
-// waited returns quantiles and mean of the time that operations waited for a connection or
-// for the limit on operations in flight, over all operations sent. The histogram has only
-// those that waited.
+// waited returns quantiles and the mean of the time for which operations waited for a connection or
+// for the limit on operations in flight, over all operations sent. The histogram contains only the
+// operations that waited.
 func waited(d *measure.Disturbance) (times verdict.Times) {
 	sent, some := float64(count(d.Own)), float64(count(d.Waiting))
 	if some == 0 {

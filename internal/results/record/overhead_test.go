@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Of 1,000 operations sent, 100 waited, for 1 to 100 ms.
+// 1,000 operations were sent. 100 of them waited for 1 to 100 ms.
 func TestWaitedCoversAllOperations(t *testing.T) {
 	d := &measure.Disturbance{Own: measure.NewHistogram(), Waiting: measure.NewHistogram()}
 	for i := range int64(1000) {
@@ -34,8 +34,8 @@ func TestWaitedCoversAllOperations(t *testing.T) {
 	}
 }
 
-// sampledLoop returns the record of a thousand operations of 10 ms. The generator added 2
-// ms to each; the given share of that was run queue wait.
+// sampledLoop returns the record of a thousand operations that took 10 ms each. The generator added
+// 2 ms to each operation. The given share of that time was run queue wait.
 func sampledLoop(waited float64) (*measure.Disturbance, *measure.Histogram) {
 	d := &measure.Disturbance{Sampled: measure.NewHistogram(), Undisturbed: measure.NewHistogram(), RunWait: int64(waited * 1000 * 2e6)}
 	response := measure.NewHistogram()
@@ -47,18 +47,18 @@ func sampledLoop(waited float64) (*measure.Disturbance, *measure.Histogram) {
 	return d, response
 }
 
-// Time added by a closed loop's generator counts as the members' only while it waited for a
-// CPU, and only as far as the members are known to have had the CPUs.
+// The time that the generator of a closed loop added counts as the members' time only while the
+// generator waited for a CPU, and only if the members are known to have used the CPUs.
 func TestConserved(t *testing.T) {
 	const window, loops = 10.0, 2
 	none, all := 0.0, 1.0
 	most := 0.6
 	for _, tt := range []struct {
 		what             string
-		waited           float64 // share of what was added
+		waited           float64 // share of the added time
 		ran              *float64
-		throttled, delay time.Duration // of 20 s of two loops
-		throughput       float64       // how much may be missing, of 20 % that were added
+		throttled, delay time.Duration // in 20 s, for two event loops
+		throughput       float64       // share by which throughput may be too low, if 20 % were added
 	}{
 		{"stopped, on a machine that members keep full", 0, &all, 0, 0, 0.2},
 		{"stopped, next to other programs", 0, &none, 0, 4 * time.Second, 0.2},
@@ -80,8 +80,8 @@ func TestConserved(t *testing.T) {
 		if math.Abs(e.Throughput-tt.throughput) > 0.002 {
 			t.Errorf("%s: throughput may be %.3f too low, want %.3f", tt.what, e.Throughput, tt.throughput)
 		}
-		// Time that is not conserved is also missing from the undisturbed times: 10 ms are
-		// longer by that factor.
+		// Time that is not conserved is also missing from the undisturbed times, so a time of 10 ms
+		// becomes longer by this factor.
 		if want := 10/(8+2*(1-tt.throughput/0.2)) - 1; math.Abs(e.ForFigure("p50")-want) > 0.005 {
 			t.Errorf("%s: p50 may be %.3f too high, want %.3f", tt.what, e.ForFigure("p50"), want)
 		}
@@ -91,8 +91,8 @@ func TestConserved(t *testing.T) {
 	}
 }
 
-// Conserved time never exceeds the run queue wait or the time that the members ran, and it does not
-// grow with the time for which limits held the generator back.
+// Conserved time never exceeds the run queue wait or the time that the members used. It does not
+// increase with the time for which CPU limits stopped the generator.
 func TestConservedIsBounded(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -100,7 +100,7 @@ func TestConservedIsBounded(t *testing.T) {
 		ran := 1.4*r.Float64() - 0.2
 		waited := 1.2*r.Float64() - 0.1
 		d, response := sampledLoop(waited)
-		d.Idle = r.Int64N(4e9) // up to 4 ms an operation
+		d.Idle = r.Int64N(4e9) // up to 4 ms per operation
 		delay := r.Int64N(20e9)
 		throttled := r.Int64N(20e9)
 		a := addedTo(d, response, 0, waitsOf(&ran, throttled, delay, 2, 10))

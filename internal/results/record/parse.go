@@ -11,29 +11,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Limits on the size of a run.json: it may be as large as its number of trials explains, so
-// that reading it takes no more memory than a real run needs.
+// Limits for the size of a run.json. The limit grows with the number of trials in the file, so that
+// reading a file takes no more memory than a real run with as many trials needs.
 const (
-	maxRun    = 64 << 20 // for everything but trials
-	ofTrial   = 24 << 10 // for each trial; a usual one has about 14 KiB
+	maxRun    = 64 << 20 // for everything except trials
+	ofTrial   = 24 << 10 // for each trial; a typical trial has about 14 KiB
 	maxTrials = 20_000
 
 	// MaxRunFile is the size of the largest run.json that can be read, in bytes.
 	MaxRunFile = maxRun + maxTrials*ofTrial
 )
 
-// allowance is a reader that fails once more was read than left allows.
+// allowance is a reader that fails after it has returned the number of bytes in left.
 type allowance struct {
 	from io.Reader
 	left int64
 }
 
-// newAllowance returns an allowance for a number of trials.
+// newAllowance returns an allowance for a run with a number of trials.
 func newAllowance(from io.Reader, trials int64) *allowance {
 	return &allowance{from, maxRun + trials*ofTrial}
 }
 
-var errTooLarge = fmt.Errorf("it is larger than %d MiB and %d KiB per trial, the limit of such a file", maxRun>>20, ofTrial>>10)
+var errTooLarge = fmt.Errorf("it is larger than the limit of %d MiB plus %d KiB per trial", maxRun>>20, ofTrial>>10)
 
 func (a *allowance) Read(p []byte) (int, error) {
 	if a.left <= 0 {
@@ -44,8 +44,8 @@ func (a *allowance) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Parse parses a run.json, which may come from an untrusted source: every text in the
-// result is printable and of bounded length.
+// Parse parses a run.json, which may come from an untrusted source. In the result, every text is
+// printable and has a limited length.
 func Parse(b []byte) (*Run, error) {
 	run, err := parse(bytes.NewReader(b))
 	if err == nil {
@@ -54,8 +54,8 @@ func Parse(b []byte) (*Run, error) {
 	return run, err
 }
 
-// parse reads one trial after the other, holding the text of one at a time. It leaves texts
-// as they are.
+// parse reads one trial after the other. It has the text of only one trial in memory at a time. It
+// does not change texts.
 func parse(from io.Reader) (*Run, error) {
 	return decode(newAllowance(from, 0))
 }
@@ -68,7 +68,7 @@ func notRun(err error) error {
 	case errors.Is(err, io.EOF):
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("this is not a run's JSON: %w", err)
+	return fmt.Errorf("it is not the JSON of a run: %w", err)
 }
 
 func decode(a *allowance) (*Run, error) {
@@ -77,7 +77,7 @@ func decode(a *allowance) (*Run, error) {
 	case err != nil:
 		return nil, notRun(err)
 	case first != json.Delim('{'):
-		return nil, notRun(errors.New("it is not an object"))
+		return nil, notRun(errors.New("it is not a JSON object"))
 	}
 	fields := map[string]json.RawMessage{}
 	var trials []Trial
@@ -87,7 +87,7 @@ func decode(a *allowance) (*Run, error) {
 			return nil, notRun(err)
 		}
 		name, _ := key.(string)
-		if strings.EqualFold(name, "trials") { // as Unmarshal matches it
+		if strings.EqualFold(name, "trials") { // Unmarshal ignores case, too
 			if trials, err = decodeTrials(d, a); err != nil {
 				return nil, err
 			}
@@ -108,7 +108,7 @@ func decode(a *allowance) (*Run, error) {
 		return nil, notRun(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, notRun(errors.New("there is text after its end"))
+		return nil, notRun(errors.New("there is text after the object"))
 	}
 	if err := checkRunSchema(fields["schema"]); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func checkRunSchema(value json.RawMessage) error {
 	return checkSchema(schema, RunSchema)
 }
 
-// decodeTrials reads the list of trials; each trial increases the allowance.
+// decodeTrials reads the list of trials. Each trial increases the allowance.
 func decodeTrials(d *json.Decoder, a *allowance) (trials []Trial, err error) {
 	switch first, err := d.Token(); {
 	case err != nil:
@@ -144,11 +144,11 @@ func decodeTrials(d *json.Decoder, a *allowance) (trials []Trial, err error) {
 	case first == nil: // null
 		return nil, nil
 	case first != json.Delim('['):
-		return nil, notRun(fmt.Errorf("the trials begin with %v instead of [", first))
+		return nil, notRun(fmt.Errorf("the list of trials begins with %v instead of [", first))
 	}
 	for d.More() {
 		if len(trials) == maxTrials {
-			return nil, notRun(fmt.Errorf("it has more than %s, the limit of a run", text.Plural(maxTrials, "trial")))
+			return nil, notRun(fmt.Errorf("it has more than %s, which is the limit for a run", text.Plural(maxTrials, "trial")))
 		}
 		var t Trial
 		if err := d.Decode(&t); err != nil {

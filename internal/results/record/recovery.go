@@ -8,15 +8,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// within is the relative distance from the earlier level that counts as recovered. beyond
-// is the factor by which a deviation may exceed all earlier deviations by chance.
+// within is the relative difference from the level before the fault up to which a figure counts as
+// recovered. beyond is the factor by which a deviation may exceed all deviations before the fault
+// by chance.
 const (
 	within = 0.05
 	beyond = 1.5
 )
 
-// FindOutages sets the outages of the faults that were injected. window is the window's
-// length in seconds.
+// FindOutages sets the outages of the faults that were injected. window is the length of the window
+// in seconds.
 func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 	ms := func(s float64) int { return int(s * 1000) }
 	since := 0.0 // end of the previous fault's effects
@@ -26,7 +27,7 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 			continue
 		}
 		until := untilNext(all, i, window)
-		if from := ms(*f.Began); p.AnyDone(ms(since), from) { // otherwise there is no earlier gap to compare with
+		if from := ms(*f.Began); p.AnyDone(ms(since), from) { // otherwise, there is no gap before the fault to compare with
 			outage, before, ok := p.Outage(ms(since), from, ms(until))
 			f.LongestBefore = new(float64(before.Length()) / 1000)
 			if ok {
@@ -39,9 +40,9 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 	}
 }
 
-// FindRecovery sets the recovery of the faults after FindOutages has set their outages.
-// open reports whether the load is an open loop. name returns a member's name by its
-// number; empty if it has none.
+// FindRecovery sets the recovery of the faults. It must be called after FindOutages. open reports
+// whether the load is an open loop. name returns the name of a member by its number, or an empty
+// string if the member has no name.
 func FindRecovery(all []Fault, c *measure.WindowTimeline, window float64, open bool, name func(member uint64) string) {
 	since := 0.0
 	for i := range all {
@@ -56,7 +57,7 @@ func FindRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 		f.Clients = clients(c, since, *f.Began, until)
 		f.findWatchEffects(c.Watched, since, until)
 		if f.LongestBefore != nil {
-			ended := *f.Began // of the outage
+			ended := *f.Began // end of the outage
 			if f.Outage != nil {
 				ended = *f.OutageFrom + *f.Outage
 			}
@@ -89,7 +90,7 @@ func untilNext(all []Fault, i int, window float64) float64 {
 	return window
 }
 
-// failures counts the failures since the slot in which the fault began.
+// failures sets FirstFailure and counts the failures from the slot in which the fault began.
 func (f *Fault) failures(c *measure.WindowTimeline, until float64) {
 	first := int(*f.Began * slotsPerSecond)
 	for at := first; at < min(int(until*slotsPerSecond), len(c.Done)); at++ {
@@ -102,13 +103,13 @@ func (f *Fault) failures(c *measure.WindowTimeline, until float64) {
 	}
 }
 
-// throughputBack returns the first slot after which every second is within bounds.
+// throughputBack returns the first slot after which every one-second interval is within bounds.
 func throughputBack(done []uint32, since, began, until int, open bool) (at int, ok bool) {
 	until = min(until, len(done))
 	if began-since < slotsPerSecond || until-began < slotsPerSecond {
 		return 0, false
 	}
-	sums := make([]float64, until+1) // of all slots before the index
+	sums := make([]float64, until+1) // sum of all slots before the index
 	for i := range until {
 		sums[i+1] = sums[i] + float64(done[i])
 	}
@@ -131,8 +132,8 @@ func throughputBack(done []uint32, since, began, until int, open bool) (at int, 
 	return at, mean > 0 && at <= last
 }
 
-// p99Back returns the beginning of the time in which every second is within bounds; that is
-// the fault's beginning if none was out of bounds.
+// p99Back returns the start of the time in which every second is within bounds. If no second was
+// out of bounds, this is the start of the fault.
 func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok bool) {
 	var before []float64
 	for i := int(math.Ceil(since)); i+1 <= int(began); i++ {
@@ -158,7 +159,7 @@ func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok 
 	return at, ok
 }
 
-// parts returns the outages of members, followed by those of operations.
+// parts returns the outages at members, followed by the outages of operations.
 func parts(c *measure.WindowTimeline, since, began, until float64, name func(uint64) string) (out []PartOutage) {
 	ms := func(s float64) int { return int(s * 1000) }
 	add := func(p PartOutage, pulse *measure.Pulse) {
@@ -190,7 +191,7 @@ func parts(c *measure.WindowTimeline, since, began, until float64, name func(uin
 	return out
 }
 
-// clients returns the outages of single clients.
+// clients summarizes the outages of single clients.
 func clients(c *measure.WindowTimeline, since, began, until float64) *ClientOutages {
 	if c.Clients == 0 || c.Crowded {
 		return nil
@@ -199,7 +200,7 @@ func clients(c *measure.WindowTimeline, since, began, until float64) *ClientOuta
 	before, longest, lasted := 0, map[uint32]int{}, map[uint32]bool{}
 	for _, w := range c.Waits {
 		switch {
-		case w.From < ms(since) || w.From >= ms(until): // belongs to another fault
+		case w.From < ms(since) || w.From >= ms(until): // the wait belongs to another fault
 		case w.To <= ms(began):
 			before = max(before, w.Length())
 		default:

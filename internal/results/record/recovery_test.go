@@ -10,15 +10,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// played is a window with a known course: the throughput of two members is a function of
-// time.
+// played is a simulated window. The throughput of its two members is a given function of time.
 type played struct {
 	pulse  measure.Pulse
 	course measure.WindowTimeline
 }
 
-// play generates random operations at the rate that each member has in each millisecond;
-// operations for which fails returns true are errors.
+// play generates operations. rate is the rate of each member in each millisecond. If fails returns
+// true, the operation is an error.
 func play(seed uint64, seconds int, rate func(ms, member int) float64, fails func(ms, member int) (kv.Outcome, bool)) *played {
 	r := rand.New(rand.NewPCG(seed, 5))
 	p := &played{}
@@ -27,7 +26,7 @@ func play(seed uint64, seconds int, rate func(ms, member int) float64, fails fun
 		for ms := range 1000 {
 			for member := range 2 {
 				at := 1000*i + ms
-				n := int(rate(at, member)/1000 + r.Float64()) // steady, to one operation
+				n := int(rate(at, member)/1000 + r.Float64()) // exact, apart from at most one operation
 				for range n {
 					series := measure.Series{Kind: kv.Kind(member % 2), Consistency: kv.Linearizable, Member: uint64(member + 1)}
 					outcome := kv.OK
@@ -72,8 +71,8 @@ func orNaN(x *float64) float64 {
 	return *x
 }
 
-// The figures of a fault match its known course: one member stops for two seconds, then the
-// other for one second, and the backlog adds half of the load in another second.
+// The figures of a fault match its simulated course: one member stops for two seconds, then the
+// other member for one second. The backlog adds half of the load for one more second.
 func TestRecoveryFromAKnownFault(t *testing.T) {
 	p := play(1, 20, func(ms, member int) float64 {
 		switch {
@@ -88,7 +87,7 @@ func TestRecoveryFromAKnownFault(t *testing.T) {
 	f := p.faults(false, done(7.99, 10.2))[0]
 	isKnown(t, "the outage", f.Outage, 1, 0.003)
 	isKnown(t, "its beginning", f.OutageFrom, 8.5, 0.003)
-	// Throughput is back when less than 5 % of a second has half the rate.
+	// Throughput is back when the second overlaps the time at half the rate by less than 5 %.
 	isKnown(t, "throughput back", f.ThroughputBack, 10.9, 0.03)
 	isKnown(t, "p99 back", f.P99Back, 12, 0)
 	if len(f.Parts) != 4 {
@@ -109,8 +108,8 @@ func TestRecoveryFromAKnownFault(t *testing.T) {
 	}
 }
 
-// Errors during a fault are counted separately for definite and indefinite errors, and the first
-// one is dated to 10 ms.
+// Definite and indefinite errors during a fault are counted separately. The time of the first error
+// is exact to 10 ms.
 func TestFailuresDuringAFault(t *testing.T) {
 	p := play(2, 12, func(int, int) float64 { return 1000 }, func(ms, member int) (kv.Outcome, bool) {
 		switch {
@@ -129,7 +128,7 @@ func TestFailuresDuringAFault(t *testing.T) {
 	isKnown(t, "p99 back", f.P99Back, 5, 0)
 }
 
-// If nothing was broken, no outage is reported and throughput is back at once.
+// If a fault causes no outage, no outage is reported, and throughput is back at once.
 func TestReportsNoOutageWithoutOne(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -150,7 +149,8 @@ func TestReportsNoOutageWithoutOne(t *testing.T) {
 	}
 }
 
-// An open loop has recovered when its backlog is worked off. Without that it has no recovery.
+// An open loop has recovered when its backlog is gone. If the backlog does not shrink, there is no
+// recovery.
 func TestBacklogIsWorkedOff(t *testing.T) {
 	rate := func(ms, _ int) float64 {
 		switch {
@@ -180,8 +180,8 @@ func TestBacklogIsWorkedOff(t *testing.T) {
 	}
 }
 
-// Each of several faults is compared with the time since the previous one, and examined
-// until the next one.
+// Each of several faults is compared with the time since the previous fault, and its effects are
+// examined until the next fault.
 func TestConsecutiveFaults(t *testing.T) {
 	p := play(6, 30, func(ms, _ int) float64 {
 		if ms >= 5000 && ms < 6500 || ms >= 15_000 && ms < 15_400 || ms >= 29_000 {
@@ -197,11 +197,11 @@ func TestConsecutiveFaults(t *testing.T) {
 		t.Errorf("they are %+v", all)
 	}
 	text := strings.Join(OutageSentences(all), "\n")
-	if want := "pause leader for 1s, 3 times: no operation succeeded for "; !strings.HasPrefix(text, want) || !strings.Contains(text, "1 outage had not ended") {
+	if want := "pause leader for 1s, 3 times: no operation completed for "; !strings.HasPrefix(text, want) || !strings.Contains(text, "1 outage had not ended") {
 		t.Errorf("the sentence is %q", text)
 	}
 	one := OutageSentences(all[:1])
-	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s: no operation succeeded for 1.5 s; the longest gap before was ") || !strings.HasSuffix(one[0], "; the cluster recovered after 2 s") {
+	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s: no operation completed for 1.5 s; the longest gap before the fault was ") || !strings.HasSuffix(one[0], "; the cluster recovered after 2 s") {
 		t.Errorf("one fault gives %q", one)
 	}
 	if none := OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage (no gap was longer than the longest one before") {
@@ -224,8 +224,8 @@ func TestInFault(t *testing.T) {
 	}
 }
 
-// For single clients, the longest time without a success counts if it ends after the fault
-// began and is longer than any before.
+// For a single client, the longest time without a success counts if it ends after the fault began
+// and is longer than any such time before the fault.
 func TestOutagesOfClients(t *testing.T) {
 	gap := func(client uint32, from, to int) measure.ClientGap {
 		return measure.ClientGap{Client: client, Gap: measure.Gap{From: from, To: to}}
@@ -233,7 +233,7 @@ func TestOutagesOfClients(t *testing.T) {
 	c := &measure.WindowTimeline{Clients: 5, Waits: []measure.ClientGap{
 		gap(0, 100, 400),                       // 300 ms, before the fault
 		gap(1, 1900, 4100), gap(1, 4200, 4700), // the longer one counts
-		gap(2, 2100, 2390),                     // no longer than before
+		gap(2, 2100, 2390),                     // not longer than before the fault
 		gap(3, 2500, 9000),                     // lasts beyond the next fault
 		gap(4, 4950, 7000), gap(0, -700, 2500), // after the next fault, and from before the window
 	}}

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Figures returns the registry: every figure of a trial, in the order of the trial's JSON
-// object.
+// Figures returns the registry. It contains every figure of a trial, in the order of the trial's
+// JSON object.
 var Figures = sync.OnceValue(func() []Figure {
 	var all []Figure
 	for _, part := range [][]Figure{operationFigures(), rateFigures(), timeFigures(), flightFigures(), connectionFigures(), costFigures(), disturbanceFigures(), watchFigures(), replayFigures(), callFigures()} {
@@ -30,7 +30,7 @@ var Figures = sync.OnceValue(func() []Figure {
 	return all
 })
 
-// due and expected are the wholes that counts are parts of.
+// due and expected are totals. Counts can be printed as a share of them.
 var (
 	due      = &Total{Of: func(t *Trial) uint64 { return t.Due }, None: "no operation was due"}
 	expected = &Total{Of: func(t *Trial) uint64 { return t.Watch.Expected }, None: "no event was expected"}
@@ -81,8 +81,8 @@ func operationFigures() []Figure {
 		of:      ratio(func(t *Trial) (float64, uint64) { return float64(t.Errors), t.Due })})
 }
 
-// ratio returns an accessor that divides a number by a count; the result is not known if
-// the count is 0.
+// ratio returns an accessor that divides a number by a count. The result is not known if the count
+// is 0.
 func ratio(of func(*Trial) (x float64, count uint64)) func(*Trial) Value {
 	return func(t *Trial) Value {
 		x, count := of(t)
@@ -256,7 +256,7 @@ func costFigures() []Figure {
 	}
 }
 
-// disturbanceFigures returns the figures about what kept the generator from its work.
+// disturbanceFigures returns the figures about disturbances of the load generator.
 func disturbanceFigures() []Figure {
 	const unknown = "the system does not report it"
 	return []Figure{
@@ -281,7 +281,7 @@ func disturbanceFigures() []Figure {
 	}
 }
 
-// toLast returns a figure of the time until the last of all watchers has received a write.
+// toLast returns a figure of the time until the last of all watchers has received a write's event.
 func toLast(name, title string, of func(*Times) measure.Figure) Figure {
 	return Figure{
 		Name: name, Column: strings.ReplaceAll(name, "-", "_") + "_ns", Title: title, Unit: measure.Nanoseconds, Better: Less,
@@ -296,7 +296,7 @@ func toLast(name, title string, of func(*Times) measure.Figure) Figure {
 	}
 }
 
-// watchFigures returns the figures about watch events, of the whole load including its
+// watchFigures returns the figures about watch events. They cover the whole load, including its
 // warm-up.
 func watchFigures() []Figure {
 	all := []Figure{

@@ -16,43 +16,44 @@ import (
 type Replay struct {
 	Recording string  `json:"recording"` // the file's name, without its folder
 	Speed     float64 `json:"speed"`     // as a multiple of the recorded speed
-	Calls     uint64  `json:"calls"`     // calls of the recording that are sent
-	// Left counts the calls that are not sent, by their names in the protocol. Gaps counts the
-	// places where calls are missing according to the recording.
+	Calls     uint64  `json:"calls"`     // calls in the recording that the replay sends
+	// Left counts the calls in the recording that the replay does not send, by their method in the
+	// protocol. Gaps counts the places at which the recording reports missing calls.
 	Left map[string]uint64 `json:"not_replayed,omitempty"`
 	Gaps int               `json:"gaps"`
-	// Prepared counts the keys and leases that were created in advance, because the
+	// Prepared counts the keys and leases that were created before the replay, because the
 	// recording shows that they existed when it began.
 	Prepared uint64 `json:"prepared"`
-	// Waited counts the calls that were due before the response to an earlier call on which
-	// they depend, and therefore were sent after it.
+	// Waited counts the calls that became due before the response to an earlier call on which they
+	// depend. They were sent after that response.
 	Waited uint64 `json:"waited_for_another"`
-	// Guarded counts the calls that have guards. Held counts those whose guards held when
-	// they were recorded, HeldAgain those of Held whose guards held in the replay, and
-	// HeldNow the others whose guards held in the replay.
+	// Guarded counts the calls with guards. Held counts the calls whose guards held in the
+	// recording. HeldAgain counts the calls in Held whose guards also held in the replay. HeldNow
+	// counts the calls whose guards held only in the replay.
 	Guarded   uint64 `json:"guarded"`
 	Held      uint64 `json:"held_in_recording"`
 	HeldAgain uint64 `json:"held_again"`
 	HeldNow   uint64 `json:"held_in_replay_only"`
-	// Watchers counts the watchers that were created. Events counts their events when they
-	// were recorded, and EventsNow in the replay.
+	// Watchers counts the watchers that were created. Events counts the events that these watchers
+	// received in the recording, and EventsNow the events that they received in the replay.
 	Watchers  uint64 `json:"watchers,omitempty"`
 	Events    uint64 `json:"events_in_recording,omitempty"`
 	EventsNow uint64 `json:"events_in_replay,omitempty"`
-	// InterArrival holds errors of the times between calls; null if none is known.
+	// InterArrival summarizes the errors of the times between calls; null if none is known.
 	InterArrival *GapErrors `json:"inter_arrival_error,omitempty"`
 }
 
-// GapErrors describes by how much the times between calls differ from the recorded ones, in
+// GapErrors describes by how much the times between calls differ from the recorded times, in
 // nanoseconds.
 type GapErrors struct {
-	Count uint64 `json:"count"` // gaps between calls of which neither waited
+	Count uint64 `json:"count"` // number of pairs of calls of which neither waited
 	P50   int64  `json:"p50_ns"`
 	P99   int64  `json:"p99_ns"`
 	Max   int64  `json:"max_ns"`
 }
 
-// GapErrorsOf summarizes errors in ascending order; nil without any.
+// GapErrorsOf summarizes errors, which must be in ascending order. It returns nil if there are
+// none.
 func GapErrorsOf(sorted []int64) *GapErrors {
 	n := len(sorted)
 	if n == 0 {
@@ -93,13 +94,13 @@ func (r *Replay) Notes() (all []string) {
 		all = append(all, "Not replayed: "+strings.Join(left, ", ")+".")
 	}
 	if r.Gaps > 0 {
-		all = append(all, fmt.Sprintf("The recording has %s, in which calls are missing.", text.Plural(uint64(r.Gaps), "gap")))
+		all = append(all, fmt.Sprintf("Calls are missing from the recording: it has %s.", text.Plural(uint64(r.Gaps), "gap")))
 	}
 	return all
 }
 
-// percent returns part as a percentage of whole, which is above 0. It rounds down: 99.999
-// of 100 is not all.
+// percent returns part as a percentage of whole, which must be above 0. It rounds down, so that
+// 99.999 of 100 is not 100 %.
 func percent(part, whole uint64) string {
 	return strconv.FormatFloat(math.Floor(float64(part)/float64(whole)*1e4)/1e2, 'f', -1, 64)
 }

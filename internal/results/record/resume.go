@@ -15,26 +15,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// asideFolder holds folders of trials that were cut off when a run ended. Their names begin
-// with the number of the start that was cut off.
+// asideFolder contains the folders of trials that were running when the run was killed or
+// interrupted. Their names begin with the number of the start in which the trial ran.
 const asideFolder = "cut-off"
 
-// trialFolders is the prefix of the names of trials' folders.
+// trialFolders is the prefix of the names of trial folders.
 const trialFolders = "trial-"
 
 // Resumption is a run that is being resumed. Its directory is locked until Close is called
 // or the writer has finished.
 type Resumption struct {
-	// Run is the run as recorded: its texts are unchanged and not trustworthy.
+	// Run is the run as recorded. Its texts are unchanged, so they may contain unprintable
+	// characters.
 	Run  *Run
-	Kept []Trial // the trials that completed, which are the run's first ones
+	Kept []Trial // the completed trials; they are the first trials of the run
 
 	dir  string
 	lock *os.File
 }
 
-// Resume opens a run directory to resume the run. It changes nothing yet. The error is one
-// sentence: why the run cannot be resumed.
+// Resume opens a run directory to resume the run. It does not change the directory yet. The error
+// is a sentence that explains why the run cannot be resumed.
 func Resume(dir string) (_ *Resumption, err error) {
 	r := &Resumption{dir: dir}
 	if err := checkDirectory(dir); err != nil {
@@ -42,7 +43,7 @@ func Resume(dir string) (_ *Resumption, err error) {
 	}
 	switch r.lock, err = lockRun(dir); {
 	case errors.Is(err, errLocked):
-		return nil, fmt.Errorf("another process is running the run in %s; wait for its end", dir)
+		return nil, fmt.Errorf("another process is running the run in %s; wait until it ends", dir)
 	case err != nil:
 		return nil, noRun(dir, err)
 	}
@@ -60,13 +61,14 @@ func Resume(dir string) (_ *Resumption, err error) {
 	case len(r.Run.Starts) == 0:
 		return nil, fmt.Errorf("the record of the run in %s has no start time, so the run cannot be resumed; run its scenario again", dir)
 	case r.Run.Scenario == "":
-		return nil, fmt.Errorf("the run in %s was defined by flags and has no scenario, so it cannot be resumed; repeat its command", dir)
+		return nil, fmt.Errorf("the run in %s was defined by flags and has no scenario, so it cannot be resumed; repeat the command", dir)
 	}
 	return r, r.keep()
 }
 
-// checkDirectory rejects a folder that belongs to another user or that others can write to, and one
-// with links, which no run creates: later writes go to paths in it.
+// checkDirectory returns an error for a folder that belongs to another user, that other users can
+// write to, or that contains links. A run creates no links. A resumed run writes to paths in the
+// folder, so another user could redirect these writes.
 func checkDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -76,7 +78,7 @@ func checkDirectory(dir string) error {
 		return fmt.Errorf("the run in %s belongs to another user (uid %d), and only that user can resume it", dir, s.Uid)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("other users can write to %s, so its run is not resumed; remove their permission (chmod go-w) first", dir)
+		return fmt.Errorf("other users can write to %s, so its run cannot be resumed; remove their permission first (chmod go-w)", dir)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -84,21 +86,21 @@ func checkDirectory(dir string) error {
 	}
 	for _, e := range entries {
 		if e.Type()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("%s is a link, and run directories contain no links; the run is not resumed", filepath.Join(dir, e.Name()))
+			return fmt.Errorf("%s is a symbolic link, but a run creates no links; remove the link to resume the run", filepath.Join(dir, e.Name()))
 		}
 	}
 	return nil
 }
 
-// noRun explains why a run cannot be read.
+// noRun returns an error that explains why a run cannot be read.
 func noRun(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not a run directory: it has no %s; name a folder that --out or --runs-dir of a run made", dir, runFile)
+		return fmt.Errorf("%s is not a run directory, because it has no %s; give the folder of a run, which --out or --runs-dir sets", dir, runFile)
 	}
-	return fmt.Errorf("the run in %s cannot be read: %w", dir, err)
+	return fmt.Errorf("cannot read the run in %s: %w", dir, err)
 }
 
-// read reads the run with unchanged texts, so that they are written again as they were.
+// read reads the run without changing its texts, so that the writer writes the same texts again.
 func (r *Resumption) read() error {
 	f, err := files.OpenIn(r.dir, runFile)
 	if err != nil {
@@ -116,8 +118,7 @@ func (r *Resumption) read() error {
 	return nil
 }
 
-// keep finds the completed trials. Invariant: only the last trial of a run can be
-// incomplete.
+// keep determines the completed trials. Invariant: only the last trial of a run can be incomplete.
 func (r *Resumption) keep() error {
 	trials := r.Run.Trials
 	n := slices.IndexFunc(trials, func(t Trial) bool { return t.State != Complete })
@@ -125,22 +126,22 @@ func (r *Resumption) keep() error {
 		n = len(trials)
 	}
 	if len(trials) > n+1 {
-		return fmt.Errorf("the run in %s cannot be resumed: it has trials after an incomplete one", r.dir)
+		return fmt.Errorf("cannot resume the run in %s: it has trials after an incomplete trial", r.dir)
 	}
 	r.Kept = trials[:n]
 	for i := range r.Kept {
 		folder := r.Kept[i].Folder
 		if !strings.HasPrefix(folder, trialFolders) || filepath.Base(folder) != folder {
-			return fmt.Errorf("the run in %s cannot be resumed: %q is not a folder of a trial", r.dir, folder)
+			return fmt.Errorf("cannot resume the run in %s: %q is not the folder of a trial", r.dir, folder)
 		}
 		if info, err := os.Lstat(filepath.Join(r.dir, folder)); err != nil || !info.IsDir() {
-			return fmt.Errorf("the run in %s cannot be resumed: the folder %s of a completed trial is missing", r.dir, folder)
+			return fmt.Errorf("cannot resume the run in %s: the folder %s of a completed trial is missing", r.dir, folder)
 		}
 	}
 	return nil
 }
 
-// Clusters returns the highest number of a cluster in the run's record or logs.
+// Clusters returns the highest cluster number in the run's record or in its logs.
 func (r *Resumption) Clusters() (highest int) {
 	names := make([]string, 0, len(r.Run.Clusters))
 	for i := range r.Run.Clusters {
@@ -159,8 +160,8 @@ func (r *Resumption) Clusters() (highest int) {
 	return highest
 }
 
-// Writer returns a writer that continues the record with a further start. It moves what was
-// cut off to asideFolder and keeps the completed trials.
+// Writer returns a writer that adds a start to the record. It keeps the completed trials and moves
+// the folders of other trials to asideFolder.
 func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []Host) (*Writer, error) {
 	w := &Writer{dir: r.dir, open: openFile, run: *r.Run, lock: r.lock}
 	r.lock = nil
@@ -168,7 +169,8 @@ func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []H
 		w.unlock()
 		return nil, err
 	}
-	// Write everything from the journal before making changes that the journal would undo.
+	// First write everything that is in the journal. Otherwise, the journal would undo the
+	// following changes.
 	if err := w.writeRun(); err != nil {
 		return fail(err)
 	}
@@ -192,8 +194,8 @@ func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []H
 	return w, nil
 }
 
-// setAside moves the folders of incomplete trials to asideFolder and returns their new
-// names in the run directory.
+// setAside moves the folders of incomplete trials to asideFolder. It returns their new names,
+// relative to the run directory.
 func (r *Resumption) setAside() (aside []string, err error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
@@ -225,19 +227,19 @@ func (r *Resumption) setAside() (aside []string, err error) {
 	return aside, errors.Join(syncFolder(filepath.Join(r.dir, asideFolder)), syncFolder(r.dir))
 }
 
-// Close unlocks the directory, unless a writer has taken it over.
+// Close unlocks the directory, unless a writer has taken over the lock.
 func (r *Resumption) Close() {
 	if r.lock != nil {
-		_ = r.lock.Close() // it was only locked
+		_ = r.lock.Close() // the file was opened only for its lock
 		r.lock = nil
 	}
 }
 
-// errLocked means that another process has locked the run directory.
+// errLocked is the error of lockRun if another process has locked the run directory.
 var errLocked = errors.New("it is locked")
 
-// lockRun locks a run directory until the returned file is closed or the process ends. It
-// returns no file if the file system does not support locks.
+// lockRun locks a run directory until the returned file is closed or the process exits. It returns
+// no file if the file system does not support locks.
 func lockRun(dir string) (*os.File, error) {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// cutOff returns a run of three trials whose third was cut off, without a process that
-// writes it.
+// cutOff returns a run of three trials that was killed during the third trial. No process writes to
+// it.
 func cutOff(t *testing.T) (dir string) {
 	t.Helper()
 	w, err := Create(t.TempDir(), "quick", noon, Run{Name: "quick", Seed: 42, Planned: 4, Scenario: "trials: []\n", Machines: []measure.Machine{{Name: "vm", CPUs: 2}}})
@@ -39,7 +39,7 @@ func cutOff(t *testing.T) (dir string) {
 	return w.Dir()
 }
 
-// listFiles returns the contents of all files below a folder, by name.
+// listFiles returns the contents of all files in a folder and its subfolders, by name.
 func listFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -52,7 +52,7 @@ func listFiles(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// rawTrials returns the trials of run.json as they are written there.
+// rawTrials returns the text of each trial in run.json.
 func rawTrials(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	var run struct{ Trials []json.RawMessage }
@@ -82,7 +82,7 @@ func TestResumedRunKeepsCompletedTrials(t *testing.T) {
 
 	c := conditions()
 	c.Number, c.Name = 3, "list"
-	tw, err := w.Trial(c, later) // reuses the name of a folder that was cut off
+	tw, err := w.Trial(c, later) // reuses the name of a folder that was moved
 	must(t, err)
 	must(t, tw.Abort(Interrupted, "context canceled"))
 	must(t, w.Finish(Interrupted, "", later.Add(time.Minute)))
@@ -122,8 +122,8 @@ func TestResumedRunKeepsCompletedTrials(t *testing.T) {
 	sentence(t, err, "is complete; there is nothing to resume")
 }
 
-// Neither a trial of a killed run's journal nor a folder that run.json does not mention
-// reappears.
+// A trial in the journal of a killed run does not reappear after the run was resumed, and neither
+// does a folder that run.json does not mention.
 func TestResumedRunIncludesTheJournal(t *testing.T) {
 	dir := cutOff(t)
 	run, err := Open(dir)
@@ -157,8 +157,7 @@ func TestResumedRunIncludesTheJournal(t *testing.T) {
 	}
 }
 
-// A directory that another program may have created is rejected before anything in it
-// changes.
+// A directory that another program may have created is rejected before any file in it changes.
 func TestResumeRejectsUnsuitableRuns(t *testing.T) {
 	change := func(t *testing.T, dir string, with func(*Run)) {
 		run, err := Open(dir)
@@ -173,17 +172,17 @@ func TestResumeRejectsUnsuitableRuns(t *testing.T) {
 		do   func(t *testing.T, dir string)
 		want string
 	}{
-		{"nothing", func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)) }, "is not a run directory: it has no run.json"},
+		{"nothing", func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)) }, "is not a run directory, because it has no run.json"},
 		{"no run.json", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, runFile))) }, "is not a run directory"},
-		{"no JSON", func(t *testing.T, dir string) { must(t, os.WriteFile(filepath.Join(dir, runFile), []byte("{"), 0o600)) }, "this is not a run's JSON"},
-		{"a link", func(t *testing.T, dir string) { must(t, os.Symlink("/etc", filepath.Join(dir, "logs"))) }, "logs is a link"},
+		{"no JSON", func(t *testing.T, dir string) { must(t, os.WriteFile(filepath.Join(dir, runFile), []byte("{"), 0o600)) }, "it is not the JSON of a run"},
+		{"a link", func(t *testing.T, dir string) { must(t, os.Symlink("/etc", filepath.Join(dir, "logs"))) }, "logs is a symbolic link"},
 		{"open to others", func(t *testing.T, dir string) { must(t, os.Chmod(dir, 0o777)) }, "other users can write to"},
 		{"complete", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.State = Complete }) }, "is complete"},
 		{"no start", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Starts = nil }) }, "has no start time"},
 		{"flags", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Scenario = "" }) }, "defined by flags"},
-		{"a gap", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Trials[0].State = Interrupted }) }, "has trials after an incomplete one"},
+		{"a gap", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Trials[0].State = Interrupted }) }, "has trials after an incomplete trial"},
 		{"a folder is gone", func(t *testing.T, dir string) { must(t, os.RemoveAll(filepath.Join(dir, "trial-02-get"))) }, "trial-02-get of a completed trial is missing"},
-		{"a folder elsewhere", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Trials[0].Folder = "../x" }) }, `"../x" is not a folder of a trial`},
+		{"a folder elsewhere", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Trials[0].Folder = "../x" }) }, `"../x" is not the folder of a trial`},
 		{"a damaged journal", func(t *testing.T, dir string) {
 			must(t, os.WriteFile(filepath.Join(dir, journalFile), []byte("[]\n"), 0o600))
 		}, "line 1 is not an entry"},
@@ -204,7 +203,7 @@ func TestResumeRejectsUnsuitableRuns(t *testing.T) {
 	}
 }
 
-// If the folder for cut-off trials is occupied, nothing is overwritten.
+// If the folder for the moved trials contains files already, none of them is overwritten.
 func TestResumeOverwritesNothing(t *testing.T) {
 	dir := cutOff(t)
 	must(t, os.WriteFile(filepath.Join(dir, asideFolder), nil, fileMode))
@@ -217,7 +216,7 @@ func TestResumeOverwritesNothing(t *testing.T) {
 	}
 }
 
-// The time between the end of a run and its next start is not counted as active.
+// Active does not include the time between the end of a run and its next start.
 func TestActiveExcludesPauses(t *testing.T) {
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	trial := func(opened int) Trial {

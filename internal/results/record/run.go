@@ -1,8 +1,8 @@
-// Package record implements the run directory, the only interface between a run and the
-// readers of its results. A trial writes its part second by second, and a crash at any
-// moment leaves a directory that is readable and marked as incomplete.
+// Package record implements the run directory, the only interface between a run and the programs
+// that read its results. A trial writes its files second by second. A crash at any moment leaves a
+// directory that is readable and marked as incomplete.
 //
-// docs/reference/files.md describes every file and field for other readers.
+// docs/reference/files.md describes every file and field for programs that read them.
 package record
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The schemas that this package writes. It reads no others.
+// The schemas that this package writes. It reads no other schemas.
 const (
 	RunSchema   = "quorumbench/run/2"
 	TrialSchema = "quorumbench/trial/2"
@@ -25,8 +25,8 @@ const (
 // State is the progress of a run or a trial.
 type State string
 
-// The states. A run or trial that is Incomplete in a directory that no process writes to
-// was killed.
+// The states. If a run or trial is Incomplete and no process writes to its directory, it was
+// killed.
 const (
 	Incomplete  State = "incomplete"
 	Complete    State = "complete"
@@ -41,38 +41,38 @@ type Run struct {
 	Failure  string     `json:"failure,omitempty"` // one sentence
 	Name     string     `json:"name"`
 	Started  time.Time  `json:"started"`
-	Finished *time.Time `json:"finished"` // null until it has finished
-	// Starts lists when the run was begun and resumed.
+	Finished *time.Time `json:"finished"` // null while the run is active
+	// Starts lists when the run was started and resumed.
 	Starts []Start `json:"starts,omitempty"`
 	Tool   Tool    `json:"tool"`
 	Seed   uint64  `json:"seed"`
 	// Scenario is the scenario file as read; empty if the run was defined by flags.
 	Scenario string `json:"scenario"`
 	Asked    Asked  `json:"asked,omitzero"`
-	// Scale is the factor by which the scenario was scaled; 0 if it ran as written. Each
-	// trial's conditions have the original values.
+	// Scale is the factor by which the scenario was scaled; 0 if it was not scaled. The conditions
+	// of each trial have the original values.
 	Scale float64 `json:"scale,omitempty"`
-	// Until is the rule for repeating trials until they are precise; null if the scenario
-	// has a number of repeats.
+	// Until is the rule for repeating trials until their figures are precise; null if the scenario
+	// sets a number of repeats.
 	Until *Until `json:"until,omitempty"`
 	// Capacity is the result of a capacity search; null for other runs.
 	Capacity *Capacity `json:"capacity,omitempty"`
 	// CapacityOver holds the results of a capacity search for each value of a parameter;
 	// null for other runs.
 	CapacityOver *CapacityOver `json:"capacity_over,omitempty"`
-	// Planned is the number of trials, repeats included, as far as it is known.
+	// Planned is the number of trials that are known to be planned, including repeats.
 	Planned  int               `json:"planned_trials"`
 	Machines []measure.Machine `json:"machines"` // the generator's first
 	// Hosts are the hosts of the scenario; absent if it names none.
 	Hosts    []Host    `json:"hosts,omitempty"`
 	Clusters []Cluster `json:"clusters"`
-	// Calibration holds the measurement limits of the machine that conducts the run; absent
-	// if it was not calibrated.
+	// Calibration holds the measurement limits of the controller's machine; absent if that machine
+	// was not calibrated.
 	Calibration *Calibration `json:"calibration,omitempty"`
-	// Trials are the trials that began, in that order.
+	// Trials are the trials that have started, in the order in which they started.
 	Trials []Trial `json:"trials"`
 
-	// Problems are sentences about what a reader found to be damaged or missing.
+	// Problems are sentences about data that was damaged or missing when the run was read.
 	Problems []string `json:"-"`
 	// Dir is the run directory from which Open read the run; empty if Open did not read it.
 	Dir string `json:"-"`
@@ -80,7 +80,7 @@ type Run struct {
 	Parts []*Run `json:"-"`
 }
 
-// Verdict returns the worst state of the run's trials; a run without trials is invalid.
+// Verdict returns the worst state of the run's trials. A run without trials is invalid.
 func (r *Run) Verdict() verdict.State {
 	if len(r.Trials) == 0 {
 		return verdict.Invalid
@@ -97,14 +97,14 @@ func (r *Run) Verdict() verdict.State {
 	return worst
 }
 
-// Host is a machine under a name of the scenario. Several Hosts can be the same Machine.
+// Host is a machine with the name that the scenario gives it. Several Hosts can be the same
+// Machine.
 type Host struct {
 	Name    string `json:"name"`
-	Address string `json:"address,omitempty"` // where its members serve
-	Via     string `json:"via"`               // how it was reached
-	Machine string `json:"machine"`           // a Machine's name
-	// Clock is absent until the run has ended, and if the host has the clock of the process
-	// that conducts the run.
+	Address string `json:"address,omitempty"` // the address at which the host's members serve clients
+	Via     string `json:"via"`               // how quorumbench reached the host
+	Machine string `json:"machine"`           // name of the host's Machine
+	// Clock is absent until the run has ended, and if the host uses the controller's clock.
 	Clock *Clock `json:"clock,omitempty"`
 }
 
@@ -126,16 +126,16 @@ func (t Tool) Description() string {
 
 // Cluster is a cluster under test.
 type Cluster struct {
-	ID       string   `json:"id"` // trials refer to it
+	ID       string   `json:"id"` // identifies the cluster in trials
 	Store    string   `json:"store"`
 	Version  string   `json:"version"`
-	Started  bool     `json:"started_by_run"` // false if it already ran
+	Started  bool     `json:"started_by_run"` // false if the cluster was already running
 	Members  []Member `json:"members"`
-	Exec     string   `json:"exec,omitempty"` // another server binary
-	Settings any      `json:"settings"`       // the store's own
+	Exec     string   `json:"exec,omitempty"` // path of another server binary
+	Settings any      `json:"settings"`       // settings of the store
 	// Env holds additional environment variables of the members.
 	Env map[string]string `json:"env,omitempty"`
-	// Durability is null if it was not measured, because the cluster already ran.
+	// Durability is null if it was not measured, because the cluster was already running.
 	Durability *Durability `json:"durability"`
 	Notes      []string    `json:"notes"`
 }
@@ -146,40 +146,40 @@ type Member struct {
 	Name     string `json:"name"`
 	Endpoint string `json:"endpoint"`
 	Version  string `json:"version,omitempty"`
-	Machine  string `json:"machine,omitempty"` // a Machine's name
-	Host     string `json:"host,omitempty"`    // a Host's name
-	// Alarms are a member's alarms after a load. They are not recorded for a cluster.
+	Machine  string `json:"machine,omitempty"` // name of the member's Machine
+	Host     string `json:"host,omitempty"`    // name of the member's Host
+	// Alarms are a member's alarms after a load. The record of a cluster does not contain them.
 	Alarms []string `json:"-"`
 }
 
-// Durability describes what backs an acknowledged write.
+// Durability describes how durable an acknowledged write is.
 type Durability struct {
-	// FdatasyncP50NS and FdatasyncP99NS are the times of fdatasync after a small write in
-	// the members' data folders, on the slowest device. P99 is null if there are too few
+	// FdatasyncP50NS and FdatasyncP99NS are percentiles of the duration of fdatasync after a small
+	// write in the members' data folders, on the slowest device. P99 is null if there are too few
 	// writes.
 	FdatasyncP50NS int64  `json:"fdatasync_p50_ns"` // 0: not known
 	FdatasyncP99NS *int64 `json:"fdatasync_p99_ns"`
-	// Fdatasyncs is the number of timed calls.
+	// Fdatasyncs is the number of timed fdatasync calls.
 	Fdatasyncs int    `json:"fdatasync_writes"`
 	FileSystem string `json:"file_system"`
-	Volatile   bool   `json:"volatile"` // loses data at power loss, like tmpfs
-	Synced     bool   `json:"synced"`   // the store syncs before it acknowledges
+	Volatile   bool   `json:"volatile"` // the file system, such as tmpfs, loses data at a power loss
+	Synced     bool   `json:"synced"`   // the store syncs before it acknowledges a write
 }
 
-// DataDir is a folder in which fdatasync was measured, and the result; Synced has no
-// meaning for it.
+// DataDir is a folder in which fdatasync was measured, with the result. Synced has no meaning for
+// it.
 type DataDir struct {
 	Path string `json:"path"`
 	Durability
 }
 
-// P50 returns the median time of fdatasync, if it is known.
+// P50 returns the median duration of fdatasync, if it is known.
 func (d *Durability) P50() measure.Figure {
 	return measure.Figure{NS: float64(d.FdatasyncP50NS), Known: d.FdatasyncP50NS > 0}
 }
 
-// P99 returns the 99th percentile of the time of fdatasync, if at least ten samples are
-// beyond it.
+// P99 returns the 99th percentile of the duration of fdatasync, if at least ten samples are beyond
+// it.
 func (d *Durability) P99() measure.Figure {
 	if d.FdatasyncP99NS == nil || !measure.Supports(99, uint64(max(d.Fdatasyncs, 0))) {
 		return measure.Figure{}
@@ -187,8 +187,8 @@ func (d *Durability) P99() measure.Figure {
 	return measure.Figure{NS: float64(*d.FdatasyncP99NS), Known: true}
 }
 
-// ID is a member's number. Files have it in hexadecimal, like the stores, because some
-// readers of JSON cannot represent 64-bit numbers.
+// ID is the number by which a store identifies a member. Files contain it in hexadecimal, as the
+// stores print it, because some JSON parsers cannot represent 64-bit numbers.
 type ID uint64
 
 // String returns the number in hexadecimal.
@@ -201,7 +201,7 @@ func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 func (id *ID) UnmarshalText(b []byte) error {
 	n, err := strconv.ParseUint(string(b), 16, 64)
 	if err != nil {
-		return fmt.Errorf("%q is not a member's number in hexadecimal", b)
+		return fmt.Errorf("%q is not the hexadecimal number of a member", b)
 	}
 	*id = ID(n)
 	return nil

@@ -8,22 +8,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// StoreRow is a row of stores.csv: one member's metrics at one time, and how the member was
-// reached.
+// StoreRow is a row of stores.csv: the metrics of one member at one time, and the times to reach
+// the member.
 type StoreRow struct {
-	Time     time.Time // when the response arrived, or when the wait for it ended
+	Time     time.Time // when the response arrived, or when the request was given up
 	Name     string    // the member's name
 	Endpoint string
-	// Connect is the time in which the member's system accepted a TCP connection; 0 if none
-	// was tried or ConnectFailure is set.
+	// Connect is the time that it took to open a TCP connection to the member; 0 if none was tried
+	// or ConnectFailure is set.
 	Connect        time.Duration
 	ConnectFailure string
-	// Answer is the response time, or the time waited; 0 if no request was sent. Failure is
-	// why there is no response.
+	// Answer is the response time, or the time after which the request was given up; 0 if no
+	// request was sent. Failure is why there is no response.
 	Answer  time.Duration
 	Failure string
-	// Metrics is nil if nothing is known. If Failure is set, it has what the member reports
-	// in other ways, such as the size of its database.
+	// Metrics is nil if no metric is known. If Failure is set, it contains the metrics that the
+	// member reports in other ways, such as the size of its database.
 	Metrics store.Sample
 }
 
@@ -34,8 +34,8 @@ var metricColumn = [store.NumMetrics]string{
 	store.LeaderChanges: "leader_changes", store.DatabaseBytes: "database_bytes",
 }
 
-// columns returns the columns of stores.csv, backed by the row and, for its metrics, by
-// readings. Metrics that the row lacks are NaN there, which is written as an empty cell.
+// columns returns the columns of stores.csv. They point into the row and, for its metrics, into
+// readings. Metrics that the row lacks are NaN in readings, which is written as an empty cell.
 func (r *StoreRow) columns(readings *[store.NumMetrics]store.Reading) []column {
 	all := []column{
 		{"unix_seconds", (*unixTime)(&r.Time)}, {"name", &r.Name}, {"endpoint", &r.Endpoint},
@@ -72,8 +72,8 @@ func (t *TrialWriter) Store(r *StoreRow) error {
 	})
 }
 
-// readStores parses stores.csv, which may come from an untrusted source. Columns that it
-// lacks, as in other versions, stay unknown.
+// readStores parses stores.csv, which may come from an untrusted source. Metrics whose columns are
+// missing, for example in files from other versions, are not known.
 func readStores(b []byte) (rows []StoreRow, err error) {
 	var row StoreRow
 	var readings [store.NumMetrics]store.Reading

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Rows read back as written, and values that no member can have reported are omitted.
+// Rows are the same after writing and reading. Values that no member can have reported are omitted.
 func TestStoreRowsAreReadAgain(t *testing.T) {
 	timed := store.Reading{Count: 5, Sum: 0.25, Buckets: []store.Bucket{{Upper: 0.001, Count: 2}, {Upper: 8.192, Count: 4}, {Upper: math.Inf(1), Count: 5}}}
 	rows := []StoreRow{
@@ -42,7 +42,7 @@ func TestStoreRowsAreReadAgain(t *testing.T) {
 	if err := trial.Store(&impossible); err != nil {
 		t.Fatal(err)
 	}
-	// A crash can leave half a line:
+	// A crash can leave an incomplete line.
 	path := filepath.Join(trial.Dir(), storesFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestStoreRowsAreReadAgain(t *testing.T) {
 	}
 }
 
-// Reported buckets that are no histogram are omitted, and the file stays readable.
+// Reported buckets that are not a histogram are omitted, and the file can still be read.
 func TestInvalidBucketsAreOmitted(t *testing.T) {
 	for _, all := range [][]store.Bucket{
 		{{Upper: 1, Count: 5}, {Upper: 2, Count: 4}},

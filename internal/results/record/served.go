@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// RoleAt is the role of a member in a term. If members do not report terms, Term is the
-// number of the period of leadership, counted from 1.
+// RoleAt is the role of a member in a term. If members do not report terms, Term is the number of
+// the period with the same leader, counted from 1.
 type RoleAt struct {
 	Member ID     `json:"member"`
 	Name   string `json:"name"` // the member's name
@@ -22,12 +22,12 @@ type RoleAt struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Roles holds the known roles of members, in any order. The first entry for a member and term
-// counts.
+// Roles holds the known roles of members, in any order. If a member and term has several entries,
+// the first entry is valid.
 type Roles []RoleAt
 
-// Resolve returns the role of a member in a term. A term has at most one leader; if the
-// leader is known, every other voting member was a follower.
+// Resolve returns the role of a member in a term. A term has at most one leader. If the leader is
+// known, every other voting member was a follower.
 func (r Roles) Resolve(member, term uint64) kv.Role {
 	if member == 0 {
 		return kv.Unknown
@@ -59,8 +59,8 @@ func (r Roles) WithoutVote() (names []string) {
 	return names
 }
 
-// Served holds what members of one role served, for one operation and consistency. Role is
-// empty if roles are not distinguished.
+// Served holds the operations of one kind and consistency that members with the same role served.
+// Role is empty if roles are not distinguished.
 type Served struct {
 	Operation    string `json:"operation"`
 	Consistency  string `json:"consistency"`
@@ -76,7 +76,7 @@ func (s *Served) restore() {
 	s.ServiceTime.restore(s.Errors)
 }
 
-// servedKey identifies a Served. Its order is that of the list.
+// servedKey identifies a Served. Its order is the order of the list.
 type servedKey struct {
 	kind  kv.Kind
 	level kv.Consistency
@@ -125,7 +125,7 @@ func served(cells []*measure.Cell, role func(*measure.Cell) kv.Role) []Served {
 	return all
 }
 
-// sums holds merged cells. A nil histogram is empty.
+// sums holds the sums of cells. A nil histogram is empty.
 type sums struct {
 	response, service *measure.Histogram
 	errors            [measure.Errors]*measure.Histogram
@@ -147,7 +147,7 @@ func (s *sums) failed() uint64 {
 	return n
 }
 
-// total returns the sum of all times, of successes and errors, and the longest one.
+// total returns the sum of all times, including failed operations, and the longest time.
 func (s *sums) total() (sum float64, longest int64) {
 	for _, h := range append(s.errors[:], s.response) {
 		if count(h) > 0 {
@@ -165,7 +165,7 @@ func count(h *measure.Histogram) uint64 {
 	return uint64(h.TotalCount())
 }
 
-// merge adds from to *into, which it creates if necessary. It does not change from.
+// merge adds the histogram from to *into, which it creates if necessary. It does not change from.
 func merge(into **measure.Histogram, from *measure.Histogram) {
 	if count(from) == 0 {
 		return
@@ -176,13 +176,13 @@ func merge(into **measure.Histogram, from *measure.Histogram) {
 	(*into).Merge(from)
 }
 
-// ByMember reports on one member's part of the load in the window.
+// ByMember reports on the operations at one member during the window.
 type ByMember struct {
-	Name     string `json:"name"` // empty for operations that no known member received
+	Name     string `json:"name"` // empty for operations that are not known to have reached a member
 	Endpoint string `json:"endpoint,omitempty"`
 	ID       ID     `json:"id"`
-	// Operations and Errors count completed and failed operations of those due in the
-	// window. Share is their share of all members' operations.
+	// Operations and Errors count the operations due in the window that completed and that failed.
+	// Share is their share of the operations at all members.
 	Operations uint64  `json:"operations"`
 	Errors     uint64  `json:"errors"`
 	Share      float64 `json:"share"`
@@ -190,44 +190,44 @@ type ByMember struct {
 	ByOperation []Served `json:"by_operation,omitempty"`
 	// Links reports on the connections to the member; null if the load had none.
 	Links *Links `json:"connections"`
-	// Clients are the clients of a closed loop whose connections went to the member
-	// throughout the window; absent without any.
+	// Clients describes the clients of a closed loop whose connections went to the member during
+	// the whole window; absent if there were none.
 	Clients *Evenness `json:"clients,omitempty"`
 	// Alarms are the alarms that the member raised by the end of the load, such as NOSPACE.
 	Alarms []string `json:"alarms,omitempty"`
 }
 
-// Links reports on the connections to a member in the window.
+// Links reports on the connections to a member during the window.
 type Links struct {
-	Opened int `json:"at_opening"` // when the window opened
-	Fewest int `json:"fewest"`     // at any time in it
-	Lost   int `json:"lost"`       // how often a connection was lost
-	// LostAt is when there were fewer connections than at the opening for the first time.
-	// BackAt is when there were permanently as many again. Both are in seconds of the
-	// window; null if that did not happen.
+	Opened int `json:"at_opening"` // number at the start of the window
+	Fewest int `json:"fewest"`     // lowest number during the window
+	Lost   int `json:"lost"`       // number of connections that were lost
+	// LostAt is when the number of connections first fell below Opened. BackAt is when it reached
+	// Opened again and stayed there. Both are in seconds after the start of the window, and null if
+	// this did not happen.
 	LostAt *float64 `json:"lost_at_seconds"`
 	BackAt *float64 `json:"back_at_seconds"`
-	// Meanwhile reports the cluster's work between LostAt and BackAt; null if that is less
-	// than a whole second.
+	// Meanwhile reports what the cluster did between LostAt and BackAt; null if there is no whole
+	// second between them.
 	Meanwhile *ServiceWhileLost `json:"meanwhile"`
 }
 
-// ServiceWhileLost reports what the cluster did in the whole seconds in which a member had fewer
-// connections.
+// ServiceWhileLost reports what the cluster did in the whole seconds during which a member had
+// fewer connections.
 type ServiceWhileLost struct {
 	Seconds int `json:"seconds"`
-	// PerSecond is the throughput of all members in these seconds. Otherwise is the
-	// throughput in the other whole seconds of the window; null if there are none.
+	// PerSecond is the throughput of all members in these seconds. Otherwise is the throughput in
+	// the other whole seconds of the window; null if there are no other seconds.
 	PerSecond float64  `json:"operations_per_second"`
 	Otherwise *float64 `json:"operations_per_second_otherwise"`
-	// Shares is each member's share, by name, of the operations due in these seconds that a
-	// known member served.
+	// Shares has, by name, each member's share of the operations that were due in these seconds and
+	// that a known member served.
 	Shares map[string]float64 `json:"shares"`
 }
 
-// Answered counts the operations done in each second of the window and, by member, the
-// successful ones of those due in the second. A member's list may be shorter than the
-// window; it had no successes in the missing seconds.
+// Answered holds two kinds of counts for each second of the window: the operations done in it and,
+// by member, the successful operations that were due in it. If a member's list is shorter than the
+// window, the member had no successes in the missing seconds.
 type Answered struct {
 	Done []uint64
 	By   map[uint64][]uint64
@@ -254,8 +254,8 @@ func addAt(to []uint64, index int, n uint64) []uint64 {
 	return to
 }
 
-// byMember returns every member's part in the order of members, followed by operations that
-// belong to no known member.
+// byMember returns the entry of every member, in the order of members, followed by an entry for the
+// operations whose member is not known.
 func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMember {
 	all := make([]ByMember, 0, len(members)+1)
 	for _, e := range members {
@@ -313,8 +313,8 @@ func linksOf(l *measure.Link) *Links {
 	return &Links{Opened: l.Connections, Fewest: l.Fewest, Lost: l.Lost, LostAt: at(l.LostAt), BackAt: at(l.BackAt)}
 }
 
-// meanwhile sums up the whole seconds between the loss and the return of connections, or
-// the end of the window.
+// meanwhile sums up the whole seconds from when connections were lost until they were back, or
+// until the end of the window.
 func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *ServiceWhileLost {
 	whole := min(int(math.Floor(seconds)), len(a.Done))
 	from, to := int(math.Ceil(*l.LostAt)), whole
@@ -326,7 +326,8 @@ func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Serv
 	}
 	out := &ServiceWhileLost{Seconds: to - from, Shares: map[string]float64{}}
 	out.PerSecond = float64(sum(a.Done, from, to)) / float64(to-from)
-	// The seconds of the loss and of the return count on neither side.
+	// The second of the loss and the second of the return belong neither to these seconds nor to
+	// the others.
 	if before, behind := int(math.Floor(*l.LostAt)), to+1; before+max(whole-behind, 0) > 0 {
 		done := sum(a.Done, 0, before) + sum(a.Done, behind, whole)
 		out.Otherwise = new(float64(done) / float64(before+max(whole-behind, 0)))
@@ -343,7 +344,7 @@ func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Serv
 	return out
 }
 
-// sum adds up the counts of seconds, or slots, in [from, to).
+// sum adds up the counts of the seconds, or slots, in [from, to).
 func sum[N uint32 | uint64](counts []N, from, to int) (n uint64) {
 	for i := max(from, 0); i < min(to, len(counts)); i++ {
 		n += uint64(counts[i])

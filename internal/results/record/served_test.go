@@ -12,9 +12,9 @@ var threeMembers = []Member{
 	{ID: 11, Name: "m1", Endpoint: "127.0.0.1:1"}, {ID: 12, Name: "m2", Endpoint: "127.0.0.1:2"}, {ID: 13, Name: "m3", Endpoint: "127.0.0.1:3"},
 }
 
-// lossOf returns ten seconds of 90 operations each, in equal parts. m2 loses its
-// connections at 3.2 s and has them again at 6.5 s; in between, m1 and m3 serve 60
-// operations per second, two to one.
+// lossOf returns ten seconds with 90 operations each, divided equally among three members. m2 loses
+// its connections at 3.2 s and has them again at 6.5 s. In the meantime, m1 and m3 serve 60
+// operations per second, m1 twice as many as m3.
 func lossOf() (*measure.Totals, *Answered) {
 	m, a := &measure.Totals{Seconds: 10}, &Answered{}
 	for i := range 10 {
@@ -50,8 +50,8 @@ func lossOf() (*measure.Totals, *Answered) {
 	return m, a
 }
 
-// Every operation belongs to a member or to the entry for unknown members, and the shares
-// sum to one. The load while a member was away is computed from whole seconds.
+// Every operation belongs to a member or to the entry for unknown members, and the shares add up to
+// one. The load while a member was away is computed from whole seconds.
 func TestByMember(t *testing.T) {
 	m, a := lossOf()
 	r := NewTrial(conditions(), Observed{Members: threeMembers, Answered: a}, m, nil, roles)
@@ -84,8 +84,8 @@ func TestByMember(t *testing.T) {
 	}
 }
 
-// A member that never returned is away until the end of the window. An absence of less than
-// a whole second has no Meanwhile.
+// A member whose connections never return is away until the end of the window. If a member is away
+// for less than a whole second, Meanwhile is null.
 func TestServiceWhileLostHasBounds(t *testing.T) {
 	m, a := lossOf()
 	links := func() *Links {
@@ -107,8 +107,8 @@ func TestServiceWhileLostHasBounds(t *testing.T) {
 	if l := links(); l.Meanwhile != nil {
 		t.Errorf("%+v", l.Meanwhile)
 	}
-	// Operations are counted even if connections were not, and a member that is missing in
-	// the status is named by its endpoint.
+	// Operations are counted even if connections were not. A member that is missing from the status
+	// has its endpoint as a name.
 	m.Links = nil
 	r := NewTrial(conditions(), Observed{Members: threeMembers}, m, nil, roles)
 	if len(r.ByMember) != 4 || r.ByMember[1].Links != nil || r.ByMember[1].Operations != 240 {
@@ -120,7 +120,7 @@ func TestServiceWhileLostHasBounds(t *testing.T) {
 	}
 }
 
-// The writer counts the seconds of the window and no others.
+// The writer counts only the seconds of the window.
 func TestAnsweredCountsOnlyTheWindow(t *testing.T) {
 	l := newLoad(3, 0.1, false)
 	l.phase(measure.Warmup, 1, 100)

@@ -7,28 +7,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// StoreCosts holds the members' costs of the window's writes, summed over all members, in total and
-// per key. Unknown costs are null.
+// StoreCosts holds what the writes in the window cost the members, summed over all members, in
+// total and per key. Unknown costs are null.
 type StoreCosts struct {
-	// KeysWritten counts the keys that successes done in the window wrote or removed.
-	// UserBytes is the size of these keys and values.
+	// KeysWritten counts the keys that operations done in the window wrote or deleted. UserBytes is
+	// the size of these keys and values.
 	KeysWritten *uint64 `json:"keys_written,omitempty"`
 	UserBytes   *uint64 `json:"user_bytes_written,omitempty"`
 	// Written is the number of bytes that the members' processes wrote to disk.
 	Written *int64 `json:"store_written_bytes,omitempty"`
 	// Amplification is Written / UserBytes.
 	Amplification *float64 `json:"write_amplification,omitempty"`
-	// DatabaseGrowth and RSSGrowth are the growth of the members' databases on disk and of
-	// their resident memory. DiskPerKey and RSSPerKey are the same divided by KeysWritten,
-	// if above 0.
+	// DatabaseGrowth is the growth of the members' databases on disk, and RSSGrowth the growth of
+	// their resident memory. DiskPerKey and RSSPerKey are these numbers divided by KeysWritten, if
+	// above 0.
 	DatabaseGrowth *int64   `json:"store_database_growth_bytes,omitempty"`
 	RSSGrowth      *int64   `json:"store_rss_growth_bytes,omitempty"`
 	DiskPerKey     *float64 `json:"store_database_bytes_per_key,omitempty"`
 	RSSPerKey      *float64 `json:"store_rss_bytes_per_key,omitempty"`
 }
 
-// storeCosts returns the costs of a trial that has its counts. Written stays unknown on a
-// file system in memory, where the system counts no disk writes.
+// storeCosts returns the costs of a trial whose counts have been set. Written is not known if the
+// data is on a file system in memory, because the system counts no disk writes there.
 func (t *Trial) storeCosts(o *Observed, m *measure.Totals) (c StoreCosts) {
 	if !t.hasKind(kv.Kind.Writes) {
 		return c
@@ -54,10 +54,10 @@ func (t *Trial) storeCosts(o *Observed, m *measure.Totals) (c StoreCosts) {
 	return c
 }
 
-// written counts the keys that the window's successes wrote, and their bytes. Kinds of
-// operations are counted by due time, while disks are observed from the opening of the
-// window to its close. The result is therefore scaled to the number of operations done in
-// the window.
+// written returns the number of keys that the window's operations wrote, and their bytes. Kinds of
+// operations are counted in the second in which they were due, but disk writes are observed from
+// the start to the end of the window. The result is therefore scaled to the number of operations
+// done in the window.
 func (t *Trial) written(m *measure.Totals) (keys, bytes uint64) {
 	var of [kv.NumKinds]uint64
 	for _, c := range m.Cells {

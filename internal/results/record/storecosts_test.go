@@ -11,9 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The written keys, bytes and costs match the arithmetic: gets write nothing, a transaction
-// writes several keys, a delete writes no value, and a failed condition or a missing key
-// changes nothing.
+// The written keys, bytes and costs are correct: gets write nothing, a transaction writes several
+// keys, a delete writes no value, and a failed condition or a missing key changes nothing.
 func TestStoreCostsMatchArithmetic(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -34,7 +33,7 @@ func TestStoreCostsMatchArithmetic(t *testing.T) {
 		conflicts, gone := min(n[kv.CAS], uint64(rng.IntN(9))), min(n[kv.Delete], uint64(rng.IntN(9)))
 		m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Missed[kv.Delete] = conflicts, gone, gone
 		m.Outcomes[kv.OK] = m.Due - conflicts - gone
-		// Twice as many operations were done in the window as were due in it.
+		// In the window, twice as many operations were done as were due.
 		m.Done = 2 * m.Due
 		written, grew, rss := int64(rng.IntN(1e6)), int64(rng.IntN(1e6)-5e5), int64(rng.IntN(1e6)-5e5)
 		o := Observed{Store: &StoreUsage{WrittenBytes: &written, GrowthRSSBytes: rss}, DatabaseGrowth: &grew}
@@ -61,7 +60,7 @@ func TestStoreCostsMatchArithmetic(t *testing.T) {
 	}
 }
 
-// Unknown costs stay unknown: reads write nothing, members on other machines are not
+// Unknown costs are not reported as 0: reads write nothing, members on other machines are not
 // observed, and a file system in memory counts no writes.
 func TestUnknownStoreCosts(t *testing.T) {
 	written, grew := int64(1000), int64(2000)

@@ -16,23 +16,24 @@ type Row struct {
 	Phase                                    string
 	Second                                   int
 	Due, Done, OK, Misses, Conflicts, Errors uint64
-	ErrorsByKind                             map[string]uint64 // in a row that was read: only kinds above 0
-	// Stale and Unverifiable count reads due in the second with that outcome; KeysRead
-	// counts the keys returned by reads done in it.
+	ErrorsByKind                             map[string]uint64 // in a row that was read from a file: only counts above 0
+	// Stale and Unverifiable count reads with that outcome that were due in the second. KeysRead
+	// counts the keys that reads done in the second returned.
 	Stale, Unverifiable, KeysRead uint64
-	// P50, P99, P999 and Max are response times of the second; not known if the cell is
-	// empty.
+	// P50, P99, P999 and Max are statistics of the response times in the second. They are not known
+	// if their cells are empty.
 	P50, P99, P999, Max            measure.Figure
 	BytesIn, BytesOut              uint64
 	Connections, Clients, InFlight int
-	// Watch has the watch events of the second; nil if the trial has no watchers.
+	// Watch describes the watch events in the second; nil if the trial has no watchers.
 	Watch *RowWatch
 }
 
 // RowWatch counts the distinct watch events that arrived in a second.
 type RowWatch struct {
 	Events, Duplicated, Reordered uint64
-	// P50, P99 and Max are times from due to arrival; not known if the cell is empty.
+	// P50, P99 and Max are statistics of the time from due to arrival. They are not known if their
+	// cells are empty.
 	P50, P99, Max measure.Figure
 }
 
@@ -62,7 +63,7 @@ func (w *RowWatch) columns() []column {
 	}
 }
 
-// written returns the columns that a row has in a new file.
+// written returns the columns that a row has in a file that this version writes.
 func (r *Row) written() []column {
 	all := r.columns()
 	if r.Watch != nil {
@@ -71,9 +72,9 @@ func (r *Row) written() []column {
 	return all
 }
 
-// rowOf returns a second's row of timeline.csv. A percentile that the second does not
-// support, or that falls on an error, is not known. watchers is the number of watchers of
-// each watched key, 0 without any. scratch is overwritten.
+// rowOf returns a second's row for timeline.csv. A percentile is not known if the second has too
+// few operations, or if the percentile falls on an error. watchers is the number of watchers of
+// each watched key, or 0 if there are none. scratch is overwritten.
 func rowOf(s *measure.Second, start time.Time, watchers uint64, scratch *measure.Histogram) *Row {
 	r := &Row{
 		Time: start, Phase: s.Phase.String(), Second: s.Index, Due: s.Due, Done: s.Done,
@@ -88,8 +89,8 @@ func rowOf(s *measure.Second, start time.Time, watchers uint64, scratch *measure
 	times := measure.PercentilesOf(response, r.Errors, 50, 99, 99.9)
 	r.P50, r.P99, r.P999, r.Max = times[0], times[1], times[2], measure.Slowest(response, r.Errors)
 	if watchers > 0 {
-		// Lost events are only known at the end of the trial, so that they are not part of
-		// the times.
+		// The times do not include lost events, because these are known only at the end of the
+		// trial.
 		w := &s.Watch
 		count := uint64(0)
 		if w.FromDue != nil {
@@ -106,11 +107,11 @@ func OpenTimeline(dir, folder string) ([]Row, error) {
 	return readTrialFile(dir, folder, timelineFile, readTimeline)
 }
 
-// readTimeline parses whole lines of a timeline.csv.
+// readTimeline parses complete lines of a timeline.csv.
 func readTimeline(b []byte) (rows []Row, err error) {
 	watching := names((&RowWatch{}).columns())
 	var watched RowWatch
-	var columns []column // of row, into which every row is read
+	var columns []column // columns of row; every row of the file is read into it
 	row := Row{ErrorsByKind: map[string]uint64{}}
 	err = eachCSVRow(b, "timeline", names((&Row{}).columns()), func(r *csvRow) {
 		if columns == nil {

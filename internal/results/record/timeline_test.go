@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// The timeline has the counts of each second, and the times of the nearest rank; times that
-// the sample does not support are omitted.
+// The timeline contains the counts of each second, and times by the nearest-rank method. Times with
+// too few samples are omitted.
 func TestTimelineHasWatchEvents(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(NewConditions(watchedSpec()), noon)
@@ -64,8 +64,8 @@ func TestTimelineHasWatchEvents(t *testing.T) {
 	}
 }
 
-// ranked compares a figure with the value of a rank, to three digits. Groups of each values
-// share a cause.
+// ranked compares a figure with the value at a rank, to three digits. Groups of each values have
+// the same cause.
 func ranked(t *testing.T, f measure.Figure, sorted []int64, rank, each int) {
 	t.Helper()
 	if known := rank > 0 && len(sorted)-rank >= measure.MinBeyond*each; known != f.Known {

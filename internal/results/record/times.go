@@ -12,16 +12,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Times describes a distribution of times. In files, each figure is a whole number of
-// nanoseconds, or null: the sample does not support the percentile, or the figure falls on
-// a failed operation. The counts next to it determine which; Trial's UnmarshalJSON restores
-// that.
+// Times describes a distribution of times. In files, each figure is a whole number of nanoseconds,
+// or null. Null means that the sample is too small for the percentile, or that the figure falls on
+// a failed operation. The counts in the trial show which of the two is the case:
+// Trial.UnmarshalJSON restores the difference.
 type Times struct{ measure.Summary }
 
 // Percentile returns percentile p, which is one of measure.Percentiles.
 func (t Times) Percentile(p float64) measure.Figure { return t.Summary.Percentile(p) }
 
-// namedFigure is a figure of a summary with its name in thresholds and tables.
+// namedFigure is a figure in a summary, with the name that thresholds and tables use.
 type namedFigure struct {
 	name string
 	*measure.Figure
@@ -36,7 +36,7 @@ func (t *Times) figures() []namedFigure {
 	return append(all, namedFigure{"max", &t.Max})
 }
 
-// field returns the figure's name in files.
+// field returns the name that files use for the figure.
 func (f namedFigure) field() string { return strings.ReplaceAll(f.name, ".", "_") }
 
 // MarshalJSON encodes the object.
@@ -48,8 +48,8 @@ func (t Times) MarshalJSON() ([]byte, error) {
 	return o.MarshalJSON()
 }
 
-// UnmarshalJSON decodes the object. A null becomes a figure that is not known; the
-// surrounding counts determine which of them failed.
+// UnmarshalJSON decodes the object. A null becomes a figure that is not known. Later, restore finds
+// the figures that have failed.
 func (t *Times) UnmarshalJSON(b []byte) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(b, &object); err != nil {
@@ -72,16 +72,16 @@ func (t *Times) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// restore marks the figures that are missing because they fall on a failed operation. That
-// depends only on the counts, so it finds them with the summary of any times that have the
-// same counts.
+// restore marks the missing figures that fall on a failed operation. Which figures these are
+// depends only on the counts, so restore computes a summary of arbitrary times with the same
+// counts.
 func (t *Times) restore(failed uint64) {
 	if failed == 0 || failed > t.Count {
 		return
 	}
 	recorded := hdr.New(1, 2, 1)
 	if recorded.RecordValues(1, int64(t.Count-failed)) != nil {
-		return // a count that no run can reach
+		return // no run can reach this count
 	}
 	like := Times{measure.Summarize(recorded, failed)}
 	for i, f := range like.figures() {

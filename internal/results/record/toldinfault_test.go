@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Watch events and expired leases are attributed to the fault during which they occurred.
-// The first of two faults delays events by 800 ms and loses two.
+// Watch events and expired leases belong to the fault during which they occurred. The first of two
+// faults delays events by 800 ms and loses two events.
 func TestWatchRecovery(t *testing.T) {
 	p := play(1, 12, func(int, int) float64 { return 4000 }, never)
 	c := &p.course
@@ -21,7 +21,7 @@ func TestWatchRecovery(t *testing.T) {
 			case at >= 3800 && at < 3810: // delayed events
 				after = 800_000_000
 			case at == 1500:
-				after = 130_000_000 // as late as events are without a fault
+				after = 130_000_000 // the usual delay without a fault
 			case at == 7500:
 				after = 150_000_000
 			}
@@ -36,7 +36,7 @@ func TestWatchRecovery(t *testing.T) {
 			s.Fine.LeaseEnded(7, true, 500_000_000)
 			s.Fine.LeaseEnded(9, false, 500_000_000)
 		case 5:
-			s.Fine.LeaseEnded(7, true, 500_000_000) // another loop found it later, and it does not count again
+			s.Fine.LeaseEnded(7, true, 500_000_000) // another loop found it later; it must not count again
 		case 8:
 			s.Fine.WatcherEnded(false, 0)
 		}

@@ -7,25 +7,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Trial is a trial's result with its conditions, as --format json prints it and run.json
-// stores it. Counts and times are those of the measurement window.
+// Trial is a trial's result with its conditions. --format json prints it and run.json stores it in
+// this form. Counts and times cover the measurement window.
 type Trial struct {
 	Schema  string `json:"schema"`
 	State   State  `json:"state"`
 	Failure string `json:"failure,omitempty"` // one sentence
-	Folder  string `json:"folder"`            // in the run directory; empty without one
+	Folder  string `json:"folder"`            // in the run directory; empty without a run directory
 	Conditions
 
 	Started time.Time  `json:"started"`
 	Opened  *time.Time `json:"window_opened"` // null if the window never opened
 	Seconds float64    `json:"seconds"`       // the window's length
 
-	// WarmupRun is the length of the warm-up in seconds. WarmupSteady reports whether
-	// throughput was steady at its end; null if the warm-up did not wait for it.
+	// WarmupRun is the length of the warm-up in seconds. WarmupSteady reports whether throughput
+	// was steady at the end of the warm-up; null if the warm-up did not wait for that.
 	WarmupRun    *float64 `json:"warmup_seconds_run"`
 	WarmupSteady *bool    `json:"warmup_steady"`
 
-	// The results, in the order of the JSON object. Each type has its own source file.
+	// The results, in the order of the JSON object. Each of these types has its own source file.
 	Counts
 	Latencies
 	Parts
@@ -46,13 +46,13 @@ func (t Trial) MarshalJSON() ([]byte, error) {
 	type plain Trial
 	return json.Marshal(struct {
 		plain
-		Seed uint64          `json:"seed"` // of this trial
+		Seed uint64          `json:"seed"` // seed of this trial
 		Sent json.RawMessage `json:"load"`
 	}{plain(t), t.Seed, load})
 }
 
-// UnmarshalJSON decodes a trial and restores the difference between figures that failed and
-// figures that the sample does not support.
+// UnmarshalJSON decodes a trial. It restores the difference between figures that fall on failed
+// operations and figures with too few samples.
 func (t *Trial) UnmarshalJSON(b []byte) error {
 	type plain Trial
 	read := struct {

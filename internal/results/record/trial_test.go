@@ -17,9 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// stall returns the standard example of coordinated omission: 1,000 operations per second
-// are due for 10 s, each takes 2 ms, and the store stalls for one second. 1,000 of the
-// 10,000 operations due became due during the stall and waited for its end.
+// stall returns the standard example of coordinated omission. 1,000 operations per second are due
+// for 10 s. Each takes 2 ms, but the store stalls for one second. 1,000 of the 10,000 operations
+// became due during the stall and waited until its end.
 func stall() *measure.Totals {
 	t := &measure.Totals{Seconds: 10, LongestGap: 1, MeanInFlight: 52, Tally: measure.Tally{Due: 10_000, Done: 10_000, Lateness: measure.NewHistogram()}}
 	t.Outcomes[kv.OK] = 10_000
@@ -71,7 +71,7 @@ func TestStallMatchesArithmetic(t *testing.T) {
 	}
 }
 
-// A percentile that falls on a failed operation is null, and reads back as failed.
+// A percentile that falls on a failed operation is null in the file, and failed after reading.
 func TestPercentileOnAFailureIsNull(t *testing.T) {
 	m := stall()
 	m.Due, m.Outcomes[kv.TimedOut] = 10_200, 200
@@ -109,7 +109,7 @@ func TestPercentileOnAFailureIsNull(t *testing.T) {
 	}
 }
 
-// The names in the JSON object are stable for its readers.
+// The names in the JSON object are stable, because other programs read them.
 func TestJSONNamesAreStable(t *testing.T) {
 	m := stall()
 	for range 5000 { // enough for p99.9
@@ -185,8 +185,8 @@ func TestNewTrialChangesNothing(t *testing.T) {
 	}
 }
 
-// Little's law holds for a closed loop if times that the window's edges cut are taken from
-// the warm-up.
+// Little's law holds for a closed loop if the parts of times before the window are taken from the
+// warm-up.
 func TestLittlesLawAtTheEdges(t *testing.T) {
 	c := conditions()
 	c.Arrival, c.Rate, c.Clients = scenario.Closed, nil, 100
@@ -200,7 +200,7 @@ func TestLittlesLawAtTheEdges(t *testing.T) {
 		}
 		return m
 	}
-	// A stall of 2 s across the opening of the window leaves 8 s of work in the window.
+	// A stall of 2 s that began before the window leaves 8 s of work in the window.
 	warm := totals(100, 2e9)
 	m := totals(80_000, 10e6)
 	m.CarriedIn = 100
@@ -266,8 +266,8 @@ func TestFromScenario(t *testing.T) {
 	}
 }
 
-// The halves of a window consist of whole seconds, and a trial that slows down in the
-// window is suspect.
+// The halves of a window consist of whole seconds. A trial that becomes slower during the window is
+// suspect.
 func TestSlowdownInTheWindowIsSuspect(t *testing.T) {
 	steady, slower := &Answered{}, &Answered{}
 	for i := range 31 {

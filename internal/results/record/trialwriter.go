@@ -23,8 +23,8 @@ const (
 	storesFile   = "stores.csv"
 )
 
-// TrialWriter writes one trial's folder. Its methods are safe for concurrent use. As with
-// Writer, the first error of the run is permanent.
+// TrialWriter writes one trial's folder. Its methods are safe for concurrent use. As with Writer,
+// all calls fail after the first error in the run.
 type TrialWriter struct {
 	w      *Writer
 	dir    string
@@ -37,9 +37,9 @@ type TrialWriter struct {
 	events   *lines
 	machines *lines // nil until the first rows
 	stores   *lines // nil until the first row
-	watchers uint64 // of each watched key; 0 if the timeline has no columns for watch events
+	watchers uint64 // number of watchers of each watched key; 0 if the timeline has no columns for watch events
 	begun    bool
-	base     time.Time // base of the histogram log's times
+	base     time.Time // base time of the histogram log
 	start    [2]time.Time
 	end      [2]time.Time
 	done     bool
@@ -49,8 +49,8 @@ type TrialWriter struct {
 	buf      []byte
 }
 
-// Trial begins a trial: it creates the folder trial-NN-<name>, with -rN if the trial is
-// repeated, and adds the trial to run.json as incomplete.
+// Trial begins a trial. It creates the folder trial-NN-<name>, or trial-NN-<name>-rN if the trial
+// is repeated, and adds the trial to run.json as incomplete.
 func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	t := pending(c, now)
 	t.Folder = fmt.Sprintf("trial-%02d-%s", c.Number, Slug(c.Name))
@@ -93,7 +93,7 @@ func (t *TrialWriter) openFiles() (err error) {
 // Dir returns the trial's folder.
 func (t *TrialWriter) Dir() string { return t.dir }
 
-// Begin records when a phase began. It must be called before the phase's first Second.
+// Begin records when a phase began. It must be called before Second is called for the phase.
 func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
 	return t.do(func() error {
 		t.start[phase] = at
@@ -110,20 +110,20 @@ func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
 	})
 }
 
-// End records when a phase ended, so that its last second has its true length. It may be
-// called before any Second of the phase, or never.
+// End records when a phase ended, so that the length of its last second is correct. It may be
+// called before Second is called for the phase, or not at all.
 func (t *TrialWriter) End(phase measure.Phase, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end[phase] = at
 }
 
-// Second records one second, merged from all shards. It does not modify s.
+// Second records one second, merged from all event loops. It does not modify s.
 func (t *TrialWriter) Second(s *measure.Second) error {
 	return t.do(func() error {
 		from := t.start[s.Phase]
 		if from.IsZero() {
-			return fmt.Errorf("the %s phase of %s has seconds but no beginning; this is a defect of quorumbench", s.Phase, t.folder)
+			return fmt.Errorf("the %s phase of %s has seconds but no start time; this is a defect in quorumbench", s.Phase, t.folder)
 		}
 		start := from.Add(time.Duration(s.Index) * time.Second)
 		end := start.Add(time.Second)
@@ -133,7 +133,7 @@ func (t *TrialWriter) Second(s *measure.Second) error {
 		var err error
 		t.buf, err = hlogSecond(t.buf[:0], &t.encoder, s, start.Sub(t.base).Seconds(), end.Sub(start).Seconds())
 		if err != nil {
-			return fmt.Errorf("a histogram cannot be written: %w", err)
+			return fmt.Errorf("cannot write a histogram: %w", err)
 		}
 		if _, err := t.hlog.Write(t.buf); err != nil {
 			return err
@@ -145,7 +145,8 @@ func (t *TrialWriter) Second(s *measure.Second) error {
 	})
 }
 
-// Answered returns what members served in the seconds of the window recorded so far.
+// Answered returns what members served in those seconds of the window that have been recorded so
+// far.
 func (t *TrialWriter) Answered() *Answered {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,8 +157,8 @@ func (t *TrialWriter) Answered() *Answered {
 	return a
 }
 
-// WatchersCreated records the times to create the watchers, once they exist, as an interval that
-// begins with the phase and has the given length in seconds.
+// WatchersCreated records the times to create the watchers, after all of them have been created.
+// The interval in the log starts with the phase and has the given length in seconds.
 func (t *TrialWriter) WatchersCreated(phase measure.Phase, h *measure.Histogram, seconds float64) error {
 	return t.do(func() error {
 		start := t.start[phase]
@@ -167,7 +168,7 @@ func (t *TrialWriter) WatchersCreated(phase measure.Phase, h *measure.Histogram,
 		var err error
 		t.buf, err = t.encoder.appendInterval(t.buf[:0], Tag{Phase: phase, Time: WatchMade}.String(), start.Sub(t.base).Seconds(), seconds, h)
 		if err != nil {
-			return fmt.Errorf("a histogram cannot be written: %w", err)
+			return fmt.Errorf("cannot write a histogram: %w", err)
 		}
 		_, err = t.hlog.Write(t.buf)
 		return err
@@ -180,21 +181,21 @@ func (t *TrialWriter) Finish(result Trial) error {
 	return t.finish(func(at *Trial) { *at = result })
 }
 
-// Abort records that the trial ended without a result. state is Interrupted, or Failed with
-// one sentence.
+// Abort records that the trial ended without a result. state is Interrupted or Failed. If it is
+// Failed, failure is one sentence.
 func (t *TrialWriter) Abort(state State, failure string) error {
 	return t.finish(func(at *Trial) {
 		at.State, at.Failure = state, failure
-		at.Verdict.Reasons = append(at.Verdict.Reasons, verdict.Reason{Rule: 1, Text: "no window was measured: " + failure})
+		at.Verdict.Reasons = append(at.Verdict.Reasons, verdict.Reason{Rule: 1, Text: "no measurement window was recorded: " + failure})
 	})
 }
 
-// Restart replaces the trial's conditions before anything was measured.
+// Restart replaces the conditions of a trial that has not measured anything yet.
 func (t *TrialWriter) Restart(c Conditions) error {
 	return t.change(func(at *Trial) { at.Conditions = c })
 }
 
-// finish closes the files, even after an earlier error, and writes the result.
+// finish writes the result and closes the files. It closes them even after an error.
 func (t *TrialWriter) finish(change func(*Trial)) error {
 	t.mu.Lock()
 	if t.done {
@@ -210,7 +211,6 @@ func (t *TrialWriter) finish(change func(*Trial)) error {
 	return t.change(change)
 }
 
-// change changes the trial's entry in run.json.
 func (t *TrialWriter) change(change func(*Trial)) error {
 	return t.w.note(func(r *Run) entry {
 		at := &r.Trials[t.index]
@@ -219,7 +219,8 @@ func (t *TrialWriter) change(change func(*Trial)) error {
 	})
 }
 
-// do runs one write under the lock, unless an earlier write has failed.
+// do holds the lock while it calls the function write. If an earlier write has failed, it
+// only returns that error.
 func (t *TrialWriter) do(write func() error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

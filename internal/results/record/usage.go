@@ -6,20 +6,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Usage is the resource use of the generator, the members and other programs in the window,
-// and what the generator added to the times.
+// Usage is the resource use of the generator, the members and other programs during the window, and
+// the time that the generator added to operations.
 type Usage struct {
 	CPUSeconds  float64  `json:"client_cpu_seconds"`
 	CPUPerOp    *float64 `json:"client_cpu_ns_per_operation"` // null without operations
 	MaxRSSBytes int64    `json:"client_max_rss_bytes"`
-	// SamplingCPUSeconds is the CPU time of sampling processes and machines, summed over
-	// all machines; null if it is not known.
+	// SamplingCPUSeconds is the CPU time that sampling processes and machines used, summed over all
+	// machines; null if it is not known.
 	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds,omitempty"`
-	// StoreCPUSeconds and the following fields are for the members' processes in the
-	// window; null if they do not run on this machine.
+	// StoreCPUSeconds and the following fields describe the members' processes during the window;
+	// null if they do not run on this machine.
 	StoreCPUSeconds  *float64 `json:"store_cpu_seconds"`
-	StoreCPUPerOp    *float64 `json:"store_cpu_ns_per_operation"` // null without operations, too
-	StoreMaxRSSBytes *int64   `json:"store_max_rss_bytes"`        // sum of the processes' peaks
+	StoreCPUPerOp    *float64 `json:"store_cpu_ns_per_operation"` // also null without operations
+	StoreMaxRSSBytes *int64   `json:"store_max_rss_bytes"`        // sum of the peaks of all processes
 
 	StoreCosts
 
@@ -29,19 +29,18 @@ type Usage struct {
 	RunSlices      int64    `json:"run_slices"`
 	ThrottledNS    *int64   `json:"throttled_ns"`
 	StolenShare    *float64 `json:"cpu_steal_share"`
-	// BusyShare and ForeignShare are shares of the machine's CPU time: used by anything,
-	// and used by programs other than the generator and the members; null if not known.
+	// BusyShare is the share of the machine's CPU time that any program used. ForeignShare is the
+	// share that programs other than the generator and the members used. They are null if not
+	// known.
 	BusyShare    *float64 `json:"busy_cpu_share"`
 	ForeignShare *float64 `json:"foreign_cpu_share"`
-	// PausedNS is the total time that the generator's loops were late for their own wake-ups.
-	// Overhead reports how much the generator itself added to the times; null if it was not
-	// sampled.
+	// PausedNS is the total time by which the generator's event loops woke up late. Overhead
+	// reports how much the generator added to the times of operations; null if it was not sampled.
 	PausedNS    int64              `json:"paused_ns"`
 	Overhead    *GeneratorOverhead `json:"generator_added"`
 	MeanResting float64            `json:"mean_paused_clients"`
 }
 
-// setUsage sets the resource use in the window.
 func (t *Trial) setUsage(o *Observed, m *measure.Totals) {
 	t.LoopCPUNS, t.LongestPauseNS, t.RunDelayNS, t.RunSlices = m.LoopCPU, m.LongestPause, m.RunDelay, m.Slices
 	t.CPUSeconds, t.MaxRSSBytes = o.CPUSeconds, o.MaxRSSBytes
@@ -55,7 +54,8 @@ func (t *Trial) setUsage(o *Observed, m *measure.Totals) {
 	}
 }
 
-// perOperation converts CPU seconds to nanoseconds per operation; nil without operations.
+// perOperation converts CPU seconds to nanoseconds per operation. It returns nil if there are no
+// operations.
 func perOperation(cpuSeconds float64, done uint64) *float64 {
 	if done == 0 {
 		return nil

@@ -53,7 +53,7 @@ func ruleOf(v verdict.Verdict, number int) bool {
 	return false
 }
 
-// Lost, duplicated or impossible events are in the result and decide the verdict; a lost
+// Lost, duplicated and impossible events are reported in the result and affect the verdict. A lost
 // event also counts in the percentiles.
 func TestWatchProblemsAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -116,7 +116,7 @@ func TestWatchedCatchUpIsNotUntimed(t *testing.T) {
 	}
 }
 
-// The histogram log has the watch events of each second.
+// The histogram log contains the watch events of each second.
 func TestHlogHoldsWatchEvents(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(NewConditions(watchedSpec()), time.Unix(100, 0))
@@ -164,7 +164,7 @@ func TestHashesThatDiffer(t *testing.T) {
 	if got := trial(); !ruleOf(got.Verdict, 22) || got.Verdict.State != verdict.Invalid {
 		t.Errorf("hashes 1 and 2: %v", got.Verdict)
 	}
-	// Members have the same names as elsewhere.
+	// Members have the same names as in the rest of the record.
 	got := NewTrial(NewConditions(watchedSpec()), Observed{Started: time.Unix(1, 0), Hashes: h, Members: []Member{{Name: "m1", Endpoint: "a:1"}}}, watchedTotals(1000), nil, nil)
 	if text := fmt.Sprint(got.Verdict.Reasons); !strings.Contains(text, "m1 has hash 1, b:1 has hash 2") || h.Members[0].Name != "" {
 		t.Errorf("%s", text)

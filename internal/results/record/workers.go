@@ -8,42 +8,43 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// ByWorker reports the results of one of several workers in the window.
+// ByWorker reports the results that one of several workers measured in its window.
 type ByWorker struct {
 	Name    string `json:"name"`
-	Machine string `json:"machine,omitempty"` // name of its machine
-	// Lost is one sentence: why the worker was lost before the end of the load; absent if it was
-	// not. The figures of a lost worker are from its last report.
+	Machine string `json:"machine,omitempty"` // name of the worker's machine
+	// Lost is a sentence that explains why the worker was lost before the end of the load; absent
+	// if it was not lost. The figures of a lost worker come from its last report.
 	Lost  string `json:"lost,omitempty"`
 	Loops int    `json:"loops"`
-	// BeganAfterNS is how long after the first worker it opened its window. Seconds is the
-	// length of its window.
+	// BeganAfterNS is the time from the start of the first worker's window to the start of this
+	// worker's window. Seconds is the length of this worker's window.
 	BeganAfterNS int64 `json:"start_delay_ns"`
-	// ClockBoundNS is the maximum error of its corrected clock; 0 if it has the clock of
-	// the run.
+	// ClockBoundNS is the largest possible error of the worker's clock after its correction; 0 if
+	// the worker uses the controller's clock.
 	ClockBoundNS int64   `json:"clock_bound_ns"`
 	Seconds      float64 `json:"seconds"`
-	Connections  int     `json:"connections"` // of a closed loop; 0 in an open one
-	Clients      int     `json:"clients"`     // of a closed loop; 0 in an open one
-	// Operations and Errors count completed and failed operations of those due in the
-	// window. PerSecond is the successes done in its own window, divided by Seconds.
+	Connections  int     `json:"connections"` // 0 in an open loop
+	Clients      int     `json:"clients"`     // 0 in an open loop
+	// Operations and Errors count the worker's operations that were due in the window and
+	// completed, or failed. PerSecond is the number of operations done in the worker's window,
+	// divided by Seconds.
 	Operations uint64  `json:"operations"`
 	Errors     uint64  `json:"errors"`
 	PerSecond  float64 `json:"operations_per_second"`
 
 	ResponseTime Times  `json:"response_time_ns"`
 	Lateness     *Times `json:"lateness_ns"` // null in a closed loop
-	// MedianApart is the relative difference between its median response time and the other
-	// workers', compared per second for operations of one kind at one member; null if
-	// nothing is comparable.
+	// MedianApart is the relative difference between the worker's median response time and the
+	// median of the other workers. It compares, second by second, operations of the same kind at
+	// the same member. It is null if nothing is comparable.
 	MedianApart *float64 `json:"median_difference"`
 
 	LongestPauseNS int64    `json:"longest_pause_ns"`
 	PausedNS       int64    `json:"paused_ns"`
 	LoopCPUNS      int64    `json:"loop_cpu_ns"`
 	RunDelayNS     int64    `json:"run_delay_ns"`
-	CPUSeconds     *float64 `json:"cpu_seconds"`  // of its process; null if it shares the process
-	ThrottledNS    *int64   `json:"throttled_ns"` // null if it shares the process or the system does not report it
+	CPUSeconds     *float64 `json:"cpu_seconds"`  // of the worker's process; null if other workers use the same process
+	ThrottledNS    *int64   `json:"throttled_ns"` // null if other workers use the same process or the system does not report it
 }
 
 // byWorker returns nil for a single worker.
@@ -56,7 +57,7 @@ func byWorker(parts []measure.Part) []ByWorker {
 	for i := range parts {
 		p := &parts[i]
 		b := &all[i]
-		response := p.Response.Histogram() // one at a time, because those of a hundred workers take a hundred megabytes
+		response := p.Response.Histogram() // one at a time, because the histograms of a hundred workers take a hundred megabytes
 		*b = ByWorker{
 			Name: p.Worker, Machine: p.Machine, Lost: p.Lost, Loops: p.Loops, BeganAfterNS: p.BeganAfter, ClockBoundNS: p.ClockBound, Seconds: float64(p.Length) / 1e9,
 			Connections: len(p.Connections), Operations: p.Succeeded, Errors: p.Due - p.Succeeded,
@@ -84,18 +85,17 @@ func byWorker(parts []measure.Part) []ByWorker {
 	return all
 }
 
-// WorkerTiming reports how closely together several workers began, and when their results were
-// merged.
+// WorkerTiming reports how closely together several workers started their windows, and when their
+// results were merged.
 type WorkerTiming struct {
-	// StartSpreadNS is how long after the first worker the first half of the workers had
-	// opened their windows; StartLatestNS is the same for the last worker.
+	// StartSpreadNS is the time from the start of the first worker's window until half of the
+	// workers had started their windows. StartLatestNS is the time until the last worker had.
 	StartSpreadNS *int64 `json:"start_spread_ns,omitempty"`
 	StartLatestNS *int64 `json:"start_latest_ns,omitempty"`
 	// MergedAfterNS is the time from the end of the window until all results were merged.
 	MergedAfterNS *int64 `json:"merged_after_ns,omitempty"`
 }
 
-// together returns an empty value for a single worker.
 func together(workers []ByWorker, m *measure.Totals) (t WorkerTiming) {
 	if len(workers) == 0 {
 		return t
@@ -112,8 +112,7 @@ func together(workers []ByWorker, m *measure.Totals) (t WorkerTiming) {
 	return t
 }
 
-// LastToBegin returns the worker that opened its window last; nil if there was a single
-// worker.
+// LastToBegin returns the worker that started its window last, or nil if there is only one worker.
 func (t *Trial) LastToBegin() (last *ByWorker) {
 	for i := range t.ByWorker {
 		if b := &t.ByWorker[i]; last == nil || b.BeganAfterNS > last.BeganAfterNS {
@@ -123,8 +122,8 @@ func (t *Trial) LastToBegin() (last *ByWorker) {
 	return last
 }
 
-// meanOutside returns how many clients, on average over the window, belonged to workers
-// that had not begun yet or had already sent their part of a total.
+// meanOutside returns the mean number of clients, over the window, whose workers had not started
+// yet or had already sent their part of a total.
 func (t *Trial) meanOutside() (clients float64) {
 	for i := range t.ByWorker {
 		if b := &t.ByWorker[i]; t.Seconds > 0 {
@@ -143,7 +142,7 @@ func anyLost(parts []measure.Part) bool {
 	return false
 }
 
-// workers returns the input for the verdict. ranForLoad is Observed.RanForLoad.
+// workers returns the input for the verdict. ranForLoad has the meaning of Observed.RanForLoad.
 func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker {
 	all, apart := make([]verdict.Worker, len(m.Parts)), measure.MedianDistances(m.Parts)
 	for i := range m.Parts {
@@ -166,9 +165,9 @@ func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker
 	return all
 }
 
-// paceOf returns how many operations the i-th worker's clients completed, how many they
-// would have completed at the pace of the other workers' clients of the same endpoints, and
-// how many operations that pace is based on.
+// paceOf returns three numbers of operations: own is how many the clients of the i-th worker
+// completed. others is how many they would have completed at the pace of the other workers' clients
+// of the same endpoints. of is the number of operations from which this pace was computed.
 func paceOf(parts []measure.Part, i int) (own, others, of float64) {
 	type pace struct{ clients, operations, perSecond float64 }
 	mine, theirs := map[string]*pace{}, map[string]*pace{}

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// runFile is the name of the run's own file in its directory.
+// runFile is the name of the file in the run directory that describes the run.
 const runFile = "run.json"
 
-// Writer writes a run directory. Its methods are safe for concurrent use. The first error
-// is permanent: every later call returns it and writes nothing.
+// Writer writes a run directory. Its methods are safe for concurrent use. After the first error,
+// every later call returns this error and writes nothing.
 type Writer struct {
 	dir      string
 	open     opener
@@ -26,14 +26,14 @@ type Writer struct {
 	mu      sync.Mutex
 	run     Run
 	err     error
-	size    int64  // of run.json
+	size    int64  // size of run.json
 	journal *lines // nil if run.json is up to date
 	lock    *os.File
 }
 
-// Create creates the folder <root>/<UTC time>-<name> and its run.json, which marks the run
-// as incomplete. run holds what is known at the start: name, tool, seed, scenario, planned
-// trials, machines.
+// Create creates the folder <root>/<UTC time>-<name> and a run.json in it, which marks the run as
+// incomplete. run contains what is known at the start: name, tool, seed, scenario, planned trials
+// and machines.
 func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 	if err := checkRoot(root); err != nil {
 		return nil, err
@@ -47,15 +47,15 @@ func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 	dir := filepath.Join(root, now.UTC().Format("20060102T150405Z")+"-"+Slug(name))
 	if err := os.Mkdir(dir, folderMode); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("the run directory %s exists already: another run of this name began in the same second; start again", dir)
+			return nil, fmt.Errorf("the run directory %s already exists, because another run with this name started in the same second; run the command again", dir)
 		}
 		return nil, writeError(dir, err)
 	}
 	return begin(dir, now, run, openFile)
 }
 
-// CreateAt is like Create, but in a folder that the user chose, which must be empty or
-// absent.
+// CreateAt works like Create, but uses a folder that the user chose. The folder must be empty or
+// not exist yet.
 func CreateAt(dir string, now time.Time, run Run) (*Writer, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, writeError(dir, err)
@@ -73,9 +73,9 @@ func CreateAt(dir string, now time.Time, run Run) (*Writer, error) {
 func occupied(dir string, entries []os.DirEntry) error {
 	what := "it is not empty"
 	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == runFile }) {
-		what = "it holds another run"
+		what = "it contains another run"
 	}
-	return fmt.Errorf("cannot record into %s: %s; choose a folder that is empty or not there yet", dir, what)
+	return fmt.Errorf("cannot record into %s: %s; choose a folder that is empty or does not exist yet", dir, what)
 }
 
 func begin(dir string, now time.Time, run Run, open opener) (*Writer, error) {
@@ -84,7 +84,7 @@ func begin(dir string, now time.Time, run Run, open opener) (*Writer, error) {
 	run.Starts = []Start{{At: run.Started, Machines: run.Machines}}
 	b, err := encode(&run)
 	if err != nil {
-		return nil, fmt.Errorf("the run cannot be recorded: %w", err)
+		return nil, fmt.Errorf("cannot record the run: %w", err)
 	}
 	w := &Writer{dir: dir, open: open, run: run, size: int64(len(b))}
 	switch w.lock, err = lockRun(dir); {
@@ -93,7 +93,7 @@ func begin(dir string, now time.Time, run Run, open opener) (*Writer, error) {
 	case err != nil:
 		return nil, writeError(dir, err)
 	}
-	// If two runs found the folder empty, only one of them can create the file.
+	// If two runs find the folder empty, only one of them can create the file.
 	path := filepath.Join(dir, runFile)
 	if err := open.write(path, os.O_EXCL, b); err != nil {
 		w.unlock()
@@ -112,7 +112,7 @@ func begunThere(dir string) error {
 // unlock releases the lock on the run directory.
 func (w *Writer) unlock() {
 	if w.lock != nil {
-		_ = w.lock.Close() // it was only locked
+		_ = w.lock.Close() // the file was opened only for its lock
 		w.lock = nil
 	}
 }
@@ -127,8 +127,8 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// AddCluster records a cluster, to which trials refer by its ID. It replaces a cluster with
-// the same ID.
+// AddCluster records a cluster, to which trials refer by its ID. If a cluster with the same ID
+// exists, it is replaced.
 func (w *Writer) AddCluster(c Cluster) error {
 	c.Members, c.Notes = orEmpty(c.Members), orEmpty(c.Notes)
 	return w.note(func(r *Run) entry {
@@ -145,13 +145,13 @@ func (r *Run) addCluster(c Cluster) {
 	}
 }
 
-// SetHosts records the scenario's hosts again, as known at the end.
+// SetHosts replaces the recorded hosts of the scenario with their state at the end of the run.
 func (w *Writer) SetHosts(all []Host) error {
 	return w.update(func(r *Run) { r.Hosts = all })
 }
 
 // Finish records how the run ended. failure is one sentence if state is Failed, and empty
-// otherwise. Unfinished trials stay incomplete.
+// otherwise. Trials that have not finished stay incomplete.
 func (w *Writer) Finish(state State, failure string, now time.Time) error {
 	defer w.unlock()
 	finished := now.UTC()
@@ -169,7 +169,7 @@ func (w *Writer) update(change func(*Run)) error {
 	return w.keep(w.writeRun())
 }
 
-// keep makes the first error permanent and returns it. The caller holds mu.
+// keep stores the first error and returns it. The caller holds mu.
 func (w *Writer) keep(err error) error {
 	if w.err == nil {
 		w.err = err
@@ -177,18 +177,18 @@ func (w *Writer) keep(err error) error {
 	return w.err
 }
 
-// fail makes an error permanent, unless there is an earlier one, and returns the permanent
-// one.
+// fail stores an error, unless there is an earlier one. It returns the stored error.
 func (w *Writer) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.keep(err)
 }
 
-// maxSlug is the maximum length of a name's part of a folder's name.
+// maxSlug is the maximum length of the part of a folder's name that comes from a name.
 const maxSlug = 60
 
-// Slug converts a name to a part of a file name: letters, digits, points and dashes.
+// Slug converts a name to a part of a file name that contains only letters, digits, points and
+// dashes.
 func Slug(name string) string {
 	safe := func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
@@ -206,10 +206,9 @@ func Slug(name string) string {
 	return s
 }
 
-// checkRoot rejects a folder for run directories that belongs to another user. In a folder
-// such as /tmp, in which everybody can write, another user could create the folder, or a
-// link with its name, and then replace a run directory while it is written. A missing
-// folder is accepted.
+// checkRoot rejects a folder for run directories that belongs to another user. In a folder to which
+// everybody can write, such as /tmp, another user could create this folder, or a link with its
+// name, and then replace a run directory while it is written. A missing folder is accepted.
 func checkRoot(root string) error {
 	for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} { // check both a link and its target
 		info, err := look(root)
@@ -227,7 +226,7 @@ func checkRoot(root string) error {
 		if info.Mode()&fs.ModeSymlink != 0 {
 			what = "the link"
 		}
-		return fmt.Errorf("cannot record into %s: %s belongs to another user (uid %d); name a folder of your own (--runs-dir), or the run directory itself (--out)", root, what, s.Uid)
+		return fmt.Errorf("cannot record into %s: %s belongs to another user (uid %d); choose a folder that belongs to you (--runs-dir), or set the run directory itself (--out)", root, what, s.Uid)
 	}
 	return nil
 }

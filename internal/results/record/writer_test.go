@@ -26,10 +26,10 @@ func TestRunsInTheSameFolderAreRefused(t *testing.T) {
 		t.Errorf("the folder is %s, want %s", got, want)
 	}
 	_, err = Create(root, "quick run/1", noon.Add(time.Millisecond), Run{})
-	sentence(t, err, "began in the same second")
+	sentence(t, err, "started in the same second")
 
 	_, err = CreateAt(w.Dir(), noon, Run{})
-	sentence(t, err, "holds another run")
+	sentence(t, err, "contains another run")
 	other := filepath.Join(root, "other")
 	must(t, os.MkdirAll(filepath.Join(other, "things"), 0o755))
 	_, err = CreateAt(other, noon, Run{})
@@ -95,8 +95,8 @@ func TestFoldersOfRepeats(t *testing.T) {
 	sentence(t, err, "file exists")
 }
 
-// After a kill at any moment, the directory can be opened, has everything written so far
-// and is marked as incomplete.
+// After a process is killed at any moment, the directory can be opened, contains everything written
+// so far, and is marked as incomplete.
 func TestDirectoryIsReadableAtEveryMoment(t *testing.T) {
 	w := newRun(t)
 	says := func(want ...string) {
@@ -135,7 +135,7 @@ func TestDirectoryIsReadableAtEveryMoment(t *testing.T) {
 	}
 	says()
 
-	// A crash of the system can cut off a line.
+	// A crash of the system can leave an incomplete line.
 	for _, name := range []string{hlogFile, timelineFile, eventsFile} {
 		path := filepath.Join(tw.Dir(), name)
 		b := readFile(t, path)
@@ -201,7 +201,8 @@ func filledRow() *MachineRow {
 	return r
 }
 
-// The usage between two rows is known only for the same process and without a gap.
+// The usage between two rows is known only if they describe the same process and no sample is
+// missing between them.
 func TestRowsThatFollow(t *testing.T) {
 	before := *filledRow()
 	after := func(change func(*MachineRow)) *MachineRow {
@@ -247,11 +248,11 @@ func TestSecondsNeedABeginning(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(conditions(), noon)
 	must(t, err)
-	sentence(t, tw.Second(&measure.Second{Phase: measure.Measured}), "no beginning")
+	sentence(t, tw.Second(&measure.Second{Phase: measure.Measured}), "no start time")
 }
 
-// fullDisk is a file that accepts a limited number of bytes, and half of a write that is
-// too long.
+// fullDisk is a file that accepts a limited number of bytes. If a write is too long, it writes half
+// of the data.
 type fullDisk struct {
 	file
 	room *int
@@ -278,7 +279,7 @@ func TestFullDisk(t *testing.T) {
 			}
 			first := fillDisk(w)
 			sentence(t, first, "the disk is full")
-			// The error is permanent, even after space was freed.
+			// The error is permanent, even if space is freed later.
 			left = 1 << 30
 			for what, err := range map[string]error{
 				"Err": w.Err(), "AddCluster": w.AddCluster(Cluster{}), "Finish": w.Finish(Complete, "", noon),
@@ -287,7 +288,7 @@ func TestFullDisk(t *testing.T) {
 					t.Errorf("%s does not return the error: %v", what, err)
 				}
 			}
-			// Everything recorded so far is there, without half a line.
+			// Everything that was recorded is there, without an incomplete line.
 			run, err := Open(w.Dir())
 			must(t, err)
 			if run.State != Incomplete {

@@ -10,10 +10,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// answersHead is the title of the section about the verification of responses.
+// answersHead is the title of the section about the verification of a load's responses.
 const answersHead = "Verification"
 
-// Answers returns the lines of the section about a verification.
+// Answers returns the lines of the section about a verification of responses.
 func Answers(a *record.Answers) (lines []string) {
 	if a == nil {
 		return nil
@@ -32,22 +32,22 @@ func Answers(a *record.Answers) (lines []string) {
 	add("%s in %s on %s", verdict, text.Plural(a.Judged, "operation"), text.Plural(a.Keys, "key"))
 	for i := range a.Violations {
 		v := &a.Violations[i]
-		add("%s: violates %q, see %s", v.Title(), v.Promise, v.Source)
+		add("%s: violates the guarantee %q (see %s)", v.Title(), v.Promise, v.Source)
 		for _, line := range v.History {
 			add("    %s", line)
 		}
 		add("    %s", v.Why)
 	}
 	if a.Indefinite > 0 {
-		add("%s had an unknown outcome; %s visible later", text.Plural(a.Indefinite, "write"), wereCount(a.Resolved))
+		add("%s had an unknown outcome; %s visible to later operations", text.Plural(a.Indefinite, "write"), wereCount(a.Resolved))
 	}
 	for i := range a.Members {
 		m := &a.Members[i]
 		if m.Failure != "" {
-			add("Final state of %s NOT verified: %s", m.MemberName(), m.Failure)
+			add("Data of %s after the load NOT verified: %s", m.MemberName(), m.Failure)
 			continue
 		}
-		add("Final state of %s verified (%s)", m.MemberName(), text.Plural(m.Keys, "key"))
+		add("Data of %s after the load verified (%s)", m.MemberName(), text.Plural(m.Keys, "key"))
 	}
 	if w := a.Watches; w != nil {
 		add("%s", watches(w))
@@ -55,7 +55,7 @@ func Answers(a *record.Answers) (lines []string) {
 	if l := a.Leases; l != nil {
 		words := fmt.Sprintf("%s: %s; %s expired or revoked", text.Plural(l.Leases, "lease"), text.Plural(l.KeptAlive, "keep-alive"), wereCount(l.Gone))
 		if s := l.Late; s != nil {
-			words += "; outlived their minimum lifetime by at most: " + spread(s, l.Gone)
+			words += "; upper bound of the time by which they outlived their time to live: " + spread(s, l.Gone)
 		}
 		lines = append(lines, words)
 	}
@@ -66,7 +66,7 @@ func Answers(a *record.Answers) (lines []string) {
 		lines = append(lines, staleness(&a.Staleness[i]))
 	}
 	for _, promise := range slices.Sorted(maps.Keys(a.NotPromised)) {
-		add("%s without the guarantee %q, which the store does not give", text.Plural(a.NotPromised[promise], "response"), promise)
+		add("%s did not have the guarantee %q, which the store does not give", text.Plural(a.NotPromised[promise], "response"), promise)
 	}
 	lines = append(lines, a.Undecided...)
 	add("Verified in %s; history on disk: %s%s", text.Seconds(a.Seconds), text.Bytes(uint64(max(a.Bytes, 0))), eachOperation(a))
@@ -77,10 +77,10 @@ func Answers(a *record.Answers) (lines []string) {
 func watches(w *record.CheckedWatches) string {
 	words := fmt.Sprintf("%s received %s and %s", text.Plural(w.Watchers, "watcher"), text.Plural(w.Events, "event"), text.Plural(w.Progress, "progress notification"))
 	if w.Resumed > 0 {
-		words += fmt.Sprintf("; re-created %s after lost connections", text.Plural(w.Resumed, "time"))
+		words += fmt.Sprintf("; watchers were re-created %s after they had lost their connection", text.Plural(w.Resumed, "time"))
 	}
 	if w.Ended > 0 {
-		words += fmt.Sprintf("; the store ended %s of them, and their missing events do not count", text.Count(w.Ended))
+		words += fmt.Sprintf("; the store ended %s of the watchers, whose missing events do not count as lost", text.Count(w.Ended))
 	}
 	return words
 }
@@ -90,12 +90,13 @@ func locks(l *record.CheckedLocks) string {
 	times := func(s *record.Spread) string { return spread(s, l.Granted) }
 	words := fmt.Sprintf("%s: acquired %s; wait %s; hold %s", text.Plural(l.Locks, "lock"), text.Plural(l.Granted, "time"), times(&l.Waits), times(&l.Holds))
 	if l.Outlived > 0 {
-		words += fmt.Sprintf("; acquired %s while an earlier holder with an expired lease had not released it, which the store allows", text.Plural(l.Outlived, "time"))
+		words += fmt.Sprintf("; acquired %s before an earlier holder, whose lease had expired, released it (the store allows this)", text.Plural(l.Outlived, "time"))
 	}
 	return words
 }
 
-// spread returns the median of a number of times, if they support it, and the maximum.
+// spread returns the median of count values and the maximum. It omits the median if there are too
+// few values for it.
 func spread(s *record.Spread, count uint64) string {
 	words := "max " + text.Duration(float64(s.Max))
 	if p50, ok := s.Percentile(50, count); ok {
@@ -104,7 +105,7 @@ func spread(s *record.Spread, count uint64) string {
 	return words
 }
 
-// wereCount writes a number with its verb.
+// wereCount returns a number followed by "was" or "were".
 func wereCount(n uint64) string {
 	if n == 1 {
 		return "1 was"
@@ -112,7 +113,8 @@ func wereCount(n uint64) string {
 	return text.Count(n) + " were"
 }
 
-// eachOperation writes the size of the history per operation, if it is known.
+// eachOperation returns the size of the history per operation, or an empty string if it is not
+// known.
 func eachOperation(a *record.Answers) string {
 	if each, ok := a.BytesEach(); ok {
 		return fmt.Sprintf(", %.1f bytes per operation", each)
@@ -120,7 +122,7 @@ func eachOperation(a *record.Answers) string {
 	return ""
 }
 
-// staleness describes how stale one member's responses were.
+// staleness describes how old the data was that one member returned to reads that may be stale.
 func staleness(s *record.Staleness) string {
 	words := fmt.Sprintf("%s reads at %s: %s of %s were stale", s.Consistency, s.MemberName(), text.Count(s.Behind), text.Count(s.Reads))
 	if s.Behind == 0 {
@@ -139,7 +141,7 @@ func staleness(s *record.Staleness) string {
 	return words + "; versions behind " + line(&s.Versions, count) + "; time behind " + line(&s.Times, formatDelay)
 }
 
-// formatDelay writes a time, and 0 for none.
+// formatDelay returns a duration as text, or "0" if it is zero.
 func formatDelay(ns int64) string {
 	if ns == 0 {
 		return "0"

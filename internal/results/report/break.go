@@ -18,7 +18,7 @@ func effectParts(to layout, e *faults.Effect) {
 	t := e.Trial
 	to.addLines(e.Sentence())
 	if e.Fault.Failure != "" {
-		to.addLines("The fault was not as requested: " + e.Fault.Failure)
+		to.addLines("The fault differed from the request: " + e.Fault.Failure)
 	}
 	to.addLines("", fmt.Sprintf("%s %s, %s; load %s for %s; verdict %s.", t.Store, t.Version, text.Plural(uint64(max(t.Members, 0)), "member"),
 		text.PerSecond(*t.Rate), text.FormatDuration(t.Duration), analyze.JudgeTrials([]*record.Trial{t})))

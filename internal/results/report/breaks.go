@@ -6,9 +6,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Faults reports the outages of a run: a row for each kind of fault and each trial with its
-// repeats, with the number of faults, and for each period the number of known values, the median
-// with its 95 % interval, the p90 and the maximum, in seconds.
+// Faults reports the outages of a run. It has one row per kind of fault and trial; a trial includes
+// its repeats. A row has the number of faults and, for each duration, the number of known values,
+// the median with its 95 % interval, the p90 and the maximum, in seconds.
 func Faults(run *record.Run) Finding {
 	return Finding{rows: func() (columns []string, all []record.Object) {
 		for _, b := range faults.FindEffects(analyze.Rows(run)) {
@@ -18,7 +18,7 @@ func Faults(run *record.Run) Finding {
 	}}
 }
 
-// brokenFields returns the fields of a kind of fault.
+// brokenFields returns the fields of one row for CSV.
 func brokenFields(b *faults.KindEffects) (o record.Object) {
 	first := b.Row.First()
 	o.Add("fault", b.What)
@@ -55,7 +55,7 @@ func brokenFields(b *faults.KindEffects) (o record.Object) {
 	return o
 }
 
-// brokenObjects returns the fields for JSON, with each known value.
+// brokenObjects returns the rows for JSON. Unlike the rows for CSV, they contain each known value.
 func brokenObjects(rows []*analyze.Row) (all []record.Object) {
 	for _, b := range faults.FindEffects(rows) {
 		o := brokenFields(b)

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// faulty returns a run of two stores with six repeats each. In each repeat the leader is killed,
-// which causes an outage, and later a follower, which does not.
+// faulty returns a run of two stores with six repeats each. In each repeat, the leader is killed,
+// which causes an outage. Later, a follower is killed, which causes no outage.
 func faulty() *record.Run {
 	var all []made
 	for repeat := range 6 {
@@ -81,7 +81,7 @@ func TestOutageSentences(t *testing.T) {
 		t.Errorf("in JSON it is %v, %+v", err, object)
 	}
 	one := analyze.Rows(r)[0]
-	if said := OutageSentences(one); len(said) != 2 || !strings.HasPrefix(said[0], "kill leader for 1s, 6 times: no operation succeeded for 1.4 s (median; at most 1.6 s)") {
+	if said := OutageSentences(one); len(said) != 2 || !strings.HasPrefix(said[0], "kill leader for 1s, 6 times: no operation completed for 1.4 s (median; at most 1.6 s)") {
 		t.Errorf("in sentences it is %q", said)
 	}
 	b.Reset()
@@ -90,7 +90,8 @@ func TestOutageSentences(t *testing.T) {
 	}
 }
 
-// The text of a fault describes it. Events that a fault caused have only its number.
+// The report of a fault describes it in words. Events that a fault caused appear only with the
+// number of the fault.
 func TestFaultsAreNamed(t *testing.T) {
 	for kind, want := range map[string]string{record.FaultBegan: "fault 1: kill leader for 3s (m1, leader)", "member_lost": "fault 1"} {
 		e := record.Event{Kind: kind, Text: "fault 1: kill leader for 3s (m1, leader)"}

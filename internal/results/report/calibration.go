@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Calibration reports the limits of a machine; programs get the record of the calibration.
+// Calibration reports the limits of a machine. Its JSON is the recorded calibration.
 func Calibration(c *record.Calibration) Finding {
 	return Finding{parts: func(to layout) { calibrationParts(to, c) }, object: func() any { return c }}
 }
@@ -39,7 +39,7 @@ func calibrationParts(to layout, c *record.Calibration) {
 		time(fmt.Sprintf("open loop of %s: lateness p50", text.PerSecond(g.OpenRate)), g.LateP50NS),
 		time(fmt.Sprintf("open loop of %s: lateness p99", text.PerSecond(g.OpenRate)), g.LateP99NS),
 		rate("overloaded open loop: throughput", g.OpenPerSecond))
-	part(fmt.Sprintf("Timer delay (%s of 50 to 450 µs)", text.Plural(uint64(c.Wakes.Count), "wait")),
+	part(fmt.Sprintf("Timer delay (%s, of 50 to 450 µs)", text.Plural(uint64(c.Wakes.Count), "wait")),
 		time("p50", c.Wakes.P50NS), time("p99", c.Wakes.P99NS))
 	var trips [][]string
 	for i := range c.RoundTrips {
@@ -62,7 +62,7 @@ func calibrationParts(to layout, c *record.Calibration) {
 	}
 }
 
-// ofRounds returns the cells of a figure of rounds.
+// ofRounds returns the cells for a figure that was measured in several rounds.
 func ofRounds(what string, of *record.RoundsSummary, shown func(float64) string) []string {
 	if of == nil {
 		return []string{what, text.Dash, text.Dash, text.Dash}

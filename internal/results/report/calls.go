@@ -5,7 +5,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Calls reports the calls of applications: a row for each trial, repeat and kind of call.
+// Calls reports the calls of applications. It has one row per trial, repeat and kind of call.
 func Calls(run *record.Run) Finding {
 	return Finding{rows: func() (columns []string, all []record.Object) {
 		for i := range run.Trials {
@@ -21,7 +21,7 @@ func Calls(run *record.Run) Finding {
 	}}
 }
 
-// callFields returns the fields of a kind of call.
+// callFields returns the fields of one row.
 func callFields(t *record.Trial, c *record.Calls) (o record.Object) {
 	o.Add("call", c.Name)
 	o.Add("trial", t.Name)

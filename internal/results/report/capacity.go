@@ -11,9 +11,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Capacity reports the results of a run's searches for a capacity: the intervals, why each search
-// ended, and the curves of response time over rate. The JSON is one search, or one for each value
-// in the field searches. dir is the run directory's path.
+// Capacity reports the results of a run's capacity searches: the intervals, the reason why each
+// search ended, and the curves of response time over rate. The JSON is an object for the search or,
+// if the run searched the capacity for each value of a parameter, has an object for each value in
+// the field searches. dir is the path of the run directory.
 func Capacity(all *size.CapacityFindings, dir string) Finding {
 	return Finding{
 		parts: func(to layout) {
@@ -48,7 +49,8 @@ func capacitiesParts(to layout, all *size.CapacityFindings) {
 	}
 }
 
-// CapacitiesTable returns the table of searches over a parameter; nil if there is none.
+// CapacitiesTable returns the table that compares the searches for each value of a parameter, or
+// nil if there is no parameter.
 func CapacitiesTable(all *size.CapacityFindings) *Table {
 	if all == nil || all.Parameter == "" || len(all.All) == 0 {
 		return nil
@@ -58,7 +60,6 @@ func CapacitiesTable(all *size.CapacityFindings) *Table {
 	return t
 }
 
-// capacitiesTable returns a table with a row for each value.
 func capacitiesTable(all *size.CapacityFindings) *Table {
 	g := &Table{Columns: []analyze.Column{{Title: all.Parameter, Left: true}, {Title: "lower"}, {Title: "upper"}, {Title: "best estimate"}, {Title: "width"}, {Title: "status", Left: true},
 		{Title: "trials"}, {Title: "time"}, {Title: "snapshots"}, {Title: "compactions"}, {Title: "knee"}}}
@@ -88,7 +89,8 @@ func capacitiesTable(all *size.CapacityFindings) *Table {
 	return g
 }
 
-// capacityParts reports one search; parameter is named if there are several.
+// capacityParts reports one search. If there are several searches, parameter is the name of the
+// parameter whose values they belong to; otherwise it is empty.
 func capacityParts(to layout, f *size.CapacityFinding, parameter string) {
 	to.addLines(CapacitySentences(f)...)
 	if len(f.Tried) > 0 {
@@ -138,7 +140,7 @@ func capacityCurve(f *size.CapacityFinding) *Table {
 	return t
 }
 
-// pointCells returns the cells of a trial of a search.
+// pointCells returns the cells for one trial of a search.
 func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 	worst, bad := 0.0, text.Dash
 	for _, share := range p.Bad {
@@ -148,7 +150,7 @@ func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 		}
 	}
 	holds, rate := "missed", text.PerSecond(p.Rate)
-	if p.Rate == 0 { // a closed loop
+	if p.Rate == 0 { // the trial is a closed loop
 		rate = text.Dash
 	}
 	switch {
@@ -169,8 +171,8 @@ func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 	return append(cells, bad, text.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State))
 }
 
-// CapacityCurve returns the curve of a search, including the trials that are void or were not
-// counted; nil if there is none.
+// CapacityCurve returns the curve of a search, or nil if the search has no trials. The curve
+// includes trials that are void or that the search ignored.
 func CapacityCurve(f *size.CapacityFinding) *Table {
 	if len(f.Tried) == 0 {
 		return nil
@@ -255,7 +257,7 @@ func capacityObject(f *size.CapacityFinding) (o record.Object) {
 	return o
 }
 
-// pointObject returns the fields of a trial of a search.
+// pointObject returns the fields for one trial of a search.
 func pointObject(p *size.CapacityPoint, valued bool) (o record.Object) {
 	o.Add("trial", p.Trial.Folder)
 	o.Add("purpose", p.Purpose)
@@ -273,7 +275,7 @@ func pointObject(p *size.CapacityPoint, valued bool) (o record.Object) {
 	return o
 }
 
-// addAnnotations adds the knee and the scalability law, or null.
+// addAnnotations adds the knee and the scalability law. An unknown one is null.
 func addAnnotations(o *record.Object, l *size.Ladder) {
 	var knee, scaling record.Object
 	if l.Knee >= 0 {

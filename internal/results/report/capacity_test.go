@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The lower bound of a capacity in whole numbers is 0 if the objective was met at 1 but 1 is not
-// certain: the result is then an interval. The capacity is "none" if the search found that the
+// If the objective held at 1, but not certainly, the lower bound of the capacity in whole numbers
+// is 0. The result is then an interval. The capacity is "none" only if the search found that the
 // objective holds nowhere.
 func TestBoundOfOneIsDistinguishedFromNone(t *testing.T) {
 	t.Parallel()
@@ -38,8 +38,8 @@ func TestBoundOfOneIsDistinguishedFromNone(t *testing.T) {
 	}
 }
 
-// TestCapacityNextToBusyProgramsHasAWarning checks that only trials count for the warning that
-// missed the objective, are not void, and were disturbed by other programs or the host.
+// TestCapacityNextToBusyProgramsHasAWarning checks that the warning counts only trials that missed
+// the objective, are not void, and were disturbed by other programs or the host.
 func TestCapacityNextToBusyProgramsHasAWarning(t *testing.T) {
 	t.Parallel()
 	point := func(rule int, holds bool, void string) size.CapacityPoint {

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// CapacitySentences returns the result of one search.
+// CapacitySentences describes the result of one search.
 func CapacitySentences(f *size.CapacityFinding) (all []string) {
 	what, of := "Capacity", ""
 	if t := f.First; t != nil {
@@ -48,7 +48,8 @@ func CapacitySentences(f *size.CapacityFinding) (all []string) {
 	return all
 }
 
-// periodSentences returns the capacity before and after it changed.
+// periodSentences describes the capacity in each part of a search during which the capacity
+// changed.
 func periodSentences(f *size.CapacityFinding) (all []string) {
 	for i := range f.Periods {
 		p := &f.Periods[i]
@@ -58,7 +59,7 @@ func periodSentences(f *size.CapacityFinding) (all []string) {
 	return all
 }
 
-// periodInterval returns the capacity in a period.
+// periodInterval returns the interval of the capacity in a period, as text.
 func periodInterval(p *record.CapacityPeriod) string {
 	low, high, best := text.PerSecond(p.LowerPerSecond), "", ""
 	if p.UpperPerSecond != nil {
@@ -84,20 +85,20 @@ func periodInterval(p *record.CapacityPeriod) string {
 	return text.JoinRange(low, high) + " (best estimate " + best + ")"
 }
 
-// voidSentences returns how many trials were unusable, why, and what to do.
+// voidSentences describes which trials the search ignored, why, and the remedy.
 func voidSentences(f *size.CapacityFinding) (all []string) {
 	for _, v := range f.Void {
-		words := fmt.Sprintf("%s of %d could not be used (void): %s.", text.Plural(uint64(v.Trials), "trial"), len(f.Curve), text.Line(v.Why, text.MaxField))
+		words := fmt.Sprintf("The search ignores %s of %d (void): %s.", text.Plural(uint64(v.Trials), "trial"), len(f.Curve), text.Line(v.Why, text.MaxField))
 		if v.Remedy != "" {
-			words += " What to do: " + v.Remedy + "."
+			words += " Remedy: " + v.Remedy + "."
 		}
 		all = append(all, words)
 	}
 	return all
 }
 
-// shortWindows returns the rates at which too few operations were due for a percentile of the
-// objective.
+// shortWindows returns a sentence if, at some rates, too few operations were due for a percentile
+// in the objective.
 func shortWindows(f *size.CapacityFinding) string {
 	for _, p := range f.Percentiles {
 		most := 0.0
@@ -107,7 +108,7 @@ func shortWindows(f *size.CapacityFinding) string {
 			}
 		}
 		if most > 0 {
-			return fmt.Sprintf("At up to %s the windows were too short for %d operations beyond the p%g, so the share of bad operations decided.", text.PerSecond(most), size.FewestBeyond, p)
+			return fmt.Sprintf("At rates up to %s, the windows were too short to have %d operations beyond p%g. There, the share of operations that missed the objective decided.", text.PerSecond(most), size.FewestBeyond, p)
 		}
 	}
 	return ""
@@ -119,14 +120,14 @@ func warmedUp(w *record.WarmUp) string {
 		return ""
 	}
 	first, last := w.Ends()
-	words := "A closed loop warmed the new cluster up: " + text.PerSecond(first)
+	words := "A closed loop warmed up the new cluster: " + text.PerSecond(first)
 	if n := len(w.PerSecond); n > 1 {
 		words += fmt.Sprintf(" at first, %s in the last of %d trials", text.PerSecond(last), n)
 	}
 	if w.Steady {
 		words += " (steady)"
 	} else {
-		words += " (not steady when its time was over)"
+		words += " (not steady at the end of the warm-up)"
 	}
 	if w.Reason != "" {
 		words += "; a new store is slower because " + text.Line(w.Reason, text.MaxField)
@@ -134,8 +135,9 @@ func warmedUp(w *record.WarmUp) string {
 	return words + "."
 }
 
-// capacityInterval returns the interval, or its known part, in words; for a parameter with the
-// calls per second that become due there.
+// capacityInterval returns the interval of the capacity, or its known end, as text. If the search
+// was for a parameter, the text includes the calls per second that are due at the parameter's
+// values.
 func capacityInterval(f *size.CapacityFinding) string {
 	low, high := text.PerSecond(f.LowerPerSecond), ""
 	if f.UpperPerSecond != nil {
@@ -146,7 +148,7 @@ func capacityInterval(f *size.CapacityFinding) string {
 		calls = fmt.Sprintf(", at %s due", low)
 		if low = text.Number(*f.Lower); f.Upper != nil {
 			calls = fmt.Sprintf(", at %s due", text.JoinRange(text.PerSecond(f.LowerPerSecond), high))
-			if *f.Lower <= 0 { // there is no such load
+			if *f.Lower <= 0 { // there is no load with this value
 				calls = fmt.Sprintf(", at up to %s due", high)
 			}
 			high = text.Number(*f.Upper)
@@ -168,7 +170,7 @@ func capacityInterval(f *size.CapacityFinding) string {
 	return "at least " + low + calls
 }
 
-// likeliest returns the best estimate, if there is one.
+// likeliest returns the best estimate as text, or an empty string if there is none.
 func likeliest(f *size.CapacityFinding) string {
 	switch {
 	case f.Estimate != nil:
@@ -179,18 +181,18 @@ func likeliest(f *size.CapacityFinding) string {
 	return ""
 }
 
-// doubt returns a caveat about an interval.
+// doubt returns a warning about an interval, or an empty string.
 func doubt(f *size.CapacityFinding) string {
 	switch {
 	case len(f.Periods) > 0:
-		return " of the current capacity; it changed during the search, and the interval covers all of its values"
+		return "; the capacity changed during the search, and the interval covers all its values"
 	case f.Status == string(capacity.Disturbed):
-		return "; disturbed: it covers all values of the capacity during the search"
+		return "; the search was disturbed, and the interval covers all values of the capacity"
 	}
 	return ""
 }
 
-// spanned returns the number of snapshots and compactions in the trials.
+// spanned describes the snapshots and compactions that occurred during the trials.
 func spanned(f *size.CapacityFinding) string {
 	switch {
 	case !f.LogsRead:

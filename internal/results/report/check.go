@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// PerfCheck reports the check of a load of the given name, with the labels of `etcdctl check perf`.
+// PerfCheck reports the result of `check perf` for the load with the given name. It uses the labels
+// of `etcdctl check perf`.
 func PerfCheck(c *analyze.PerfCheck, load string, verbose bool) Finding {
 	return Finding{
 		parts:  func(to layout) { perfParts(to, c, verbose) },
@@ -22,7 +23,7 @@ func perfParts(to layout, c *analyze.PerfCheck, verbose bool) {
 	cleanedUp(to, t.Cleanup)
 	switch {
 	case t.State == record.Interrupted && t.Seconds == 0:
-		to.addLines("INTERRUPTED before the first second was measured")
+		to.addLines("INTERRUPTED before one second was measured")
 	case t.State == record.Interrupted:
 		to.addLines(fmt.Sprintf("INTERRUPTED after %.1f s: %.0f writes/s, slowest %fs", t.Seconds, t.PerSecond, c.Slowest))
 	default:
@@ -30,7 +31,7 @@ func perfParts(to layout, c *analyze.PerfCheck, verbose bool) {
 	}
 }
 
-// withoutVote names the members without a vote, which receive no load.
+// withoutVote lists the members without a vote. They receive no load.
 func withoutVote(to layout, t *record.Trial) {
 	for _, name := range t.Roles.WithoutVote() {
 		to.addLines(fmt.Sprintf("Member %s has no vote and received no load.", name))
@@ -43,7 +44,7 @@ func perfJudged(to layout, c *analyze.PerfCheck, verbose bool) {
 	to.addLines(c.Lines...)
 	printAbsent(to, t)
 	if c.NotSent > 0 {
-		to.addLines(fmt.Sprintf("%s writes were not sent: all %d allowed operations were in flight", text.Count(c.NotSent), t.MaxInFlight))
+		to.addLines(fmt.Sprintf("%s writes were not sent, because the limit of %d operations in flight was reached", text.Count(c.NotSent), t.MaxInFlight))
 	}
 	if verbose {
 		to.addLines("Response time (from due): "+t.ResponseTime.PercentilesText(),
@@ -74,7 +75,7 @@ func perfJudged(to layout, c *analyze.PerfCheck, verbose bool) {
 	}
 }
 
-// printAbsent names the members that did not respond before the load.
+// printAbsent lists the members that did not respond before the load.
 func printAbsent(to layout, t *record.Trial) {
 	for _, m := range t.Absent {
 		to.addLines(m.String())
@@ -86,7 +87,8 @@ func listed(to layout, head string, lines []string) {
 	to.addLines(indented(lines)...)
 }
 
-// cleanedUp writes the result of a clean-up in etcdctl's words, with the reclaimed space.
+// cleanedUp reports the result of a clean-up with the wording of etcdctl, and the reclaimed disk
+// space.
 func cleanedUp(to layout, c *record.Cleanup) {
 	if c == nil {
 		return
@@ -115,8 +117,8 @@ func cleanedUp(to layout, c *record.Cleanup) {
 	}
 }
 
-// ScaleCheck reports the cost of many keys for the members, with the labels of
-// `etcdctl check datascale`.
+// ScaleCheck reports how much memory and disk space many keys need at the members. It uses the
+// labels of `etcdctl check datascale`.
 func ScaleCheck(c *analyze.ScaleCheck, load string, verbose bool) Finding {
 	return Finding{
 		parts:  func(to layout) { scaleParts(to, c, verbose) },
@@ -148,7 +150,7 @@ func scaleJudged(to layout, c *analyze.ScaleCheck, verbose bool) {
 		to.addLines(fmt.Sprintf("Member %s: memory %s; database %s", m.Name, grown(m.Memory, t.Operations, m.Unread), grown(m.Disk, t.Operations, "")))
 	}
 	if first.Memory.Grown() < 0 {
-		to.addLines(fmt.Sprintf("Member %s needs less memory than before, because it had free memory left. Restart it for a useful figure.", first.Name))
+		to.addLines(fmt.Sprintf("Member %s uses less memory than before, because it still had free memory from earlier work. Restart the member to get a useful figure.", first.Name))
 	}
 	to.addLines(fmt.Sprintf("%s keys in %.1f s: %s", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond)))
 	to.addLines(fmt.Sprintf("Service time: %s", t.ServiceTime.PercentilesText()))
@@ -157,7 +159,8 @@ func scaleJudged(to layout, c *analyze.ScaleCheck, verbose bool) {
 	}
 }
 
-// grown describes a figure before and after, and its growth per key.
+// grown describes a figure before and after the load, and its growth per key. why is the reason if
+// the figure is not known.
 func grown(c analyze.Growth, keys uint64, why string) string {
 	switch {
 	case !c.Known && why == "":
@@ -174,7 +177,7 @@ func grown(c analyze.Growth, keys uint64, why string) string {
 
 func bytesOf(n int64) string { return text.Bytes(uint64(max(n, 0))) }
 
-// DiskCheck reports the times of a disk, and whether they meet each store's rule.
+// DiskCheck reports the times of a disk, and whether they meet the requirements of each store.
 func DiskCheck(c *analyze.DiskCheck) Finding {
 	return Finding{
 		parts:  func(to layout) { diskParts(to, c) },
@@ -187,7 +190,7 @@ func diskParts(to layout, c *analyze.DiskCheck) {
 		text.FormatSize(c.Record), text.Duration(c.NS()), text.PerSecond(c.PerSecond())))
 	to.addLines(fmt.Sprintf("File system: %s", c.FileSystem))
 	if !c.Durable {
-		to.addLines("It is not durable: it loses its data at power loss, and fdatasync does nothing, so no disk was measured.")
+		to.addLines("The file system is not durable: it loses its data at a power loss. fdatasync has no effect on it, so no disk was measured.")
 	}
 	for _, line := range c.Times() {
 		to.addLines(fmt.Sprintf("%s: p50 %s, p99 %s, p99.9 %s, max %s", line.Name, line.Percentile(50).Text(), line.Percentile(99).Text(),
@@ -205,7 +208,7 @@ func diskParts(to layout, c *analyze.DiskCheck) {
 	}
 }
 
-// ofOneOpinion merges stores with the same opinion, because they use the same server.
+// ofOneOpinion combines stores for which the opinion is the same because they use the same server.
 func ofOneOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
 	for _, o := range list {
 		at := slices.IndexFunc(out, func(g analyze.DiskOpinion) bool { return g.Text == o.Text })
@@ -229,7 +232,7 @@ func diskObject(c *analyze.DiskCheck) (o record.Object) {
 	o.Add("durable", c.Durable)
 	o.Add("fdatasync_seconds", analyze.SecondsWithMax(c.Sync))
 	o.Add("write_and_fdatasync_seconds", analyze.SecondsWithMax(c.WriteAndSync))
-	var stores []record.Object // null without any
+	var stores []record.Object // null if there are none
 	for i := range c.Opinions {
 		of, one := &c.Opinions[i], record.Object{}
 		one.Add("store", of.Store)
@@ -270,7 +273,7 @@ func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	o.Add("writes_per_second", t.PerSecond)
 	o.Add("slowest_seconds", c.Slowest)
 	o.Add("stddev_seconds", c.Spread)
-	o.Add("response_seconds", analyze.SecondsOf(t.ResponseTime.Summary)) // percentiles that are known
+	o.Add("response_seconds", analyze.SecondsOf(t.ResponseTime.Summary)) // only percentiles that are known
 	o.Add("service_seconds", analyze.SecondsOf(t.ServiceTime.Summary))
 	o.Add("errors", c.ByError)
 	o.Add("causes", causes)
@@ -281,7 +284,7 @@ func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	return o
 }
 
-// checkOf returns the first fields of a check of a cluster.
+// checkOf returns the first fields of the JSON object for a check of a cluster.
 func checkOf(check, load string, t *record.Trial) (o record.Object) {
 	o.Add("check", check)
 	if load != "" {
@@ -298,7 +301,7 @@ func checkOf(check, load string, t *record.Trial) (o record.Object) {
 	return o
 }
 
-// checkState returns pass, fail or interrupted.
+// checkState returns "pass", "fail" or "interrupted".
 func checkState(t *record.Trial, pass bool) string {
 	switch {
 	case t.State == record.Interrupted:
@@ -320,7 +323,7 @@ func scaleObject(c *analyze.ScaleCheck, load string) record.Object {
 	o.Add("seconds", t.Seconds)
 	o.Add("writes_per_second", t.PerSecond)
 	o.Add("service_seconds", analyze.SecondsOf(t.ServiceTime.Summary))
-	var members []record.Object // null without any
+	var members []record.Object // null if there are none
 	for i := range c.Members {
 		m, one := &c.Members[i], record.Object{}
 		one.Add("name", m.Name)

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// MembersCheck reports the times of each member, and which one is slow.
+// MembersCheck reports the times of each member, and which members are slow.
 func MembersCheck(c *analyze.MembersCheck) Finding {
 	return Finding{
 		parts:  func(to layout) { membersParts(to, c) },
@@ -45,9 +45,9 @@ func membersParts(to layout, c *analyze.MembersCheck) {
 	to.cells(times)
 	to.blank()
 	to.cells(own)
-	to.addLines("Local reads and writes, from when each was due. Fsync and commit are the member's own metrics.")
+	to.addLines("Times of local reads and of writes, counted from when each was due. Fsync and commit come from the member's own metrics.")
 	if slices.ContainsFunc(c.Members, func(m analyze.CheckedMember) bool { return !m.Reads.Percentile(99).Known && m.Errors == 0 }) {
-		to.addLines("A p99 needs 1,000 reads and writes of each member: give a longer --duration.")
+		to.addLines("A p99 needs 1,000 reads and 1,000 writes at each member: set a longer --duration.")
 	}
 	to.addLines("")
 	for _, m := range t.Absent {
@@ -56,7 +56,8 @@ func membersParts(to layout, c *analyze.MembersCheck) {
 	to.addLines(membersVerdict(c)...)
 }
 
-// membersVerdict returns the last lines: which members are slow, or that none is.
+// membersVerdict returns the last lines of the report. They list the slow members, or state that no
+// member is slow.
 func membersVerdict(c *analyze.MembersCheck) (lines []string) {
 	for i := range c.Members {
 		if m := &c.Members[i]; len(m.Slow) > 0 {
@@ -76,7 +77,7 @@ func membersVerdict(c *analyze.MembersCheck) (lines []string) {
 		names = append(names, m.Endpoint+" does not answer")
 	}
 	if c.Pass {
-		return []string{fmt.Sprintf("PASS: none of %s is slower than the others", text.Plural(uint64(len(c.Members)), "member"))}
+		return []string{fmt.Sprintf("PASS: none of the %s is slower than the others", text.Plural(uint64(len(c.Members)), "member"))}
 	}
 	return append(lines, "FAIL: "+strings.Join(names, ", "))
 }
@@ -88,7 +89,7 @@ func membersObject(c *analyze.MembersCheck) (o record.Object) {
 	o.Add("duration_seconds", t.Duration.Seconds())
 	o.Add("seed", t.Seed)
 	o.Add("state", checkState(t, c.Pass))
-	var members []record.Object // null without any
+	var members []record.Object // null if there are none
 	for i := range c.Members {
 		m, one := &c.Members[i], record.Object{}
 		one.Add("name", m.Name)

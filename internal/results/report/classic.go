@@ -17,15 +17,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Classic is the summary of etcd's benchmark (pkg/report of go.etcd.io/etcd), with the same labels
-// on the same lines for scripts. Its figures are quorumbench's: response times in an open loop,
-// service times in a closed one. It marks percentiles that fall on failed operations, and omits
-// those that the sample does not support.
+// Classic is a summary in the format of etcd's benchmark tool (pkg/report of go.etcd.io/etcd). For
+// scripts that parse it, the labels and their lines are the same. The figures are quorumbench's:
+// response times in an open loop, service times in a closed loop. Percentiles that fall on failed
+// operations are marked. Percentiles with too few samples are omitted.
 type Classic struct {
-	Precise bool // all digits
-	Sample  bool // one line per second
+	Precise bool // print all digits
+	Sample  bool // print one line per second
 	Note    string
-	// Operations, Created and Events are the sections of a load with watchers.
+	// Operations, Created and Events are the sections for a load with watchers.
 	Operations, Created, Events *Section
 }
 
@@ -36,8 +36,8 @@ func (c Classic) parts(t *record.Trial, files *record.Files) []analyze.ClassicPa
 	return analyze.ClassicParts(t, files, analyze.ClassicSections{Operations: c.Operations, Created: c.Created, Events: c.Events})
 }
 
-// Write writes a trial's summary, or several: one for reads and one for writes,
-// or one for each section.
+// Write writes the summary of a trial. It writes several summaries if the trial has reads and
+// writes, or if there are several sections.
 func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error {
 	if !analyze.HasFigures(t) {
 		return nil
@@ -62,7 +62,7 @@ func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error 
 	return err
 }
 
-// classicHashes writes the members' hashes, with their total time.
+// classicHashes writes the hashes of the members' data, with their total time.
 func classicHashes(b *bytes.Buffer, h *record.Hashes) {
 	if h == nil {
 		return
@@ -125,8 +125,8 @@ func (c Classic) number(x float64, decimals int) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// seconds writes times to the microsecond, because the four decimals of etcd's benchmark turn many
-// times into zero.
+// seconds formats a time with microseconds, because many times would be zero with the four decimals
+// of etcd's benchmark tool.
 func (c Classic) seconds(s float64) string { return c.number(s, 6) }
 
 func (c Classic) secs(s float64) string { return c.seconds(s) + " secs" }
@@ -145,8 +145,8 @@ func (c Classic) samples(b *bytes.Buffer, seconds []analyze.ClassicSecond) {
 	b.WriteString("\n")
 }
 
-// The file for perfdash, in the format of etcd's benchmark: percentiles in milliseconds. An unknown
-// one is null; etcd's benchmark writes 0.
+// The file for perfdash, in the format of etcd's benchmark tool. Percentiles are in milliseconds.
+// An unknown percentile is null, for which etcd's benchmark tool writes 0.
 type (
 	perfdash struct {
 		Version   string         `json:"version"`
@@ -164,8 +164,8 @@ type (
 	}
 )
 
-// WritePerfdash writes a trial's percentiles into a new file in the folder, which it creates if
-// needed, and returns the file's path. operation is the command's name.
+// WritePerfdash writes a trial's percentiles into a new file in the folder dir. It creates the
+// folder if needed, and returns the path of the file. operation is the name of the command.
 func (c Classic) WritePerfdash(dir, operation string, t *record.Trial, files *record.Files, now time.Time) (string, error) {
 	report := perfdash{Version: "v1"}
 	parts := c.parts(t, files)
@@ -194,8 +194,8 @@ func (c Classic) WritePerfdash(dir, operation string, t *record.Trial, files *re
 	return filepath.Join(dir, name), nil
 }
 
-// putFile writes a file with a predictable name into a folder. It replaces a link of that name and
-// does not write to its target.
+// putFile writes a file with a predictable name into a folder. If a link with this name exists,
+// putFile replaces the link and does not write to its target.
 func putFile(dir, name string, contents []byte) (err error) {
 	f, err := os.CreateTemp(dir, name+".")
 	if err != nil {

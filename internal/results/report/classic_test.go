@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// classicTrial returns a closed loop with a window of two seconds: the given numbers of reads and
-// writes, with times of 1 ms, 2 ms and so on, and of timeouts among the writes.
+// classicTrial returns a closed loop with a window of two seconds and the given numbers of reads
+// and writes. Their times are 1 ms, 2 ms and so on. timeouts of the writes time out.
 func classicTrial(reads, writes, timeouts int) (*record.Trial, *record.Files) {
 	opened := time.Unix(1_700_000_000, 0).UTC()
 	t := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 2, Counts: record.Counts{ErrorTexts: map[string]string{"timeout": "no answer within 1s"}}}
@@ -94,8 +94,8 @@ func TestPerfdash(t *testing.T) {
 	}
 }
 
-// A load with watchers has its own sections instead, each with its times. The distribution counts a
-// lost event as slower than any other.
+// A load with watchers has different sections, each with its own times. The distribution counts a
+// lost event as slower than any other event.
 func TestClassicHasSectionsForWatchers(t *testing.T) {
 	trial, files := classicTrial(0, 200, 0)
 	trial.Watch = &record.Watched{Lost: 40, CreationSeconds: 4}

@@ -12,18 +12,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Comparison reports a run next to its baseline: the conditions of both runs, their differences
-// other than the load, and a row for each trial of both.
+// Comparison reports a run next to its baseline. It shows the conditions of both runs, their
+// differences apart from the load, and one row for each trial that both runs have.
 func Comparison(c *compare.Comparison) Finding {
 	f := Comparisons(c)
 	f.parts = func(to layout) { comparisonParts(to, c) }
 	return f
 }
 
-// CompareSchema is the schema of comparisons as JSON.
+// CompareSchema is the schema of JSON objects with comparisons.
 const CompareSchema = "quorumbench/compare/1"
 
-// Comparisons reports several runs compared with one baseline, by the same figures.
+// Comparisons reports several runs, each compared with the same baseline by the same figures.
 func Comparisons(all ...*compare.Comparison) Finding {
 	return Finding{
 		parts: func(to layout) {
@@ -44,7 +44,7 @@ func Comparisons(all ...*compare.Comparison) Finding {
 		},
 		rows: func() (columns []string, rows []record.Object) {
 			for _, c := range all {
-				if columns == nil { // also without a pair
+				if columns == nil { // even if there is no pair
 					columns = namesOf(pairFields(c, &compare.Pair{New: []*record.Trial{{}}, Figures: c.By.Figures}))
 				}
 				for i := range c.Pairs {
@@ -60,7 +60,7 @@ func comparisonParts(to layout, c *compare.Comparison) {
 	to.heading(comparisonHead(c))
 	to.blank()
 	if len(c.Pairs) == 0 {
-		to.addLines("No trial has a valid repeat on both sides. Repeat on a quieter machine.")
+		to.addLines("No trial has a valid repeat in both runs. Repeat the runs on a quieter machine.")
 		to.addLines(leftOut(c)...)
 		return
 	}
@@ -78,12 +78,12 @@ func comparisonParts(to layout, c *compare.Comparison) {
 	to.addLines(compareNotes(c)...)
 }
 
-// ComparisonTables returns a comparison as tables: the conditions of both sides, and the changes,
-// each with its notes.
+// ComparisonTables returns a comparison as two tables, each with notes: the conditions of both
+// runs, and the changes.
 func ComparisonTables(c *compare.Comparison) []*Table {
 	head := comparisonHead(c)
 	if len(c.Pairs) == 0 {
-		return []*Table{{Heading: head, Notes: append([]string{"No trial has valid figures on both sides. Repeat on a quieter machine."}, leftOut(c)...)}}
+		return []*Table{{Heading: head, Notes: append([]string{"No trial has valid figures in both runs. Repeat the runs on a quieter machine."}, leftOut(c)...)}}
 	}
 	both, t := sides(c), c.Table()
 	both.Heading, both.Notes = head, c.Differences
@@ -100,7 +100,7 @@ func comparisonHead(c *compare.Comparison) string {
 	return fmt.Sprintf("Compared with the baseline %s of %s", c.Base.Name, c.Base.Started.UTC().Format(time.RFC3339))
 }
 
-// sides returns the conditions of the run and of its baseline, side by side.
+// sides returns a table with the conditions of the run next to the conditions of its baseline.
 func sides(c *compare.Comparison) *Table {
 	t := &Table{indent: "  ", Columns: []analyze.Column{{Left: true}, {Title: "this run", Left: true}, {Title: "baseline", Left: true}}}
 	for _, s := range c.Sides() {
@@ -113,14 +113,14 @@ func sides(c *compare.Comparison) *Table {
 }
 
 func compareNotes(c *compare.Comparison) []string {
-	words := "Figures are medians of the valid repeats; changes are of " + c.ComparedFigures()
+	words := "Figures are medians of the valid repeats. Changes compare " + c.ComparedFigures()
 	if c.By.Times() {
-		words += "; percentiles are of the service time"
+		words += "; percentiles refer to the service time"
 		switch {
 		case c.HasOpenLoops():
-			words += ", or of the response time if the column clients has a rate or clients waited for connections"
+			words += ", or to the response time where the column clients shows a rate or clients waited for connections"
 		case c.ClientsWaited():
-			words += ", or of the response time if clients waited for connections"
+			words += ", or to the response time if clients waited for connections"
 		}
 	}
 	lines := []string{words + "."}
@@ -131,28 +131,28 @@ func compareNotes(c *compare.Comparison) []string {
 	}
 	if c.Family == 0 {
 		if c.TooFewRepeats() {
-			lines = append(lines, fmt.Sprintf("An interval needs %d repeats on both sides.", analyze.MinRepeats))
+			lines = append(lines, fmt.Sprintf("An interval needs %d repeats in both runs.", analyze.MinRepeats))
 		}
 		return append(lines, leftOut(c)...)
 	}
 	lines = append(lines, fmt.Sprintf("better, worse: the interval excludes 0; same: the interval is within ± %s.", text.Share(c.Margin)))
 	if c.Family > 1 {
-		lines = append(lines, fmt.Sprintf("%s changes were judged together with wider intervals (Holm's correction): if nothing differs, the chance that any is called better or worse is 5 %%.",
+		lines = append(lines, fmt.Sprintf("Holm's correction widened the intervals, because %s changes were tested together: if nothing differs, the chance that any change is called better or worse is 5 %%.",
 			text.Count(uint64(c.Family))))
 	}
 	if c.Disturbed() {
-		lines = append(lines, "Repeats were disturbed: intervals are of the change without what disturbed them, as far as that is known. A repeat counts the less, the more its figure can be off, and where one side can be off by more than the other the interval is as much longer in that direction.")
+		lines = append(lines, "Some repeats were disturbed. The intervals are for the change without the known disturbances. A repeat whose figure may be further off has less weight. If the figure of one run may be further off than the other run's, the interval is longer in that direction.")
 	}
 	if c.UsesRounds() {
-		lines = append(lines, fmt.Sprintf("With at least %d rounds, intervals are of the rounds' ratios: a repeat is compared with the baseline's in the same round, so drift between rounds cancels.", stats.FewestRounds))
+		lines = append(lines, fmt.Sprintf("With at least %d rounds, each repeat is compared with the baseline's repeat in the same round, so drift between rounds cancels out. The interval is for the ratio.", stats.FewestRounds))
 	}
 	if c.Run != c.Base {
-		lines = append(lines, "The runs were made one after the other: changes of the machines between them are part of the change, but not of its interval.")
+		lines = append(lines, "The two runs ran one after the other. If the machines changed in between, the difference is part of the change, but not of its interval.")
 	}
 	return append(lines, leftOut(c)...)
 }
 
-// result describes a change in a few words.
+// result describes the result of a comparison in a few words.
 func result(c *analyze.Change) string {
 	j := &c.Judged
 	switch {
@@ -166,21 +166,21 @@ func result(c *analyze.Change) string {
 	return fmt.Sprintf("%s: needs %s", j.Word, text.Plural(uint64(j.More), "more repeat"))
 }
 
-// leftOut lists the trials and repeats that are not in the table or not in its medians.
+// leftOut lists the trials and repeats that the comparison did not use.
 func leftOut(c *compare.Comparison) (lines []string) {
 	if len(c.LeftOut) > 0 {
-		lines = append(lines, "Not counted: "+strings.Join(c.LeftOut, "; ")+".")
+		lines = append(lines, "Not used: "+strings.Join(c.LeftOut, "; ")+".")
 	}
 	if len(c.OnlyNew) > 0 {
-		lines = append(lines, "Without a valid repeat of the baseline: "+strings.Join(c.OnlyNew, ", ")+".")
+		lines = append(lines, "Trials without a valid repeat in the baseline: "+strings.Join(c.OnlyNew, ", ")+".")
 	}
 	if len(c.OnlyBase) > 0 {
-		lines = append(lines, "With valid repeats only in the baseline: "+strings.Join(c.OnlyBase, ", ")+".")
+		lines = append(lines, "Trials with valid repeats only in the baseline: "+strings.Join(c.OnlyBase, ", ")+".")
 	}
 	return lines
 }
 
-// changeFields returns the fields of a figure of a pair.
+// changeFields returns the fields for one figure in a pair of trials.
 func changeFields(f *compare.Compared) (o record.Object) {
 	c := &f.Change
 	j := &c.Judged
@@ -198,7 +198,7 @@ func changeFields(f *compare.Compared) (o record.Object) {
 	return o
 }
 
-// comparisonObject returns a comparison for JSON.
+// comparisonObject returns the JSON object for a comparison.
 func comparisonObject(c *compare.Comparison) (o record.Object) {
 	rows := []record.Object{}
 	for i := range c.Pairs {
@@ -220,7 +220,7 @@ func comparisonObject(c *compare.Comparison) (o record.Object) {
 	return o
 }
 
-// pairLoad returns the fields that describe the load of a pair.
+// pairLoad returns the fields that describe the load of a pair of trials.
 func pairLoad(p *compare.Pair) (o record.Object) {
 	t := p.New[0]
 	o.Add("trial", p.Name)
@@ -236,7 +236,7 @@ func pairObject(p *compare.Pair) record.Object {
 	o := pairLoad(p)
 	for i := range p.Figures {
 		figure := changeFields(&p.Figures[i])
-		figure.Add("repeats", [2]int{len(p.New), len(p.Base)}) // here, and in the baseline
+		figure.Add("repeats", [2]int{len(p.New), len(p.Base)}) // in this run and in the baseline
 		o.Add(p.Figures[i].Figure.Key(), figure)
 	}
 	o.Add("verdict", analyze.WorstVerdict(p.AllNew))
@@ -247,7 +247,7 @@ func pairObject(p *compare.Pair) record.Object {
 	return o
 }
 
-// pairFields returns a pair as one row.
+// pairFields returns the CSV row for a pair of trials.
 func pairFields(c *compare.Comparison, p *compare.Pair) record.Object {
 	o := pairLoad(p)
 	o.Add("repeats", len(p.New))

@@ -22,7 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// matrix returns a run of two trials, repeated as given; factor multiplies their throughput.
+// matrix returns a run with two trials and the given number of repeats. factor multiplies the
+// throughput.
 func matrix(repeats int, factor float64) *record.Run {
 	var all []made
 	for repeat := range repeats {
@@ -68,8 +69,8 @@ func TestCompareTable(t *testing.T) {
 	golden(t, "compare.md", markdown.String())
 }
 
-// With four repeats the table has a dash instead of an interval, and the number of repeats that are
-// missing. A run compared with itself has no change.
+// With four repeats, the table has a dash instead of an interval, and shows how many more repeats
+// are needed. A run compared with itself has no change.
 func TestCompareWithoutIntervals(t *testing.T) {
 	r := matrix(4, 1)
 	again := *r
@@ -83,7 +84,7 @@ func TestCompareWithoutIntervals(t *testing.T) {
 	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"+0.0 %              -  unclear: needs 1 or more repeats", "An interval needs 5 repeats on both sides."} {
+	for _, want := range []string{"+0.0 %              -  unclear: needs 1 or more repeats", "An interval needs 5 repeats in both runs."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
@@ -101,7 +102,7 @@ type changed struct {
 	Result  string   `json:"result"`
 }
 
-// comparison holds the fields of the JSON that the tests read.
+// comparison holds those fields of the JSON that the tests use.
 type comparison struct {
 	Schema      string `json:"schema"`
 	Comparisons []struct {
@@ -126,7 +127,7 @@ func comparedAsJSON(t *testing.T, run *record.Run, c *compare.Comparison) (objec
 	return object
 }
 
-// JSON and CSV have the same rows, and the figures of the table.
+// JSON and CSV have the same rows, with the figures of the table.
 func TestCompareAsData(t *testing.T) {
 	settle.Unraced(t)
 	now, base := matrix(5, 0.5), matrix(5, 1)
@@ -201,8 +202,9 @@ func TestBaselineWithinTheRun(t *testing.T) {
 	}
 }
 
-// In an interleaved run, a round that does not count on one side is left out on both, and the
-// report names it. The warning remains if far more repeats of one side are disturbed.
+// In an interleaved run, if a repeat does not count, the repeat of the other side in the same round
+// is left out, too. The report lists this round. The warning remains if far more repeats of one
+// side are disturbed.
 func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	settle.Unraced(t)
 	r := matrix(12, 1)
@@ -222,7 +224,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 		}
 	}
 	if c := compare.CompareBaselines(r); !c.UsesRounds() || !c.Pairs[1].UsesRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool {
-		return strings.HasPrefix(line, "With at least 10 rounds, intervals are of the rounds' ratios")
+		return strings.HasPrefix(line, "With at least 10 rounds, each repeat is compared")
 	}) {
 		t.Errorf("twelve rounds are not compared as such: %q", compareNotes(c))
 	}
@@ -259,7 +261,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	}
 }
 
-// A trial without a repeat that counts is named in the error, even if another trial was judged.
+// The error lists a trial without a repeat that counts, even if another trial was judged.
 func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 	settle.Unraced(t)
 	r, base := matrix(5, 1), matrix(5, 1)
@@ -304,7 +306,7 @@ func TestBaselineRefused(t *testing.T) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
-	// A different machine or version is reported, and is no reason to refuse the comparison.
+	// A different machine or version is reported, but the runs are compared.
 	base := matrix(1, 1)
 	for i := range base.Trials {
 		b := &base.Trials[i]
@@ -319,7 +321,7 @@ func TestBaselineRefused(t *testing.T) {
 			t.Errorf("%q is not in %q", want, all)
 		}
 	}
-	// A rate that follows another trial's throughput differs in every run.
+	// A rate that is a share of another trial's throughput differs in every run.
 	now, then := matrix(1, 1), matrix(1, 1)
 	for i := range now.Trials {
 		other := 200.0
@@ -333,8 +335,8 @@ func TestBaselineRefused(t *testing.T) {
 	}
 }
 
-// Medians leave out invalid and interrupted repeats: the other repeats are compared, and the report
-// lists what was left out.
+// Medians do not include invalid and interrupted repeats. The other repeats are compared, and the
+// report lists the repeats that were left out.
 func TestCompareExcludesRepeatsThatDoNotCount(t *testing.T) {
 	settle.Unraced(t)
 	now, base := matrix(6, 1), matrix(5, 1)
@@ -368,8 +370,8 @@ func TestCompareExcludesRepeatsThatDoNotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"Not counted: put-64 here, 1 of 6 (invalid R3); put-64 in the baseline, 2 of 5 (1 interrupted, 1 invalid R3); put-256 in the baseline, 5 of 5 (invalid R3).",
-		"Without a valid repeat of the baseline: put-256.", "invalid R3", "An interval needs 5 repeats",
+		"Not used: put-64 here, 1 of 6 (invalid R3); put-64 in the baseline, 2 of 5 (1 interrupted, 1 invalid R3); put-256 in the baseline, 5 of 5 (invalid R3).",
+		"Trials without a valid repeat in the baseline: put-256.", "invalid R3", "An interval needs 5 repeats",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
@@ -381,8 +383,8 @@ func TestCompareExcludesRepeatsThatDoNotCount(t *testing.T) {
 	}
 }
 
-// The report states that repeats on one cluster share its state, and does not for repeats on
-// separate clusters. It states how many changes were judged together if there are enough repeats.
+// The report states that repeats on one cluster share its state, but not for repeats on separate
+// clusters. It states how many changes were tested together if there are enough repeats.
 func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 	settle.Unraced(t)
 	const note = "share its state, so they are not independent"
@@ -395,7 +397,7 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 	}
 	attached := own(matrix(5, 1))
 	for i := range attached.Clusters {
-		attached.Clusters[i].Started = false // one that ran already, under another name each time
+		attached.Clusters[i].Started = false // a cluster that was already running, with a different name each time
 	}
 	for what, tt := range map[string]struct {
 		now, base *record.Run
@@ -415,7 +417,7 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 		if got := strings.Contains(b.String(), note); got != tt.dependent {
 			t.Errorf("%s: that the repeats depend is said: %t\n%s", what, got, b.String())
 		}
-		if said := strings.Contains(b.String(), "4 changes were judged together"); said != (c.Family == 4) || said != (what != "too few") {
+		if said := strings.Contains(b.String(), "4 changes were tested together"); said != (c.Family == 4) || said != (what != "too few") {
 			t.Errorf("%s: %d judged together, said: %t", what, c.Family, said)
 		}
 	}
@@ -427,8 +429,9 @@ func disturbed(share float64) verdict.Verdict {
 		Reasons: []verdict.Reason{{Rule: 23, Text: "others", Figures: []string{"ops"}}}}
 }
 
-// A baseline whose repeats are all suspect is compared like any other, and each figure has its own
-// verdict. A baseline without a repeat that counts is reported as that, not as another scenario.
+// A baseline whose repeats are all suspect is compared like any other baseline, and each figure has
+// its own verdict. If a baseline has no repeat that counts, the report says so, and does not report
+// a different scenario.
 func TestCompareWithASuspectBaseline(t *testing.T) {
 	settle.Unraced(t)
 	now, base := matrix(6, 0.7), matrix(6, 1)
@@ -446,8 +449,8 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 			t.Errorf("the verdict of figure %d is %q, not %q", i, got, want)
 		}
 	}
-	// A disturbance that may have lowered the baseline's throughput extends the interval only
-	// downwards.
+	// A disturbance that may have lowered the baseline's throughput makes the interval longer only
+	// at its lower end.
 	quiet := compareRuns(t, now, matrix(6, 1)).Pairs[0].Figures[0].Change
 	change := c.Pairs[0].Figures[0].Change
 	if change.Low >= quiet.Low || change.High > quiet.High+1e-9 || change.Share != quiet.Share {
@@ -461,7 +464,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
-	const want = "No trial has a valid repeat on both sides. Repeat on a quieter machine.\nNot counted: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
+	const want = "No trial has a valid repeat in both runs. Repeat the runs on a quieter machine.\nNot used: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
 	if !strings.Contains(b.String(), want) || compare.Unjudged([]*compare.Comparison{c}) == nil {
 		t.Errorf("the text about an invalid baseline is\n%s", b.String())
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Dbtester writes the outputs of dbtester for a run into the folder out: CSV files for each trial,
-// and a summary of all trials as CSV and text, which it also writes to w. Latencies are in
-// milliseconds: service times in a closed loop, response times in an open one.
+// Dbtester writes the output files of dbtester for a run into the folder out: CSV files for each
+// trial, and a summary of all trials as CSV and as text. It also writes the text to w. Latencies
+// are in milliseconds. They are service times in a closed loop and response times in an open loop.
 func Dbtester(w io.Writer, run *record.Run, out string) error {
 	if err := CreateEmptyFolder(out); err != nil {
 		return err
@@ -37,12 +37,12 @@ func Dbtester(w io.Writer, run *record.Run, out string) error {
 		if err := dbtesterFiles(d, filepath.Join(out, t.Folder)); err != nil {
 			return err
 		}
-		d.Seconds, d.Bins, d.Keys = nil, nil, analyze.KeyTable{} // they are large for a long run
+		d.Seconds, d.Bins, d.Keys = nil, nil, analyze.KeyTable{} // these are large for a long run
 		d.Servers.Seconds, d.Servers.ByKey = nil, nil
 		trials = append(trials, d)
 	}
 	if len(trials) == 0 {
-		return errors.New("no trial of the run has figures; nothing was written")
+		return errors.New("no trial of the run has figures, so there is nothing to write")
 	}
 	rows := summaryRows(trials)
 	if err := writeRows(out, "summary.csv", plainRows(rows)); err != nil {
@@ -59,7 +59,7 @@ func Dbtester(w io.Writer, run *record.Run, out string) error {
 	return put(w)
 }
 
-// CreateEmptyFolder creates a folder for output, which must be empty or absent.
+// CreateEmptyFolder creates a folder for output. If the folder exists, it must be empty.
 func CreateEmptyFolder(out string) error {
 	entries, err := os.ReadDir(out)
 	switch {
@@ -76,8 +76,8 @@ func CreateEmptyFolder(out string) error {
 	return nil
 }
 
-// WriteFile writes a text file of a report into a folder, with printable characters only, and
-// returns its path.
+// WriteFile writes a text file of a report into a folder and returns the path of the file. It
+// escapes unprintable characters.
 func WriteFile(folder, name string, fill func(io.Writer) error) (string, error) {
 	return WriteBinary(folder, name, func(w io.Writer) error {
 		words := text.NewWriter(w)
@@ -88,14 +88,14 @@ func WriteFile(folder, name string, fill func(io.Writer) error) (string, error) 
 	})
 }
 
-// WriteBinary writes a binary file of a report into a folder and returns its path.
+// WriteBinary writes a binary file of a report into a folder and returns the path of the file.
 func WriteBinary(folder, name string, fill func(io.Writer) error) (string, error) {
 	var b bytes.Buffer
 	if err := fill(&b); err != nil {
 		return "", err
 	}
 	path := filepath.Join(folder, name)
-	_ = os.Remove(path) // an older report, or a link or pipe, whose target must not be written
+	_ = os.Remove(path) // removes an older report; if the path is a link or a pipe, its target must not be written
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err == nil {
 		_, err = f.Write(b.Bytes())
@@ -112,7 +112,7 @@ func writeRows(folder, name string, rows [][]string) error {
 	return err
 }
 
-// dbtesterFiles writes one trial's files.
+// dbtesterFiles writes the files of one trial.
 func dbtesterFiles(d *analyze.Dbtester, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("cannot create the folder %s: %w", folder, err)
@@ -136,8 +136,8 @@ func dbtesterFiles(d *analyze.Dbtester, folder string) error {
 	return nil
 }
 
-// secondRows returns the time series. Cells without a record are empty, and so are a mean and a
-// maximum that include an error.
+// secondRows returns the time series. A cell is empty if nothing was recorded for it. The mean and
+// the maximum are also empty if the second has an error.
 func secondRows(seconds []analyze.DbtesterSecond) [][]string {
 	rows := [][]string{{"UNIX-SECOND", "CONTROL-CLIENT-NUM", "MIN-LATENCY-MS", "AVG-LATENCY-MS", "MAX-LATENCY-MS", "AVG-THROUGHPUT",
 		"ERRORS", "SUCCESS-AVG-LATENCY-MS", "SUCCESS-MAX-LATENCY-MS"}}
@@ -157,7 +157,7 @@ func secondRows(seconds []analyze.DbtesterSecond) [][]string {
 	return rows
 }
 
-// cellMS writes a time in milliseconds, or nothing.
+// cellMS formats a time in milliseconds, or returns an empty string if it is not known.
 func cellMS(v record.Value) string {
 	if !v.Known {
 		return ""
@@ -173,7 +173,7 @@ func binRows(bins []analyze.Bin, failed uint64) [][]string {
 	return append(rows, []string{"failed", "", strconv.FormatUint(failed, 10)})
 }
 
-// percentiles returns the percentiles of the headline time.
+// percentiles returns the figures for all percentiles of the headline time.
 func percentiles() []record.Figure {
 	return slices.DeleteFunc(record.DistributionFigures(""), func(f record.Figure) bool { return !strings.HasPrefix(f.Name, "p") })
 }
@@ -186,7 +186,8 @@ func percentileRows(t *record.Trial) [][]string {
 	return rows
 }
 
-// keysHead returns the heading of a column of keys, with the bucket size if it has grown.
+// keysHead returns the heading of a column with numbers of keys. The heading includes the size of
+// the buckets if the table has enlarged them.
 func keysHead(table analyze.KeyTable) string {
 	if table.Bucket == analyze.KeyBucket {
 		return "KEYS"
@@ -206,20 +207,20 @@ func keyRows(table analyze.KeyTable) [][]string {
 	return rows
 }
 
-// summaryRow is a figure or a text of all trials.
+// summaryRow is a row of the summary. It has one cell per trial.
 type summaryRow struct {
 	name  string
 	cells []string
 	words bool
 }
 
-// Names of rows about the members' processes.
+// The names of the rows about the members' processes.
 const (
 	serverCPU    = "SERVER-MAX-CPU-USAGE"
 	serverMemory = "SERVER-MAX-MEMORY-USAGE"
 )
 
-// summary holds trials side by side, with a row for each figure.
+// summary shows trials side by side: one column per trial, one row per figure.
 type summary struct {
 	trials []*analyze.Dbtester
 	rows   []summaryRow
@@ -255,12 +256,12 @@ func (s *summary) any(has func(*analyze.Dbtester) bool) bool {
 	return slices.ContainsFunc(s.trials, has)
 }
 
-// summaryRows returns all rows of trials.
+// summaryRows returns all rows of the summary.
 func summaryRows(trials []*analyze.Dbtester) []summaryRow {
 	s := &summary{trials: trials}
 	s.addClients()
 	s.addServers()
-	if s.any(func(t *analyze.Dbtester) bool { return t.Trial.Watch != nil }) { // dbtester has none of these
+	if s.any(func(t *analyze.Dbtester) bool { return t.Trial.Watch != nil }) { // dbtester has no watch events
 		s.figure("WATCH-EVENTS-PER-SECOND", "watch-events", 1)
 		s.figure("WATCH-LATENCY-MS-P50", "watch-p50", 4)
 		s.figure("WATCH-LATENCY-MS-P99", "watch-p99", 4)
@@ -272,7 +273,7 @@ func summaryRows(trials []*analyze.Dbtester) []summaryRow {
 	return s.rows
 }
 
-// addClients adds the description of a trial, and the figures of its clients.
+// addClients adds the rows that describe the trials, and the figures of the clients.
 func (s *summary) addClients() {
 	s.add("TRIAL", true, func(t *analyze.Dbtester) string { return analyze.Label(t.Trial) })
 	s.add("DATABASE", true, func(t *analyze.Dbtester) string { return analyze.Store(t.Trial) })
@@ -301,7 +302,7 @@ func (s *summary) addClients() {
 	}
 }
 
-// addServers adds the figures of the members' processes and machines.
+// addServers adds the rows with the figures of the members' processes and machines.
 func (s *summary) addServers() {
 	server := func(name string, of func(*analyze.Servers) record.Value) {
 		s.value("SERVER-"+name, 0, func(t *analyze.Dbtester) record.Value { return of(&t.Servers) })
@@ -317,8 +318,8 @@ func (s *summary) addServers() {
 	server("AVG-DISK-SPACE-USAGE", func(s *analyze.Servers) record.Value { return s.DiskSpace })
 }
 
-// summaryCell writes a figure, times in milliseconds: empty if unknown, and "failed" if it falls on
-// a failed operation.
+// summaryCell formats a figure, with times in milliseconds. It returns an empty string if the
+// figure is not known, and "failed" if it falls on a failed operation.
 func summaryCell(v record.Value, decimals int) string {
 	_, isTime := v.Unit.Time()
 	switch {
@@ -332,7 +333,7 @@ func summaryCell(v record.Value, decimals int) string {
 	return strconv.FormatFloat(v.Number, 'f', decimals, 64)
 }
 
-// plainRows returns the rows for CSV, names first.
+// plainRows returns the rows for CSV. The first column has the names.
 func plainRows(rows []summaryRow) [][]string {
 	all := make([][]string, 0, len(rows))
 	for _, r := range rows {
@@ -347,7 +348,8 @@ func plainRows(rows []summaryRow) [][]string {
 	return all
 }
 
-// summaryText returns the summary as tables of a few trials each, to limit the line length.
+// summaryText formats the summary as several tables. Each has only a few trials, to limit the
+// length of lines.
 func summaryText(rows []summaryRow) string {
 	const across = 5
 	var tables []string
@@ -363,15 +365,15 @@ func summaryText(rows []summaryRow) string {
 		}
 		tables = append(tables, g.aligned(g.Rows))
 	}
-	servers := "Resource use of servers is not part of this output."
+	servers := "The resource use of the servers is not known."
 	if slices.ContainsFunc(rows, func(r summaryRow) bool { return r.name == serverMemory && strings.Join(r.cells, "") != "" }) {
-		servers = "Figures of servers are sums over all members' processes: CPUs and memory per second, bytes of connections.\n" +
-			"Reads, writes and sectors are means over all disks of the members' machines; disk space is the mean data folder\n" +
-			"of a member at the end."
+		servers = "Figures of servers are sums over the processes of all members: CPUs and memory in each second, bytes on connections.\n" +
+			"Reads, writes and sectors are means over all disks of the members' machines. Disk space is the mean size of a\n" +
+			"member's data folder at the end."
 	}
 	return strings.Join(append(tables,
-		"Latencies are in milliseconds over every due operation: service times in a closed loop, response times in an\n"+
-			"open one.\n"+
-			"Throughputs are operations per second in whole seconds. A dash: unknown, or not supported by the sample.\n"+
+		"Latencies are in milliseconds and include every operation due. They are service times in a closed loop and\n"+
+			"response times in an open loop.\n"+
+			"Throughputs are operations per second, in whole seconds. A dash means unknown, or too few samples.\n"+
 			servers+"\n"), "\n")
 }

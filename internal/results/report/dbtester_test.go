@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// twoStores records a run of two stores: etcd for slightly more than three seconds, one of them
+// twoStores records a run of two stores: etcd for slightly more than three seconds, one of which is
 // idle, and ZooKeeper with failures.
 func twoStores(t *testing.T) *record.Run {
 	t.Helper()
@@ -78,8 +78,8 @@ func twoStores(t *testing.T) *record.Run {
 	return run
 }
 
-// writeDbtester writes a run's dbtester files into the folder out. It returns the printed summary,
-// and a function that returns the text of a file in the folder.
+// writeDbtester writes the dbtester files for a run into the folder out. It returns the printed
+// summary, and a function that returns the text of a file in the folder.
 func writeDbtester(t *testing.T, run *record.Run) (out, printed string, read func(names ...string) string) {
 	t.Helper()
 	out = filepath.Join(t.TempDir(), "out")
@@ -148,7 +148,7 @@ func sumCounts(t *testing.T, text string) (sum uint64) {
 	return sum
 }
 
-// A record whose seconds do not add up to its result is refused.
+// A record is refused if its seconds do not add up to its result.
 func TestDbtesterOfDamagedRecord(t *testing.T) {
 	run := twoStores(t)
 	run.Trials[0].Operations++
@@ -169,7 +169,7 @@ func TestMarkdownAndCSV(t *testing.T) {
 	if err := CSV(&b, Trials(r, scenario.Parameters(nil))); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := csv.NewReader(&b).ReadAll() // which refuses rows of different lengths
+	rows, err := csv.NewReader(&b).ReadAll() // the reader refuses rows of different lengths
 	if err != nil || len(rows) != 1+len(r.Trials) {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}

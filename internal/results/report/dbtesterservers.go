@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// serverFiles returns the files about processes and machines by name; none if nothing was sampled.
+// serverFiles returns the files about processes and machines, by name of the file. It returns no
+// files if nothing was sampled.
 func serverFiles(d *analyze.Dbtester) map[string][][]string {
 	files := map[string][][]string{}
 	for i := range d.Servers.Seconds {
@@ -41,7 +42,8 @@ func serverFiles(d *analyze.Dbtester) map[string][][]string {
 	return files
 }
 
-// systemColumns lists the columns of a process's seconds, and then of its machine's.
+// systemColumns lists the columns for the seconds of a process, followed by the columns for the
+// seconds of its machine.
 var systemColumns = []struct {
 	name     string
 	decimals int

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// unevenlyServed reports the trials whose clients were served unevenly, with the most uneven repeat
-// of each.
+// unevenlyServed reports the trials whose clients were served unevenly. For each trial, it shows
+// the most uneven repeat.
 func unevenlyServed(to layout, rows []*analyze.Row) {
 	var lines []string
 	for _, r := range rows {
@@ -23,7 +23,7 @@ func unevenlyServed(to layout, rows []*analyze.Row) {
 		}
 		for i, line := range UnevennessLines(worst) {
 			if i == 0 && n > 1 {
-				line += fmt.Sprintf(" (worst of %d such repeats, of %d)", n, len(r.Done))
+				line += fmt.Sprintf(" (worst of %d uneven repeats, of %d in total)", n, len(r.Done))
 			}
 			lines = append(lines, indent+line)
 			indent = "    "
@@ -32,19 +32,19 @@ func unevenlyServed(to layout, rows []*analyze.Row) {
 	to.section("Fairness", lines)
 }
 
-// UnevennessLines describes how unevenly a trial's clients were served; nothing if chance explains
-// it.
+// UnevennessLines describes how unevenly a trial's clients were served. It returns no lines if the
+// differences may be due to chance.
 func UnevennessLines(t *record.Trial) (lines []string) {
 	u, ok := analyze.UnfairnessOf(t)
 	if !ok {
 		return nil
 	}
 	for _, m := range u.Members {
-		lines = append(lines, fmt.Sprintf("%s's %s completed %s operations each on average, the other members' %s",
+		lines = append(lines, fmt.Sprintf("%s's %s completed %s operations each on average, and the clients of the other members %s",
 			m.Name, text.Plural(uint64(m.Clients), "client"), Value(m.Each), Value(m.Others)))
 	}
 	if u.Lagging {
-		lines = append(lines, fmt.Sprintf("the slowest %d of %s completed %s of the operations (even: %s)",
+		lines = append(lines, fmt.Sprintf("the slowest %d of %s completed %s of the operations (an even share would be %s)",
 			u.Tenth, text.Plural(uint64(u.Clients), "client"), Value(u.TenthShare), Value(u.FairShare)))
 	}
 	if u.Starved > 0 {
@@ -54,13 +54,13 @@ func UnevennessLines(t *record.Trial) (lines []string) {
 	return lines
 }
 
-// fairness describes in a line how evenly a trial's clients were served; empty if that is not
-// recorded, or there is one client.
+// fairness describes in one line how evenly a trial's clients were served. It returns an empty
+// string if this was not recorded or there is only one client.
 func fairness(t *record.Trial) string {
 	b := t.ByClient
 	if b == nil || b.Count < 2 || b.Fairness == nil {
 		return ""
 	}
-	return fmt.Sprintf("Jain's index %s over %s with %s to %s operations each, median %s", Value(figure(t, "fairness")),
+	return fmt.Sprintf("Jain's fairness index %s for %s, each of which completed %s to %s operations (median %s)", Value(figure(t, "fairness")),
 		text.Plural(uint64(b.Count), "client"), text.Count(uint64(b.Fewest)), text.Count(uint64(b.Most)), text.Count(uint64(b.Median)))
 }

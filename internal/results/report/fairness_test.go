@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// served returns a closed loop of 10 s with four clients: two of m1 that each complete fast
-// operations, and two of m2 that each complete slow operations.
+// served returns a closed loop of 10 s with four clients. The two clients of m1 complete fast
+// operations each, and the two clients of m2 complete slow operations each.
 func served(fast, slow uint64) *record.Trial {
 	one := func(n uint64) *record.Evenness {
 		return &record.Evenness{Count: 2, Fairness: new(1.0), Mean: float64(n), Fewest: float64(n), Median: float64(n), Most: float64(n)}
@@ -25,12 +25,12 @@ func served(fast, slow uint64) *record.Trial {
 	return t
 }
 
-// Uneven names the members and clients that were served unevenly, with their figures, and returns
-// nothing for even service.
+// UnevennessLines lists the members and clients that were served unevenly, with their figures. It
+// returns no lines if the service was even.
 func TestUnevennessNamesClientsAndMembers(t *testing.T) {
 	want := []string{
-		"m2's 2 clients completed 250 operations each on average, the other members' 10,000; Jain's fairness index is 0.525",
-		"the slowest 1 of 4 clients completed 1.2 % of the operations (even: 25 %)",
+		"m2's 2 clients completed 250 operations each on average, and the clients of the other members 10,000; Jain's fairness index is 0.525",
+		"the slowest 1 of 4 clients completed 1.2 % of the operations (an even share would be 25 %)",
 	}
 	uneven := served(10_000, 250)
 	if got := UnevennessLines(uneven); !slices.Equal(got, want) {
@@ -56,7 +56,7 @@ func TestUnevennessNamesClientsAndMembers(t *testing.T) {
 	if err := Text(&b, Trial(uneven, ""), true); err != nil {
 		t.Fatal(err)
 	}
-	if text := b.String(); !strings.Contains(text, "Jain's index 0.525 over 4 clients with 250 to 10,000 operations each, median 250\n") {
+	if text := b.String(); !strings.Contains(text, "Jain's fairness index 0.525 for 4 clients, each of which completed 250 to 10,000 operations (median 250)\n") {
 		t.Errorf("%s", text)
 	}
 }

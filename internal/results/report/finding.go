@@ -1,7 +1,7 @@
-// Package report renders findings: as text for the terminal, as Markdown, as one JSON object for
-// programs, and as CSV. It reads only the record. A finding defines its parts, its fields and its
-// rows once, and each format has one renderer. The formats of other programs (JUnit, Go benchmarks,
-// dbtester, etcd's benchmark) have one file each.
+// Package report renders findings as text for the terminal, as Markdown, as a JSON object for
+// programs, and as CSV. It uses only the record of a run. A finding defines its parts, its fields
+// and its rows once, and each format has one renderer. The formats of other programs (JUnit, Go
+// benchmarks, dbtester, etcd's benchmark tool) have one file each.
 package report
 
 import (
@@ -16,35 +16,36 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Finding is something to report. Each format calls only the functions that it needs, because the
-// intervals of many trials take time to compute. A function is nil if the finding has no such form.
+// Finding is something to report. Each format calls only the functions that it needs, because
+// computing the intervals of many trials takes time. A function is nil if the finding cannot be
+// rendered in that form.
 type Finding struct {
-	parts  func(to layout)                                // for readers
+	parts  func(to layout)                                // for text and Markdown
 	object func() any                                     // for JSON
-	rows   func() (columns []string, all []record.Object) // for CSV; columns is used only if there may be no row
+	rows   func() (columns []string, all []record.Object) // for CSV; columns is used only if there are no rows
 }
 
-// layout receives the parts of a finding in order.
+// layout receives the parts of a finding, in order.
 type layout interface {
-	detailed() bool // whether to include details that a narrow terminal leaves out
+	detailed() bool // detailed reports whether to include details that a narrow terminal omits
 	title(name, words string)
-	lead(lines ...string) // below the title
+	lead(lines ...string) // lead adds lines below the title
 	heading(head string)
-	addLines(lines ...string) // each on a separate line
+	addLines(lines ...string) // say adds lines
 	facts(groups ...[]analyze.Fact)
-	block(lines []string) // aligned lines
-	table(t *Table)       // with its heading and notes
-	cells(t *Table)       // without them
-	inset(t *Table)       // a table about a part of the text above it
+	block(lines []string) // block adds lines that are already aligned
+	table(t *Table)       // table adds a table with its heading and notes
+	cells(t *Table)       // cells adds a table without heading and notes
+	inset(t *Table)       // inset adds a table that belongs to the text above it
 	section(head string, lines []string)
-	list(head string, lines []string) // numbered; without a head if it belongs to the text above it
-	gap()                             // before cells or a block below a paragraph
+	list(head string, lines []string) // list adds numbered lines; head is empty if they belong to the text above them
+	gap()                             // gap adds an empty line before cells or a block that follow a paragraph
 	blank()
-	places(lines ...string) // paths on this machine; only the terminal shows them
+	places(lines ...string) // places adds paths on this machine, which only the terminal shows
 }
 
-// Text writes a finding for a terminal: within text.ScreenWidth columns, or wide, which means with
-// all columns and details and without wrapping.
+// Text writes a finding for a terminal. The text is at most text.ScreenWidth columns wide. If wide
+// is set, the text has all columns and details, and lines are not wrapped.
 func Text(w io.Writer, f Finding, wide bool) error {
 	to := textLayout{wide: wide}
 	f.parts(&to)
@@ -52,7 +53,7 @@ func Text(w io.Writer, f Finding, wide bool) error {
 	return err
 }
 
-// Markdown writes the same as Markdown.
+// Markdown writes a finding as Markdown.
 func Markdown(w io.Writer, f Finding) error {
 	var to markdownLayout
 	f.parts(&to)
@@ -60,18 +61,18 @@ func Markdown(w io.Writer, f Finding) error {
 	return err
 }
 
-// JSON writes a finding as exactly one JSON object and a newline.
+// JSON writes a finding as exactly one JSON object, followed by a newline.
 func JSON(w io.Writer, f Finding) error {
 	b, err := json.MarshalIndent(f.object(), "", "  ")
 	if err != nil {
-		return fmt.Errorf("the result cannot be written as JSON: %w", err)
+		return fmt.Errorf("cannot write the result as JSON: %w", err)
 	}
 	_, err = w.Write(append(b, '\n'))
 	return err
 }
 
-// CSV writes the rows of a finding below the names of their fields. A cell is empty if its value is
-// not known.
+// CSV writes a header with the names of the fields, followed by the rows of a finding. A cell is
+// empty if its value is not known.
 func CSV(w io.Writer, f Finding) error {
 	columns, all := f.rows()
 	if columns == nil && len(all) > 0 {
@@ -101,10 +102,10 @@ func namesOf(fields record.Object) []string {
 	return names
 }
 
-// digits is a number in CSV: text with which no program calculates.
+// digits is a number that CSV shows as text, because programs do not calculate with it.
 type digits string
 
-// cellOf formats a field's value for CSV.
+// cellOf formats the value of a field for CSV.
 func cellOf(value any) string {
 	switch v := value.(type) {
 	case digits:
@@ -121,8 +122,8 @@ func cellOf(value any) string {
 	return ""
 }
 
-// numberOrNil returns a number for JSON and CSV, or nil if it is not known: null in JSON, empty in
-// CSV.
+// numberOrNil returns a pointer to a number for JSON and CSV, or nil if the number is not known.
+// Nil is null in JSON and an empty cell in CSV.
 func numberOrNil(x float64, ok bool) *float64 {
 	if !ok {
 		return nil

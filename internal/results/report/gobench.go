@@ -15,7 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// goUnits lists the figures in the Go benchmark format. benchstat knows ns and B in numerators.
+// goUnits lists the figures in the Go benchmark format. If a unit begins with ns or B, benchstat
+// scales the values.
 var goUnits = []struct{ figure, unit string }{
 	{"mean", "ns/op"}, {"p50", "p50-ns"}, {"p90", "p90-ns"}, {"p99", "p99-ns"}, {"p99.9", "p99.9-ns"}, {"max", "max-ns"},
 	{"ops", "ops/s"}, {"error-share", "errors/op"},
@@ -23,11 +24,12 @@ var goUnits = []struct{ figure, unit string }{
 }
 
 // GoBench writes trials in the Go benchmark format
-// (https://golang.org/design/14313-benchmark-format), one line each. Repeats
-// have the same name, so benchstat treats them as samples.
+// (https://golang.org/design/14313-benchmark-format), one line per trial. Repeats have the same
+// name, so benchstat treats them as samples.
 //
-// The name contains the load. Configuration lines contain only the machine, because benchstat does
-// not compare across different configurations. The store's version is in lines that it ignores.
+// The name of a benchmark contains the load. Configuration lines contain only the machine, because
+// benchstat does not compare benchmarks with different configurations. The version of the store is
+// in lines that benchstat ignores.
 func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []string) error {
 	var b bytes.Buffer
 	comment := func(what string, all ...string) {
@@ -66,9 +68,9 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 	return err
 }
 
-// goFigure writes a figure with its unit. A figure that falls on a failed operation is +Inf, slower
-// than any success, so that the median of the samples stays right. It is in seconds, because
-// benchfmt converts nanoseconds only if that changes the number.
+// goFigure formats a figure with its unit. A figure that falls on a failed operation is +Inf, which
+// is slower than any success, so that the median of the samples is correct. Times are in seconds,
+// because benchfmt converts nanoseconds to seconds only if the conversion changes the number.
 func goFigure(v record.Value, unit string) string {
 	if v.Failed {
 		return "+Inf " + strings.Replace(unit, "ns", "sec", 1)
@@ -76,8 +78,8 @@ func goFigure(v record.Value, unit string) string {
 	return strconv.FormatFloat(analyze.FileNumber(v), 'f', -1, 64) + " " + unit
 }
 
-// goMachine returns configuration lines in the format of go test. An empty value resets a
-// line of an earlier trial.
+// goMachine returns configuration lines in the format of go test. A line without a value resets the
+// value from the lines of an earlier trial.
 func goMachine(t *record.Trial) string {
 	var system, architecture, cpu string
 	if m := t.Machine; m != nil {
@@ -90,8 +92,8 @@ func goMachine(t *record.Trial) string {
 	return words
 }
 
-// goName returns a trial's name. It ends with a word, because benchstat takes a final number after
-// a hyphen for GOMAXPROCS.
+// goName returns the name of a trial. The name ends with a word, because benchstat interprets a
+// number after the last hyphen as GOMAXPROCS.
 func goName(t *record.Trial) string {
 	clients := "clients=" + strconv.Itoa(t.Clients)
 	if t.Open() {
@@ -105,7 +107,7 @@ func goName(t *record.Trial) string {
 	}, "/")
 }
 
-// goWord makes a part of a name of foreign text: without space or slash, never empty.
+// goWord converts text to a part of a name: it contains no spaces or slashes and is not empty.
 func goWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || unicode.IsSpace(r) {

@@ -15,7 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// JUnit's XML, valid for the schemas of Jenkins (junit-10.xsd) and of Ant's report (JUnit.xsd).
+// JUnit's XML format. It is valid for the schemas of Jenkins (junit-10.xsd) and of Ant's report
+// (JUnit.xsd).
 type (
 	junitSuites struct {
 		XMLName xml.Name      `xml:"testsuites"`
@@ -26,12 +27,12 @@ type (
 		Package    string          `xml:"package,attr"`
 		Name       string          `xml:"name,attr"`
 		Hostname   string          `xml:"hostname,attr"`
-		Timestamp  string          `xml:"timestamp,attr"` // UTC, without a zone
+		Timestamp  string          `xml:"timestamp,attr"` // UTC, without a time zone
 		Tests      int             `xml:"tests,attr"`
 		Failures   int             `xml:"failures,attr"`
 		Errors     int             `xml:"errors,attr"`
 		Skipped    int             `xml:"skipped,attr"`
-		Time       string          `xml:"time,attr"` // seconds
+		Time       string          `xml:"time,attr"` // in seconds
 		Properties []junitProperty `xml:"properties>property"`
 		Cases      []junitCase     `xml:"testcase"`
 		Out        string          `xml:"system-out"`
@@ -56,15 +57,15 @@ type (
 	}
 )
 
-// word makes an attribute of foreign text: one line, never empty.
+// word converts text to the value of an attribute: it has one line and is not empty.
 func word(wordss string) string {
 	return text.OrDash(strings.TrimSpace(text.Line(wordss, text.MaxOutput)))
 }
 
-// inSeconds writes a duration as JUnit does.
+// inSeconds formats a duration like JUnit.
 func inSeconds(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 
-// suiteOf begins a suite about a run.
+// suiteOf returns an empty suite about a run.
 func suiteOf(run *record.Run, name string) *junitSuite {
 	s := &junitSuite{Package: "quorumbench", Name: word(name), Hostname: "localhost", Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05"), Time: inSeconds(0)}
 	if len(run.Machines) > 0 {
@@ -76,7 +77,7 @@ func suiteOf(run *record.Run, name string) *junitSuite {
 	return s
 }
 
-// add adds a case and counts it.
+// add adds a test case and counts it.
 func (s *junitSuite) add(name string, seconds float64, c junitCase) {
 	c.Class, c.Name, c.Time = s.Name, word(name), inSeconds(seconds)
 	s.Tests++
@@ -91,27 +92,28 @@ func (s *junitSuite) add(name string, seconds float64, c junitCase) {
 	s.Cases = append(s.Cases, c)
 }
 
-// outcome returns the sentence about a case; a skipped one has no type.
+// outcome returns the outcome of a test case with a sentence. kind is empty for a skipped test
+// case.
 func outcome(kind, sentence string) *junitOutcome {
 	return &junitOutcome{Message: word(sentence), Type: kind, Text: text.Lines(sentence)}
 }
 
-// addLines adds a line to the suite's output.
+// addLines adds a line to the output of the suite.
 func (s *junitSuite) addLines(line string) { s.Out += text.Line(line, text.MaxOutput) + "\n" }
 
 func writeJUnit(w io.Writer, suites ...*junitSuite) error {
 	b, err := xml.MarshalIndent(junitSuites{Suites: suites}, "", "  ")
 	if err != nil {
-		return fmt.Errorf("the result cannot be written as XML: %w", err)
+		return fmt.Errorf("cannot write the result as XML: %w", err)
 	}
 	_, err = w.Write([]byte(xml.Header + string(b) + "\n"))
 	return err
 }
 
-// ThresholdsJUnit writes the thresholds of a run as JUnit's XML: one suite, and a test case for
-// each threshold and trial. A missed threshold is a failure with the sentence of the terminal
-// report. A trial that cannot have the figure is skipped. An unknown result, or a trial that did
-// not run, is an error.
+// ThresholdsJUnit writes the results of a run's thresholds in JUnit's XML format: one suite with a
+// test case for each threshold and trial. A missed threshold is a failure with the same sentence as
+// in the terminal report. If a trial cannot have the figure, its test case is skipped. An unknown
+// result, or a trial that did not run, is an error.
 func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.ThresholdResult) error {
 	s := suiteOf(run, run.Name)
 	if run.Finished != nil {
@@ -139,18 +141,19 @@ func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.ThresholdResul
 	return writeJUnit(w, s)
 }
 
-// ComparisonsJUnit writes comparisons as JUnit's XML: a suite for each, and a test case for each
-// trial and metric. If failing, a worse metric is a failure, and it is an error if nothing could
-// be judged. A metric that could not be judged, or is unclear, is skipped.
+// ComparisonsJUnit writes comparisons in JUnit's XML format: a suite for each comparison, with a
+// test case for each trial and metric. If failing is set, a worse metric is a failure, and a
+// comparison in which no change could be judged has an error. A metric is skipped if it could not
+// be judged or is unclear.
 func ComparisonsJUnit(w io.Writer, all []*compare.Comparison, failing bool) error {
 	var suites []*junitSuite
 	for i, c := range all {
 		name, of := c.Run.Name, func(r *record.Run) string { return " of " + r.Started.UTC().Format(time.RFC3339) }
-		if len(all) > 1 { // suites need distinct names
+		if len(all) > 1 { // suites must have different names
 			name += of(c.Run)
 		}
 		if c.Run == c.Base {
-			name += " compared with its own baselines"
+			name += " compared with the baselines in the same run"
 		} else {
 			name += " compared with " + c.Base.Name + of(c.Base)
 		}
@@ -184,7 +187,7 @@ func (s *junitSuite) compare(c *compare.Comparison, failing bool) {
 	}
 }
 
-// change returns the case of a figure of a pair.
+// change returns the test case for one figure of a pair of trials.
 func (s *junitSuite) change(name string, f *compare.Compared, failing bool) (c junitCase) {
 	words := fmt.Sprintf("%s: %s, baseline %s", name, Value(f.Now), Value(f.Base))
 	if !f.Change.Known {

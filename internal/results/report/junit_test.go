@@ -54,8 +54,8 @@ func TestThresholdsAsJUnit(t *testing.T) {
 	}
 	golden(t, "thresholds.junit.xml", b.String())
 	s := suitesOf(t, b.String())[0]
-	// Missed: the second repeat. Skipped: lateness of closed loops. Errors: the invalid
-	// result, and the trial that did not run.
+	// The second repeat misses its threshold. Lateness is skipped for closed loops. The invalid
+	// result and the trial that did not run are errors.
 	if s.count("failure") != 1 || s.count("skipped") != 3 || s.count("error") != 2 || len(s.Cases) != 9 {
 		t.Errorf("%d failures, %d skipped and %d errors of %d", s.count("failure"), s.count("skipped"), s.count("error"), len(s.Cases))
 	}
@@ -74,7 +74,7 @@ func TestComparisonsAsJUnit(t *testing.T) {
 	for name, test := range map[string]struct {
 		all     []*compare.Comparison
 		failing bool
-		want    map[string]int // of the first suite
+		want    map[string]int // counts in the first suite
 	}{
 		"compare.junit.xml":     {[]*compare.Comparison{c, same}, true, map[string]int{"failure": 4, "skipped": 1}},
 		"compare-all.junit.xml": {[]*compare.Comparison{c}, false, map[string]int{"skipped": 1}},
@@ -128,8 +128,8 @@ func (s *readSuite) count(kind string) (n int) {
 	return n
 }
 
-// required lists the attributes that the schemas of Jenkins and of Ant's report require of each
-// element.
+// required lists, for each element, the attributes that are required by the schemas of Jenkins and
+// of Ant's report.
 var required = map[string]string{
 	"testsuites": "", "testsuite": "id package name hostname timestamp tests failures errors time", "properties": "", "property": "name value",
 	"testcase": "classname name time", "failure": "message type", "error": "message type", "skipped": "message", "system-out": "", "system-err": "",

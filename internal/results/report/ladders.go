@@ -10,7 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// ladders reports the knee and the scalability law of a run's steps of clients or rates.
+// ladders reports the knee and the scalability law for trials that differ only in the number of
+// clients or the rate. Such a trial is a step of a ladder.
 func ladders(to layout, rows []*analyze.Row) {
 	var lines []string
 	for _, l := range size.Ladders(rows) {
@@ -19,13 +20,13 @@ func ladders(to layout, rows []*analyze.Row) {
 	to.list("Knee and scalability", lines)
 }
 
-// LadderSentences returns sentences about a ladder: its knee, the law that its steps follow and how
-// uncertain that law is, and the steps that do not count.
+// LadderSentences describes a ladder: its knee, the scalability law that its steps follow with the
+// uncertainty of that law, and the steps that are not used.
 func LadderSentences(l *size.Ladder) []string {
 	return append([]string{KneeSentence(l), lawSentence(l)}, leftOutOf(l)...)
 }
 
-// KneeSentence returns the knee of a ladder, or why it has none.
+// KneeSentence describes the knee of a ladder, or explains why it has none.
 func KneeSentence(l *size.Ladder) string {
 	if l.Knee < 0 {
 		return l.NoKnee
@@ -42,7 +43,7 @@ func KneeSentence(l *size.Ladder) string {
 	return words + "."
 }
 
-// lawSentence returns the Universal Scalability Law with its error.
+// lawSentence describes the Universal Scalability Law for a ladder, with its uncertainty.
 func lawSentence(l *size.Ladder) string {
 	s := l.Scaling
 	if s == nil {
@@ -55,11 +56,11 @@ func lawSentence(l *size.Ladder) string {
 		parameter("λ", s.Lambda, "/s"), parameter("contention σ", s.Sigma, ""), parameter("coherency κ", s.Kappa, ""), text.Percent(s.Deviation, 1), s.Explained)
 	switch n, x, ok := s.Peak(); {
 	case !ok || s.Kappa.Low == 0:
-		words += " Coherency may be zero, so no maximum of the throughput is known."
+		words += " The coherency parameter may be zero, so the maximum throughput is unknown."
 	case n > l.Most:
-		words += fmt.Sprintf(" Its maximum, %s, would be at %.0f in flight (extrapolated beyond %.0f).", text.PerSecond(x), n, l.Most)
+		words += fmt.Sprintf(" The maximum throughput would be %s, at %.0f operations in flight (extrapolated: no step has more than %.0f).", text.PerSecond(x), n, l.Most)
 	default:
-		words += fmt.Sprintf(" Its maximum, %s, is at %.0f in flight.", text.PerSecond(x), n)
+		words += fmt.Sprintf(" The maximum throughput is %s, at %.0f operations in flight.", text.PerSecond(x), n)
 	}
 	if len(l.Doubts) > 0 {
 		words += " Uncertain: " + strings.Join(l.Doubts, "; ") + "."
@@ -67,7 +68,7 @@ func lawSentence(l *size.Ladder) string {
 	return words
 }
 
-// leftOutOf lists the steps that do not count, with reasons.
+// leftOutOf lists the steps that are not used, with the reasons.
 func leftOutOf(l *size.Ladder) (lines []string) {
 	var order []string
 	by := map[string][]string{}
@@ -80,16 +81,16 @@ func leftOutOf(l *size.Ladder) (lines []string) {
 		}
 	}
 	for _, why := range order {
-		lines = append(lines, fmt.Sprintf("Not counted: %s (%s).", strings.Join(by[why], ", "), why))
+		lines = append(lines, fmt.Sprintf("Not used: %s (%s).", strings.Join(by[why], ", "), why))
 	}
 	return lines
 }
 
-// StepText describes a step in a line.
+// StepText describes a step in one line.
 func StepText(s *size.LadderStep) string {
 	text := fmt.Sprintf("%s: %s, p50 %s, p99 %s", s.Load, Value(s.Throughput), Value(s.P50), Value(s.P99))
 	if s.LeftOut != "" {
-		text += "; not counted: " + s.LeftOut
+		text += "; not used: " + s.LeftOut
 	}
 	return text
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// ladderRun returns a run with steps of clients that follow the law with σ 0.05 and κ 0.0001.
+// ladderRun returns a run with steps of clients that follow the scalability law with σ 0.05 and κ
+// 0.0001.
 func ladderRun(clients ...int) *record.Run {
 	var all []made
 	for i, c := range clients {
@@ -27,7 +28,7 @@ func ladderRun(clients ...int) *record.Run {
 	return r
 }
 
-// Text and Markdown report the knee and the law of the steps, or why there is none.
+// Text and Markdown report the knee and the law of the steps, or the reason why there is none.
 func TestKneeAndScalability(t *testing.T) {
 	r := ladderRun(1, 2, 4, 8, 16, 32, 64, 128, 256)
 	r.Trials[8].Verdict.State = verdict.Invalid
@@ -36,7 +37,7 @@ func TestKneeAndScalability(t *testing.T) {
 	if err := Markdown(&b, Run(r, nil, "")); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## Knee and scalability", "Knee (best ratio of throughput to mean time): 16 clients", "Not counted: 256 clients (its verdict is invalid)."} {
+	for _, want := range []string{"## Knee and scalability", "Knee (best ratio of throughput to mean time): 16 clients", "Not used: 256 clients (its verdict is invalid)."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("Markdown lacks %q", want)
 		}
@@ -49,7 +50,7 @@ func TestKneeAndScalability(t *testing.T) {
 	}
 }
 
-// A cause that several trials share is reported once, in the words of the trial that it limited
+// A cause that several trials share is reported once, in the words for the trial that it limited
 // most.
 func TestSharedCausesAreListedOnce(t *testing.T) {
 	cause := analyze.SharedCause{Cause: analyze.Cause{What: analyze.CauseCPU, Text: "all were busy", Limit: 1}, Furthest: "b", Trials: []string{"a", "b"}}

@@ -97,24 +97,24 @@ func (l *markdownLayout) cells(t *Table) {
 	}
 }
 
-// escapes prevents that Markdown takes a text for HTML, a link, an image, code, emphasis or a cell.
-// Underscores stay because names contain them; they only cause emphasis.
+// escapes prevents Markdown from interpreting text as HTML, a link, an image, code, emphasis or a
+// table cell. Underscores are not escaped, because names contain them and they only cause emphasis.
 var escapes = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "|", `\|`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "~", `\~`,
 	"://", `:\//`, "www.", `www\.`, "WWW.", `WWW\.`, "\n", " ")
 
-// plainMarkdown returns a text within a line of Markdown.
+// plainMarkdown returns text so that it can be part of a line of Markdown.
 func plainMarkdown(text string) string { return escapes.Replace(text) }
 
-// begins matches the start of a heading, a list or a rule.
+// begins matches the start of a heading, a list or a horizontal rule.
 var begins = regexp.MustCompile(`^(\s*\d{1,9})?([#+=.)-])`)
 
-// paragraph returns a text as a separate line.
+// paragraph returns text so that it can be a separate line.
 func paragraph(text string) string {
 	return begins.ReplaceAllString(strings.TrimLeft(plainMarkdown(text), " \t"), `$1\$2`)
 }
 
-// fenced returns a block of code whose fence is longer than any in the text.
+// fenced returns a code block whose fence is longer than any fence in the text.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

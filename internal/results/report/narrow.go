@@ -9,30 +9,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The widths, in columns, that a table which does not fit the screen leaves to names before and
-// after it has left out columns, and to the lines of a title.
+// Widths in columns for a table that does not fit the screen. The first two are the widths to which
+// names are folded before and after the table omits columns. The last one is the width to which the
+// lines of a title are folded.
 const (
 	foldedName   = 28
 	shortestName = 12
 	stackedTitle = 10
 )
 
-// continued is the indent, in spaces, of the folded lines in the first column.
+// continued is the number of spaces before the folded lines of a cell in the first column.
 const continued = 2
 
-// fitted is a table as a terminal shows it.
+// fitted is a table in the form in which a terminal shows it.
 type fitted struct {
 	*Table
 	visible []int    // indices of the visible columns
-	same    []string // the conditions that all rows share, above the table
-	hidden  []int    // indices of the columns that are left out
+	same    []string // conditions that all rows share, shown above the table
+	hidden  []int    // indices of the omitted columns
 	widths  []cellWidths
-	folded  int // the width to which names are folded; 0 for any
-	stacked int // the width to which titles are folded, unless cells are wider; 0 for any
+	folded  int // width to which names are folded; 0 for no limit
+	stacked int // width to which titles are folded, unless cells are wider; 0 for no limit
 }
 
-// fit returns the table as a terminal shows it: the whole table if wide, otherwise the columns that
-// fit text.ScreenWidth.
+// fit returns the table in the form in which a terminal shows it. If wide is set, this is the whole
+// table. Otherwise, it has the columns that fit text.ScreenWidth.
 func (t *Table) fit(wide bool) *fitted {
 	f := &fitted{Table: t}
 	for i := range t.Columns {
@@ -60,15 +61,15 @@ func (t *Table) fit(wide bool) *fitted {
 	return f
 }
 
-// hoist moves a condition that all rows share from its column to the line above the table, and
-// reports whether it did.
+// hoist moves a condition that all rows share from its column to the line above the table. It
+// reports whether it moved the condition.
 func (f *fitted) hoist(column int) bool {
 	if !f.Columns[column].Condition || len(f.Rows) == 0 {
 		return false
 	}
 	first := f.Rows[0][column]
 	for _, row := range f.Rows {
-		if row[column] != first && row[column] != "" { // an empty cell continues the one above it
+		if row[column] != first && row[column] != "" { // an empty cell means the value of the cell above it
 			return false
 		}
 	}
@@ -78,8 +79,8 @@ func (f *fitted) hoist(column int) bool {
 	return true
 }
 
-// drop leaves out the visible column with the highest Drop, the last of several, and reports
-// whether there was one.
+// drop omits the visible column with the highest Drop. If there are several, it omits the last one.
+// It reports whether there was a column to omit.
 func (f *fitted) drop() bool {
 	at := 0
 	for i, column := range f.visible {
@@ -95,7 +96,7 @@ func (f *fitted) drop() bool {
 	return true
 }
 
-// fold folds the names so that the table fits the screen, but to no less than least columns.
+// fold folds the names so that the table fits the screen. The names keep at least least columns.
 func (f *fitted) fold(least int) {
 	if f.width() <= text.ScreenWidth {
 		return
@@ -105,7 +106,7 @@ func (f *fitted) fold(least int) {
 	}
 }
 
-// cellWidth returns the width of a column without its title.
+// cellWidth returns the width of a column, not counting its title.
 func (f *fitted) cellWidth(column int) int {
 	w := f.widths[column]
 	if f.folds(column) {
@@ -114,7 +115,7 @@ func (f *fitted) cellWidth(column int) int {
 	return w.cell
 }
 
-// folds reports whether the cells of a column are folded.
+// folds reports whether the cells of a column can be folded.
 func (f *fitted) folds(column int) bool {
 	c := &f.Columns[column]
 	return f.folded > 0 && (c.Left || c.Condition)
@@ -136,8 +137,9 @@ func (f *fitted) cell(column int, words string) []string {
 	return text.Wrap(words, f.folded, f.indentOf(column))
 }
 
-// indentOf returns the indent of a column's folded lines: those of the first column are indented,
-// so that no words of a cell begin a line of the output and pass for words of the program.
+// indentOf returns the indent of a column's folded lines. In the first column, they are indented,
+// so that a part of a cell never begins a line of the output, where it could be mistaken for output
+// of the program.
 func (f *fitted) indentOf(column int) int {
 	if column == f.visible[0] {
 		return continued
@@ -157,8 +159,8 @@ func (f *fitted) width() int {
 	return sum
 }
 
-// cellWidths are the widths of a column's cells: of the widest one, and of the widest word, at
-// which a cell cannot be folded.
+// cellWidths are two widths of a column: the width of its widest cell, and the width of its widest
+// word, below which a cell cannot be folded.
 type cellWidths struct{ cell, word int }
 
 func (t *Table) cellWidths() []cellWidths {
@@ -183,7 +185,7 @@ func widest(lines []string) (width int) {
 	return width
 }
 
-// text aligns the titles and the rows.
+// text returns the aligned titles and rows.
 func (f *fitted) text() string {
 	var titles [][]string
 	for _, column := range f.visible {
@@ -200,7 +202,8 @@ func (f *fitted) text() string {
 	return text.Align(f.indent, lines, func(i int) bool { return f.Columns[f.visible[i]].Left })
 }
 
-// notes returns the lines below the table: those about visible cells, and the hidden columns.
+// notes returns the lines below the table: the notes about visible cells, and the list of omitted
+// columns.
 func (f *fitted) notes() (lines []string) {
 	var visible strings.Builder
 	visible.WriteString(strings.Join(f.same, " "))

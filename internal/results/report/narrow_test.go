@@ -39,9 +39,9 @@ func randomTable(random *rand.Rand) *Table {
 	return t
 }
 
-// TestNarrowTablesFitAndNameHiddenColumns checks that a table of short words fits the screen, that
-// every column is shown, is a shared condition, or is named below the table, and that all words of
-// the shown columns are printed.
+// TestNarrowTablesFitAndNameHiddenColumns checks tables with short words. A table fits the screen.
+// Every column is shown, is a shared condition, or is listed below the table. All words in the
+// shown columns are printed.
 func TestNarrowTablesFitAndNameHiddenColumns(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -86,8 +86,8 @@ func TestWideTablesHideNothing(t *testing.T) {
 	}
 }
 
-// TestFootnotesOfSharedConditionsStay checks that a footnote is printed if its mark is only above
-// the table.
+// TestFootnotesOfSharedConditionsStay checks that a footnote is printed even if its mark is only in
+// the line above the table.
 func TestFootnotesOfSharedConditionsStay(t *testing.T) {
 	table := &Table{Columns: []analyze.Column{{Title: "trial", Left: true}, {Title: "consistency", Left: true, Condition: true}},
 		Rows: [][]string{{"a", "linearizable¹"}, {"b", "linearizable¹"}}, Footnotes: []string{"Weaker than its name."}}

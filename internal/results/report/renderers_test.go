@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// computing lists the arithmetic operators that apply only to numbers.
+// computing lists the arithmetic operators that can only be applied to numbers.
 var computing = map[token.Token]bool{
 	token.SUB: true, token.MUL: true, token.QUO: true, token.REM: true,
 	token.SUB_ASSIGN: true, token.MUL_ASSIGN: true, token.QUO_ASSIGN: true,
 }
 
-// Renderers compute nothing: every figure of a report is a finding of analyze and tested there, so
-// that all formats agree. A new figure belongs there, or in internal/text if it is a way to write a
-// number.
+// Renderers compute nothing: every figure in a report is a finding of the package analyze and is
+// tested there, so that all formats agree. Compute a new figure in analyze, or in internal/text if
+// the code only formats a number.
 func TestRenderersComputeNothing(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	if err != nil {

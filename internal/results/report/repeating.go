@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// RepeatingLines returns how often trials were repeated until they were precise, and why the run
-// stopped; nothing for a run without that rule.
+// RepeatingLines describes how often trials were repeated until their figures were precise, and why
+// the run stopped. It returns no lines for a run that does not repeat its trials in this way.
 func RepeatingLines(run *record.Run) (lines []string) {
 	for _, p := range run.PartsOrSelf() {
 		r := compare.RepeatingFromRun(p)
@@ -23,13 +23,13 @@ func RepeatingLines(run *record.Run) (lines []string) {
 		}
 		lines = append(lines, about+ended(p, r)+".")
 		if len(r.LeftOut) > 0 {
-			lines = append(lines, about+"Not counted: "+strings.Join(r.LeftOut, "; ")+".")
+			lines = append(lines, about+"Not used: "+strings.Join(r.LeftOut, "; ")+".")
 		}
 	}
 	return lines
 }
 
-// ended describes how a run's repeating ended.
+// ended describes why a run stopped repeating its trials.
 func ended(run *record.Run, r *compare.Repeating) string {
 	after := "Stopped after " + text.Plural(uint64(r.Repeats), "repeat")
 	within := "within ± " + text.Share(r.Until.Precision)
@@ -41,20 +41,20 @@ func ended(run *record.Run, r *compare.Repeating) string {
 		}
 		return words
 	case record.EndedHopeless:
-		return fmt.Sprintf("%s: not every figure can become precise (%s), because a figure has no valid repeat, or is unknown, 0 or failed in one. Not precise: %s", after, within, impreciseFigures(r))
+		return fmt.Sprintf("%s: some figures cannot become precise (%s), because they have no valid repeat, or are unknown, 0 or failed in a repeat. Not precise: %s", after, within, impreciseFigures(r))
 	case record.EndedDisturbed:
-		return fmt.Sprintf("%s: more repeats cannot bring every 95 %% interval %s, because disturbances may have moved figures further. Not precise: %s", after, within, impreciseFigures(r))
+		return fmt.Sprintf("%s: more repeats cannot bring every 95 %% interval %s, because disturbances may have moved some figures by more than that. Not precise: %s", after, within, impreciseFigures(r))
 	case record.EndedMost:
 		return fmt.Sprintf("%s, the maximum; not every 95 %% interval is %s. Not precise: %s", after, within, impreciseFigures(r))
 	case record.EndedTime:
 		return fmt.Sprintf("%s: time limit %s; not every 95 %% interval is %s. Not precise: %s",
 			after, text.FormatDuration(r.AtMost()), within, impreciseFigures(r))
 	}
-	return fmt.Sprintf("The run is %s after %s and should repeat until every 95 %% interval is %s. Not precise: %s",
+	return fmt.Sprintf("The run is %s after %s. It should repeat its trials until every 95 %% interval is %s. Not precise: %s",
 		run.State, text.Plural(uint64(r.Repeats), "repeat"), within, impreciseFigures(r))
 }
 
-// RepeatingProgress returns the progress of the repeating after a round.
+// RepeatingProgress describes the progress after a round of repeats.
 func RepeatingProgress(r *compare.Repeating) string {
 	words := fmt.Sprintf("after %s: %s of %d intervals are precise to ± %s", text.Plural(uint64(r.Repeats), "repeat"),
 		text.Count(uint64(r.Precise())), len(r.Known), text.Share(r.Until.Precision))
@@ -76,10 +76,10 @@ func figures(r *compare.Repeating) string {
 	return strings.Join(names, " and ")
 }
 
-// mostOpen is the largest number of figures that a sentence names.
+// mostOpen is the largest number of figures that a sentence lists.
 const mostOpen = 4
 
-// impreciseFigures names the figures that are not precise.
+// impreciseFigures lists the figures that are not precise yet.
 func impreciseFigures(r *compare.Repeating) string {
 	var parts []string
 	for i, p := range r.Imprecise() {
@@ -100,7 +100,7 @@ func impreciseFigures(r *compare.Repeating) string {
 func precision(p *compare.Precision) string {
 	of := p.Title + " of " + p.Trial
 	if p.Ratio {
-		of += " against its baseline"
+		of += " relative to its baseline"
 	}
 	switch {
 	case p.Repeats == 0:
@@ -110,7 +110,7 @@ func precision(p *compare.Precision) string {
 	}
 	words := of + " (± " + text.Percent(p.Half, 2)
 	if p.Unsettled {
-		words += ", disturbances may account for " + text.Percent(p.Remains, 2)
+		words += ", of which disturbances may have caused " + text.Percent(p.Remains, 2)
 	}
 	return words + ")"
 }

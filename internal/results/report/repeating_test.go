@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// repeated returns a run whose put was repeated until it was precise to 2 %. Its throughputs
-// alternate between 1,000 and more by a share.
+// repeated returns a run that repeated put until it was precise to 2 %. The throughputs alternate
+// between 1,000 and a number that is higher by the share more.
 func repeated(repeats int, more float64, change func(*record.Run)) *record.Run {
 	run := &record.Run{State: record.Complete, Until: &record.Until{Precision: 0.02, AtMostNS: 30 * 60e9, Metrics: []string{"ops"}}}
 	for i := range repeats {
@@ -44,22 +44,22 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 26}}}
 			}
 		}), []string{
-			"Stopped after 10 repeats: not every figure can become precise (within ± 2 %), because a figure has no valid repeat, or is unknown, 0 or failed in one. Not precise: ops of put (no valid repeat).",
-			"Not counted: put, 10 of 10 (suspect R26).",
+			"Stopped after 10 repeats: some figures cannot become precise (within ± 2 %), because they have no valid repeat, or are unknown, 0 or failed in a repeat. Not precise: ops of put (no valid repeat).",
+			"Not used: put, 10 of 10 (suspect R26).",
 		}},
 		{repeated(10, 0.01, func(r *record.Run) {
 			r.Until.Ended = record.EndedDisturbed
-			for i := range r.Trials { // up to a twentieth of the figure can be missing
+			for i := range r.Trials { // the figure may be too low by up to a twentieth
 				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 10}}, Effect: verdict.Effect{Throughput: 0.05}}
 			}
 		}), []string{
-			"Stopped after 10 repeats: more repeats cannot bring every 95 % interval within ± 2 %, because disturbances may have moved figures further. Not precise: ops of put (± 5.66 %, disturbances may account for 5.26 %).",
+			"Stopped after 10 repeats: more repeats cannot bring every 95 % interval within ± 2 %, because disturbances may have moved some figures by more than that. Not precise: ops of put (± 5.66 %, of which disturbances may have caused 5.26 %).",
 		}},
 		{repeated(3, 0.1, func(r *record.Run) {
 			r.State, r.Trials[2].State = record.Interrupted, record.Interrupted
 		}), []string{
-			"The run is interrupted after 2 repeats and should repeat until every 95 % interval is within ± 2 %. Not precise: ops of put (± 75.69 %) (minimum 10 repeats).",
-			"Not counted: put, 1 of 3 (interrupted).",
+			"The run is interrupted after 2 repeats. It should repeat its trials until every 95 % interval is within ± 2 %. Not precise: ops of put (± 75.69 %) (minimum 10 repeats).",
+			"Not used: put, 1 of 3 (interrupted).",
 		}},
 		{repeated(5, 0, func(r *record.Run) { r.Until = nil }), nil},
 	} {

@@ -114,7 +114,7 @@ func (m made) totals() *measure.Totals {
 	for _, c := range t.Cells {
 		c.Response, c.Service = measure.NewHistogram(), measure.NewHistogram()
 	}
-	// The times rise linearly from half the median to one and a half.
+	// The times rise linearly from 0.5 times to 1.5 times the median.
 	for i := range n {
 		c := t.Cells[i%len(t.Cells)]
 		ns := int64(m.p50 * (0.5 + float64(i)/float64(n)))
@@ -153,7 +153,8 @@ func run(state record.State, all ...made) *record.Run {
 	return r
 }
 
-// quick returns the run of the main job. The store's usage is known for some trials only.
+// quick returns the run that most tests use. The resource use of the store is known for only some
+// of its trials.
 func quick() *record.Run {
 	used := func(cpuSeconds float64) *record.StoreUsage {
 		return &record.StoreUsage{CPUSeconds: cpuSeconds, MaxRSSBytes: 312 << 20}
@@ -198,8 +199,8 @@ func TestTableOfRepeats(t *testing.T) {
 	golden(t, "repeats.txt", renderText(t, run(record.Complete, all...)))
 }
 
-// Each interval names its basis: the repeats, repeats on one cluster, or a single run. All formats
-// contain the intervals.
+// The report states where each interval comes from: the repeats, repeats on one cluster, or a
+// single run. All formats contain the intervals.
 func TestIntervals(t *testing.T) {
 	settle.Unraced(t)
 	var all []made
@@ -310,7 +311,7 @@ func TestJSONIsOneObject(t *testing.T) {
 	if err := d.Decode(&back); err != io.EOF {
 		t.Errorf("there is more than one object: %v", err)
 	}
-	// A trial that was read back from JSON prints the same.
+	// A trial that was read from JSON is printed in the same way.
 	var again bytes.Buffer
 	if err := JSON(&again, Trial(&back, "")); err != nil {
 		t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Run reports a run: its tables with the conditions above and the verdicts' reasons below, and its
-// comparisons. dir is the run directory's path; it is empty for none, and for joined runs, whose
-// parts have their own.
+// Run reports a run: its tables, with the conditions above and the reasons for the verdicts below,
+// and its comparisons. dir is the path of the run directory. It is empty if there is no directory,
+// and for joined runs, whose parts have their own directories.
 func Run(run *record.Run, comparisons []*compare.Comparison, dir string) Finding {
 	return Finding{
 		parts: func(to layout) {
@@ -29,8 +29,8 @@ func Run(run *record.Run, comparisons []*compare.Comparison, dir string) Finding
 	}
 }
 
-// Recorded reports a run as the command that made it did: a run from flags as its only trial,
-// without the run's tables.
+// Recorded reports a run like the command that created it. If flags defined the run, this is a
+// report about its only trial, without the tables for a run.
 func Recorded(run *record.Run, comparisons []*compare.Comparison) Finding {
 	f := Run(run, comparisons, run.Dir)
 	if run.Scenario != "" || len(run.Trials) != 1 || len(run.Parts) > 0 {
@@ -46,11 +46,11 @@ func Recorded(run *record.Run, comparisons []*compare.Comparison) Finding {
 	return f
 }
 
-// RunsSchema is the schema of several runs as JSON.
+// RunsSchema is the schema of JSON objects with several runs.
 const RunsSchema = "quorumbench/runs/1"
 
-// Runs reports several runs as JSON, each as Run does, with the comparison with the baselines in
-// the run, if it has any.
+// Runs reports several runs as JSON. Each run has the fields that Run writes. If a run has its own
+// baselines, they include the comparison with them.
 func Runs(runs []*record.Run) Finding {
 	return Finding{object: func() any {
 		objects := make([]any, 0, len(runs))
@@ -78,7 +78,7 @@ func runParts(to layout, run *record.Run, dir string) {
 	if rows := analyze.Rows(run); len(rows) > 0 {
 		trialsParts(to, run, rows)
 	}
-	to.list("Problems of the record", run.Problems)
+	to.list("Problems in the recorded data", run.Problems)
 	var places []string
 	if dir != "" {
 		places = append(places, "Run directory: "+text.Line(dir, text.MaxOutput))
@@ -89,7 +89,7 @@ func runParts(to layout, run *record.Run, dir string) {
 	to.places(places...)
 }
 
-// trialsParts reports the parts that cover all trials.
+// trialsParts adds the parts that describe all trials.
 func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
 	tables := func(all []analyze.Table) {
 		for i := range all {
@@ -107,7 +107,7 @@ func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
 	tables(analyze.CallsTables(run))
 	tables(analyze.WorkersTables(run))
 	tables(analyze.HostsTables(run))
-	if run.Capacity == nil && run.CapacityOver == nil { // the report of the capacity contains them
+	if run.Capacity == nil && run.CapacityOver == nil { // otherwise, the report of the capacity contains them
 		ladders(to, rows)
 	}
 	events(to, rows)
@@ -123,7 +123,7 @@ func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
 	reasons(to, run)
 }
 
-// Progress returns the state of a run and its number of finished trials.
+// Progress returns the state of a run and the number of its finished trials.
 func Progress(run *record.Run) string {
 	finished := 0
 	for i := range run.Trials {
@@ -138,12 +138,12 @@ func Progress(run *record.Run) string {
 	return fmt.Sprintf("%s, %s", run.State, trials)
 }
 
-// lateness reports how late the open loops sent.
+// lateness describes how late open loops sent their operations.
 func lateness(all []*analyze.Row) (lines []string) {
 	for _, r := range all {
 		for _, t := range r.Done {
 			if l := t.Lateness; l != nil {
-				lines = append(lines, fmt.Sprintf("%s: sent late by p50 %s, p99 %s, p99.9 %s", analyze.Label(t),
+				lines = append(lines, fmt.Sprintf("%s: operations were sent late by p50 %s, p99 %s, p99.9 %s", analyze.Label(t),
 					l.Percentile(50).Text(), l.Percentile(99).Text(), l.Percentile(99.9).Text()))
 			}
 		}
@@ -151,8 +151,8 @@ func lateness(all []*analyze.Row) (lines []string) {
 	return lines
 }
 
-// runObject returns a run with the fields of run.json, how certain the trials' figures are in the
-// field certainty, and any comparisons in the field comparisons.
+// runObject returns the JSON object for a run. It has the fields of run.json, the field certainty
+// with the intervals of the trials' figures, and the field comparisons if there are comparisons.
 func runObject(run *record.Run, all []*compare.Comparison) any {
 	object := struct {
 		*record.Run
@@ -173,16 +173,16 @@ func runObject(run *record.Run, all []*compare.Comparison) any {
 	return object
 }
 
-// Trials reports the trials of a run as rows, with a column for each of the parameters.
+// Trials reports the trials of a run as rows. Each of the parameters has a column.
 func Trials(run *record.Run, parameters []*scenario.Parameter) Finding {
 	return Finding{rows: func() ([]string, []record.Object) { return nil, trialRows(run, parameters) }}
 }
 
-// trialRows returns a row for each trial and repeat, in the scenario's order, with the names of the
-// trial's JSON object: every condition and every figure. A figure that falls on a failed operation
-// is empty. Rows of joined runs end with the run's name.
+// trialRows returns a row for each trial and repeat, in the order of the scenario. The fields have
+// the names of the trial's JSON object and contain every condition and every figure. A figure that
+// falls on a failed operation is empty. If runs were joined, the last field is the name of the run.
 func trialRows(run *record.Run, parameters []*scenario.Parameter) (rows []record.Object) {
-	certain := map[int]record.Object{} // by the trial's number
+	certain := map[int]record.Object{} // by number of the trial
 	for _, r := range analyze.Rows(run) {
 		certain[r.First().Number] = certainties(r)
 	}
@@ -196,8 +196,8 @@ func trialRows(run *record.Run, parameters []*scenario.Parameter) (rows []record
 	return rows
 }
 
-// certainties returns a trial's figures over its repeats that count, and how certain they are. All
-// trials have the same fields.
+// certainties returns the figures of a trial over those of its repeats that count, with their
+// intervals. All trials have the same fields.
 func certainties(r *analyze.Row) (all record.Object) {
 	for _, f := range analyze.CertainFigures() {
 		c, ok := analyze.CertaintyOf(r, &f)
@@ -248,8 +248,9 @@ func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Ob
 	return o
 }
 
-// firstColumns lists the columns of the first file format, which keep their places; an asterisk
-// matches all names with that prefix. Later columns follow them.
+// firstColumns lists the columns in the first version of the file format, which keep their
+// positions. An asterisk stands for all names with that prefix. Columns that were added later
+// follow.
 const firstColumns = `number name repeat state store version members operation consistency target connections clients arrival rate
 	key_size value_size key_space seconds due operations errors conflicts misses stale unverifiable keys_read
 	operations_per_second longest_gap_seconds response_time_* service_time_* errors_* client_cpu_ns_per_operation client_max_rss_bytes
@@ -259,7 +260,7 @@ const firstColumns = `number name repeat state store version members operation c
 	watch_from_due_p50_ns watch_from_due_p90_ns watch_from_due_p99_ns watch_from_due_p99_9_ns watch_from_due_max_ns
 	watch_from_sent_p50_ns watch_from_sent_p90_ns watch_from_sent_p99_ns watch_from_sent_p99_9_ns watch_from_sent_max_ns`
 
-// inPlace orders fields as in a file.
+// inPlace arranges fields in the order of the columns in a file.
 func inPlace(fields record.Object) (ordered record.Object) {
 	placed := make([]bool, len(fields))
 	place := func(fits func(name string) bool) {

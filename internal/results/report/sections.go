@@ -14,11 +14,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// clock is the format of an event's time.
+// clock is the format for the time of an event.
 const clock = "15:04:05.000"
 
-// ofRows returns the lines about rows. With several rows, the first line of each begins with its
-// name.
+// ofRows returns lines about each row. If there are several rows, the first line about a row begins
+// with the row's name.
 func ofRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []string) {
 	for _, r := range rows {
 		indent := "  "
@@ -33,7 +33,8 @@ func ofRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []strin
 	return all
 }
 
-// ofTrials returns the lines about trials, with their names if there are several.
+// ofTrials returns lines about each trial. If there are several trials, the lines include their
+// names.
 func ofTrials(trials []record.Trial, lines func(*record.Trial) []string) (all []string) {
 	for i := range trials {
 		indent := "  "
@@ -47,7 +48,7 @@ func ofTrials(trials []record.Trial, lines func(*record.Trial) []string) (all []
 	return all
 }
 
-// events writes the events in the windows of the trials, repeats together.
+// events adds the section about events in the windows of the trials. Repeats are combined.
 func events(to layout, rows []*analyze.Row) {
 	to.section("Events (times in UTC; all of them in events.jsonl)", ofRows(rows, func(r *analyze.Row) []string {
 		h := analyze.EventsOfRow(r)
@@ -55,21 +56,21 @@ func events(to layout, rows []*analyze.Row) {
 	}))
 }
 
-// EventLines describes the events in a trial's window: all in one line, and one line each for the
-// longest gap and the slowest second.
+// EventLines describes the events in a trial's window: one line for all events, one line for the
+// longest gap, and one line for the slowest second.
 func EventLines(h *analyze.WindowEvents) (lines []string) {
 	if len(h.Counted) > 0 {
 		line := strings.Join(counts(h), "; ")
 		if h.Uncounted {
-			line += "; some are only counted, because there were too many"
+			line += "; only their number is known for some of them, because there were too many"
 		}
 		lines = append(lines, line)
 	}
 	if h.Within > 0 {
-		lines = append(lines, fmt.Sprintf("times of events on other hosts are uncertain by %s", duration(h.Within)))
+		lines = append(lines, fmt.Sprintf("the times of events on other hosts may be off by %s", duration(h.Within)))
 	}
 	if h.HeldClients > 0 {
-		lines = append(lines, fmt.Sprintf("%s waited for a member that the load had left%s, for up to %s",
+		lines = append(lines, fmt.Sprintf("%s waited for a member%s after the load had moved to another member, for up to %s",
 			text.Plural(uint64(h.HeldClients), "client"), h.HeldIn, duration(h.HeldLongest)))
 	}
 	if s := h.Gap; s != nil {
@@ -85,10 +86,10 @@ func EventLines(h *analyze.WindowEvents) (lines []string) {
 	return lines
 }
 
-// duration writes a duration.
 func duration(d time.Duration) string { return text.Duration(float64(d)) }
 
-// counts describes how often each event happened, its total time, and the longest.
+// counts describes, for each kind of event, the number of events, their total time and the longest
+// event.
 func counts(h *analyze.WindowEvents) []string {
 	out := make([]string, 0, len(h.Counted))
 	for i := range h.Counted {
@@ -104,7 +105,8 @@ func counts(h *analyze.WindowEvents) []string {
 	return out
 }
 
-// took describes the total time of events and the longest; empty if unknown.
+// took describes the total time of events and the longest event. It returns an empty string if no
+// duration is known.
 func took(all *analyze.Events, who bool) string {
 	if all.Longest.Duration <= 0 {
 		return ""
@@ -119,7 +121,7 @@ func took(all *analyze.Events, who bool) string {
 	return fmt.Sprintf("%s in total, longest %s", duration(all.Total), longest)
 }
 
-// elections lists members and times.
+// elections lists the elected members with the times.
 func elections(all *analyze.Events) string {
 	named, more := all.Named()
 	out := make([]string, 0, len(named))
@@ -144,7 +146,7 @@ func during(s *analyze.Stretch) string {
 	return strings.Join(out, "; ")
 }
 
-// eventText describes an event with its time.
+// eventText describes an event and includes its time.
 func eventText(all *analyze.Events) string {
 	e := all.Longest
 	when := e.Time.UTC().Format(clock)
@@ -154,7 +156,8 @@ func eventText(all *analyze.Events) string {
 	return when + " " + EventText(all)
 }
 
-// limited writes the known bottlenecks of the trials, shared ones once.
+// limited adds the section about the bottlenecks of the trials. A bottleneck that several trials
+// share is listed once.
 func limited(to layout, trials []*record.Trial) {
 	var lines []string
 	last := ""
@@ -172,14 +175,15 @@ func limited(to layout, trials []*record.Trial) {
 	to.section("Bottlenecks", lines)
 }
 
-// SharedLimitText returns LimitText of a cause that several trials share.
+// SharedLimitText returns the text for a bottleneck that several trials share; see LimitText.
 func SharedLimitText(c *analyze.SharedCause) string {
 	of := c.Cause
 	of.Text = causeText(c)
 	return LimitText(&of, c.More)
 }
 
-// LimitText returns a cause with its kind, and the number of further causes of that kind.
+// LimitText returns the text for a bottleneck with its kind, and the number of further bottlenecks
+// of that kind.
 func LimitText(c *analyze.Cause, more int) string {
 	words := c.What + ": " + c.Text
 	if more > 0 {
@@ -188,7 +192,7 @@ func LimitText(c *analyze.Cause, more int) string {
 	return words
 }
 
-// causeText returns a cause in the words of the trial that it limited most.
+// causeText returns a description of the bottleneck in the trial that it limited most.
 func causeText(c *analyze.SharedCause) string {
 	switch {
 	case c.Count == 1 || c.Same:
@@ -199,14 +203,14 @@ func causeText(c *analyze.SharedCause) string {
 	return fmt.Sprintf("in %s: %s", c.Furthest, c.Text)
 }
 
-// LostConnectionLines returns a line for each member that lost connections, with the destination of
-// the load.
+// LostConnectionLines returns a line for each member that lost connections. The line shows which
+// members served the load in the meantime.
 func LostConnectionLines(t *record.Trial) (lines []string) {
 	for _, b := range analyze.LostConnections(t) {
 		l := b.Links
 		line := fmt.Sprintf("%s lost %s", b.Name, text.Plural(uint64(max(l.Lost, 0)), "connection"))
 		if l.LostAt != nil {
-			line += fmt.Sprintf(" (%d of %d remained), from %s of the window until ", l.Fewest, l.Opened, moment(*l.LostAt))
+			line += fmt.Sprintf(" (%d of %d remained), from %s after the start of the window until ", l.Fewest, l.Opened, moment(*l.LostAt))
 			if l.BackAt != nil {
 				line += moment(*l.BackAt)
 			} else {
@@ -218,10 +222,10 @@ func LostConnectionLines(t *record.Trial) (lines []string) {
 	return lines
 }
 
-// moment writes a time in the window to 10 ms.
+// moment formats a time in the window, to 10 ms.
 func moment(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 2, 64) + " s" }
 
-// meanwhile describes the throughput during the loss and the members that served it.
+// meanwhile describes the throughput while connections were lost, and the members that served it.
 func meanwhile(w *record.ServiceWhileLost) string {
 	if w == nil {
 		return ""
@@ -242,14 +246,15 @@ func meanwhile(w *record.ServiceWhileLost) string {
 	return words
 }
 
-// reasons writes why trials are not valid, and the notes.
+// reasons adds the reasons why trials are not valid, and the notes.
 func reasons(to layout, run *record.Run) {
 	why, notes := analyze.Reasons(run)
 	to.list("Verdicts", about(why, len(run.Trials)))
 	to.list("Notes", about(notes, len(run.Trials)))
 }
 
-// about returns sentences after the names of their trials; trials is the number of all trials.
+// about returns sentences, each preceded by the names of the trials to which it applies. trials is
+// the number of all trials.
 func about(all []analyze.Sentence, trials int) []string {
 	lines := make([]string, 0, len(all))
 	for _, s := range all {
@@ -262,7 +267,8 @@ func about(all []analyze.Sentence, trials int) []string {
 	return lines
 }
 
-// trialNames lists the names of trials, or returns "all trials" if they are all of several.
+// trialNames lists the names of trials. It returns "all trials" if all is set and there are
+// several.
 func trialNames(names []string, all bool) string {
 	if all {
 		return "all trials"

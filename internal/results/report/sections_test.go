@@ -15,10 +15,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// opened is the time at which the windows of the made-up trials open; they last 5 s.
+// opened is the time at which the windows of the simulated trials start. They last 5 s.
 var opened = noon.Add(2 * time.Second)
 
-// memberEvent returns an event in a member's log at a time in the window; took is its duration.
+// memberEvent returns an event in a member's log at a time after the start of the window. took is
+// the duration of the event.
 func memberEvent(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
 	return record.Event{
 		Time: opened.Add(after), Kind: string(kind), Member: member, Duration: took,
@@ -94,8 +95,8 @@ func TestEventsOfRepeats(t *testing.T) {
 	golden(t, "eventsofrepeats.txt", textOf(func(to layout) { events(to, []*analyze.Row{{Trials: repeats, Done: repeats}}) }))
 }
 
-// An event with only a count is not part of a gap: the report contains the period in which it was
-// counted.
+// An event that has only a count is not part of a gap. The report contains the period in which such
+// events were counted.
 func TestCountedEventsHaveATimeOfTheirOwn(t *testing.T) {
 	trial := eventful()
 	trial.Events = []record.Event{
@@ -120,7 +121,7 @@ func TestNothingHappened(t *testing.T) {
 	}
 }
 
-// A second whose p99 failed is slower than any other.
+// A second whose p99 falls on a failed operation is slower than any other.
 func TestFailedSecondIsTheSlowest(t *testing.T) {
 	trial := eventful()
 	trial.LongestGapAt = nil
@@ -162,7 +163,7 @@ func TestEventsAreCountedOnce(t *testing.T) {
 // The report counts the clients that waited for an unresponsive member, with and without other
 // events.
 func TestHeldClients(t *testing.T) {
-	says := "24 clients waited for a member that the load had left, for up to 8.50 s\n"
+	says := "24 clients waited for a member after the load had moved to another member, for up to 8.50 s\n"
 	trial := eventful()
 	trial.HeldClients, trial.HeldLongestNS = 24, 8.5e9
 	if got := story1(trial); !strings.Contains(got, "    "+says) {
@@ -178,7 +179,7 @@ func TestHeldClients(t *testing.T) {
 	}
 }
 
-// Slow trials have their causes, and the other trials have no line.
+// The report lists the causes for slow trials, and has no line for other trials.
 func TestLimited(t *testing.T) {
 	busy := 0.95
 	opened := record.Conditions{Name: "put", Repeat: 1, Repeats: 1, Machine: &measure.Machine{CPUs: 2}}
@@ -215,8 +216,8 @@ func lost() record.Trial {
 	return trial
 }
 
-// If a member lost connections, a trial's report lists the members, with the time of the loss and
-// the members that served the load; a run's report has a line about it.
+// If a member lost connections, the report of a trial lists the members, with the time of the loss
+// and the members that served the load. The report of a run has one line about it.
 func TestMembersThatLostConnections(t *testing.T) {
 	trial := lost()
 	var b strings.Builder
@@ -226,7 +227,7 @@ func TestMembersThatLostConnections(t *testing.T) {
 	golden(t, "members.txt", b.String())
 	r := quick()
 	r.Trials[1].ByMember = lost().ByMember
-	const line = "put-all: m2 lost 33 connections (0 of 33 remained), from 1.20 s of the window until 4.50 s; meanwhile 1,340/s (2,010/s otherwise), served by m1 51 %, m3 49 %\n"
+	const line = "put-all: m2 lost 33 connections (0 of 33 remained), from 1.20 s after the start of the window until 4.50 s; meanwhile 1,340/s (2,010/s otherwise), served by m1 51 %, m3 49 %\n"
 	b.Reset()
 	if err := Text(&b, Run(r, nil, ""), true); err != nil {
 		t.Fatal(err)
@@ -247,7 +248,7 @@ func TestMembersThatLostConnections(t *testing.T) {
 func TestLinesOfLostConnections(t *testing.T) {
 	for want, l := range map[string]record.Links{
 		"m1 lost 1 connection": {Opened: 3, Fewest: 3, Lost: 1},
-		"m1 lost 3 connections (0 of 3 remained), from 0.00 s of the window until its end": {Opened: 3, Lost: 3, LostAt: ptr(0)},
+		"m1 lost 3 connections (0 of 3 remained), from 0.00 s after the start of the window until its end": {Opened: 3, Lost: 3, LostAt: ptr(0)},
 	} {
 		if got := LostConnectionLines(&record.Trial{Parts: record.Parts{ByMember: []record.ByMember{{Name: "m1", Links: &l}}}}); len(got) != 1 || got[0] != want {
 			t.Errorf("%q, not %q", got, want)

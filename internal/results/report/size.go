@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Sizes reports how much of each cluster a load uses.
+// Sizes reports how much of a cluster's capacity a load uses, for each cluster.
 func Sizes(all []*size.Sized) Finding {
 	return Finding{
 		parts: func(to layout) {
@@ -52,7 +52,7 @@ func sizeParts(to layout, s *size.Sized) {
 	for _, a := range s.Advice {
 		lines = append(lines, line(fmt.Sprintf("%s: %s (%s)", a.Topic, a.Text, a.Source)))
 	}
-	to.list("Recommendations of the store's documentation", lines)
+	to.list("Recommendations from the store's documentation", lines)
 	lines = nil
 	for _, n := range s.Notes {
 		lines = append(lines, line(n+"."))
@@ -63,7 +63,7 @@ func sizeParts(to layout, s *size.Sized) {
 	to.list("Notes", lines)
 }
 
-// fitSentence returns whether the cluster can carry the load.
+// fitSentence describes whether the cluster can carry the load.
 func fitSentence(s *size.Sized) string {
 	f := s.Curve
 	between := "at least " + text.PerSecond(f.LowerPerSecond)
@@ -75,25 +75,25 @@ func fitSentence(s *size.Sized) string {
 	case true:
 		share := s.ShareOf(f.LowerPerSecond)
 		if f.UpperPerSecond == nil {
-			return fmt.Sprintf("yes, the cluster carries it: at most %s %s.", text.Percent(share, 0), of)
+			return fmt.Sprintf("yes, the cluster can carry this load: it is at most %s %s.", text.Percent(share, 0), of)
 		}
-		return fmt.Sprintf("yes, the cluster carries it: %s %s.", text.Percent(share, 0), of)
+		return fmt.Sprintf("yes, the cluster can carry this load: it is %s %s.", text.Percent(share, 0), of)
 	case false:
-		return fmt.Sprintf("no, the cluster does not carry it: at least %s %s.", text.Percent(s.ShareOf(*f.UpperPerSecond), 0), of)
+		return fmt.Sprintf("no, the cluster cannot carry this load: it is at least %s %s.", text.Percent(s.ShareOf(*f.UpperPerSecond), 0), of)
 	}
 	if f.UpperPerSecond == nil {
-		return fmt.Sprintf("unknown: the rate is above the known capacity for %s (%s). Search up to that rate.", f.Objective, between)
+		return fmt.Sprintf("unknown: the rate is above the capacity that is known for %s (%s). Repeat the search for the capacity up to that rate.", f.Objective, between)
 	}
-	return fmt.Sprintf("unknown: the rate is within the interval %s. Search for longer to narrow it.", of)
+	return fmt.Sprintf("unknown: the rate is within the interval %s. A longer search makes the interval narrower.", of)
 }
 
-// firstSentence names the first limit of a growing load.
+// firstSentence describes the first limit that a growing load reaches.
 func firstSentence(s *size.Sized) string {
 	if s.First < 0 {
-		return "First limit of a growing load: unknown."
+		return "First limit that a growing load reaches: unknown."
 	}
 	u := &s.Uses[s.First]
-	words := fmt.Sprintf("First limit of a growing load: %s", u.What)
+	words := fmt.Sprintf("First limit that a growing load reaches: %s", u.What)
 	switch {
 	case u.FullAt <= 0:
 		words += ", already exceeded"
@@ -105,7 +105,7 @@ func firstSentence(s *size.Sized) string {
 	if s.Nearest >= 0 && s.Nearest != s.First {
 		near := &s.Uses[s.Nearest]
 		share, _ := near.ShareAtCapacity()
-		words += fmt.Sprintf("; next resource: %s (%s of its limit at the capacity)", near.What, text.Percent(share, 0))
+		words += fmt.Sprintf("; next resource: %s (at %s of its limit when the capacity is reached)", near.What, text.Percent(share, 0))
 	}
 	return words + "."
 }
@@ -129,7 +129,7 @@ func usesTable(s *size.Sized) *Table {
 	return t
 }
 
-// amount writes a use with its unit.
+// amount formats the use of a resource with its unit.
 func amount(x float64, u *size.Use) string {
 	if !size.IsKnown(x) {
 		return text.Dash
@@ -172,7 +172,7 @@ func sizeObject(s *size.Sized) (o record.Object) {
 	return o
 }
 
-// carried reports whether the load meets the objective; nil if that is not known.
+// carried returns whether the load meets the objective, or nil if that is not known.
 func carried(s *size.Sized) any {
 	switch f := s.Curve; {
 	case s.Load.Rate <= f.LowerPerSecond:
@@ -183,7 +183,7 @@ func carried(s *size.Sized) any {
 	return nil
 }
 
-// useObject returns the fields of a use; a value that is not known is null.
+// useObject returns the fields for the use of a resource. A value that is not known is null.
 func useObject(u *size.Use) (o record.Object) {
 	o.Add("what", u.What)
 	o.Add("used", numberOrNil(u.Used, size.IsKnown(u.Used)))

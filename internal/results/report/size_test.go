@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Whether the cluster can carry a load is unknown within the interval, and above its lower end if
-// it has no upper end.
+// Whether the cluster can carry a load is unknown if the rate is within the interval of the
+// capacity, or above its lower end if the interval has no upper end.
 func TestCarriedInIsPrintedIfKnown(t *testing.T) {
 	for _, c := range []struct {
 		rate  float64

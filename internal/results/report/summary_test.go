@@ -19,8 +19,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// watching returns a trial with watchers that receive the given number of events each second of the
-// window, with the given numbers of lost, duplicated and reordered events.
+// watching returns a trial with watchers that receive the given number of events in each second of
+// the window. It has the given numbers of lost, duplicated and reordered events.
 func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 	m.kind, m.target, m.perSecond, m.p50 = kv.Put, "all", 4000, 2e6
 	plain := m.trial()
@@ -39,8 +39,8 @@ func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 	return record.NewTrial(c, record.Observed{Started: noon, Opened: noon, CPUSeconds: 1}, totals, nil, nil)
 }
 
-// The table has a row for each trial with watchers: the medians of the repeats' figures, and the
-// sums of their lost and duplicated events.
+// The table has a row for each trial with watchers. It shows the medians of the repeats' figures,
+// and the sums of their lost and duplicated events.
 func TestTableOfWatchEvents(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	var rates []int
@@ -61,7 +61,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 	if err := Text(&b, Run(run, nil, ""), true); err != nil {
 		t.Fatal(err)
 	}
-	_, table, ok := strings.Cut(b.String(), "\nWatch events: time from when a write was due to its event's arrival at each watcher; a lost one counts as failed\n")
+	_, table, ok := strings.Cut(b.String(), "\nWatch events: time from when a write was due until each watcher received the event; a lost event counts as failed\n")
 	if !ok {
 		t.Fatalf("there is no table of watch events:\n%s", b.String())
 	}
@@ -91,8 +91,8 @@ func TestTableOfWatchEvents(t *testing.T) {
 	}
 }
 
-// If no event is lost, the throughput and the p99 of watch events are each followed by how certain
-// they are: the range of a few repeats, or the interval over five.
+// If no event is lost, the throughput and the p99 of watch events are each followed by their
+// certainty: the range of a few repeats, or the interval over five repeats.
 func TestTableOfWatchEventsHasItsCertainty(t *testing.T) {
 	settle.Unraced(t)
 	for repeats, want := range map[int][]string{
@@ -102,7 +102,7 @@ func TestTableOfWatchEventsHasItsCertainty(t *testing.T) {
 		run := &record.Run{State: record.Complete, Name: "w"}
 		for i := range repeats {
 			one := watching(made{number: 1, name: "watched", repeat: i + 1, repeats: repeats}, 3800+100*(i%3), 0, 0, 0)
-			one.Verdict = verdict.Verdict{State: verdict.Valid} // the made-up clients are too many
+			one.Verdict = verdict.Verdict{State: verdict.Valid} // the simulated clients would be too many
 			run.Trials = append(run.Trials, one)
 		}
 		var b bytes.Buffer
@@ -123,8 +123,8 @@ func TestTableOfWatchEventsHasItsCertainty(t *testing.T) {
 	}
 }
 
-// The columns of watch events keep their places, whether or not a trial has watchers, and contain
-// the figures of the result.
+// The columns of watch events keep their positions, whether or not a trial has watchers. They
+// contain the figures of the result.
 func TestCSVOfWatchEvents(t *testing.T) {
 	run := &record.Run{State: record.Complete, Trials: []record.Trial{
 		made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial(),
@@ -209,8 +209,8 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 	}
 }
 
-// The growth of the members' databases and memory is the sum of all members, and the text states
-// that; with one member it is that member's.
+// The growth of the members' databases and memory is the sum over all members, and the text says
+// so. With one member, it is the growth of that member.
 func TestWriteCostsSayWhatTheyAreOf(t *testing.T) {
 	for members, want := range map[int]string{
 		1: "the member: write amplification 8.9, databases grew by 336 B per key, memory grew by 1.00 KiB per key",

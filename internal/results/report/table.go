@@ -8,21 +8,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// heading returns the heading of a table, which names the kind of its times.
+// heading returns the heading of a table. It includes the kind of times in the table.
 func heading(t *analyze.Table) string {
 	switch t.Kind {
 	case analyze.OpenLoop:
 		return "Open loop: response time, counted from when an operation was due"
 	case analyze.WatchEvents:
-		return "Watch events: time from when a write was due to its event's arrival at each watcher; a lost one counts as failed"
+		return "Watch events: time from when a write was due until each watcher received the event; a lost event counts as failed"
 	case analyze.OfWorkers:
 		return "Workers of " + t.Shared
 	case analyze.OfCalls:
 		return "Calls of " + t.Shared + ": response time, counted from when a call was due"
 	case analyze.OfFaults:
-		return "Outages (longest time without a success; other times since the start of the fault)"
+		return "Outages (longest time without a success; other times count from the start of the fault)"
 	case analyze.OfHosts:
-		return "Hosts of " + t.Shared + "; clock offsets from the controller's, at the start and the end of the window"
+		return "Hosts of " + t.Shared + "; clock offsets from the controller's clock, at the start and the end of the window"
 	}
 	head := "Closed loop"
 	if t.Shared != "" {
@@ -34,26 +34,26 @@ func heading(t *analyze.Table) string {
 	return head + ": service time; gap is the longest time without a completed operation"
 }
 
-// Table is a table as text.
+// Table is a table whose cells are text.
 type Table struct {
 	Heading string
 	Columns []analyze.Column
 	Rows    [][]string
-	// Footnotes are the sentences to which raised numbers in cells refer, from 1.
+	// Footnotes are the sentences to which the superscript numbers in cells refer, starting with 1.
 	Footnotes []string
 	Doubted   bool     // some figure has the doubtMark
-	Members   bool     // the figures of some columns are sums over all members
+	Members   bool     // some columns show sums over all members
 	Notes     []string // further lines below the table
-	indent    string   // on a terminal
+	indent    string   // indent of all lines on a terminal
 }
 
-// The notes below tables.
+// Notes that are shown below tables.
 const (
-	doubtNote   = doubtMark + " A reason of the verdict is about this figure."
-	membersNote = "Costs of the store (CPU, RSS, disk) are the sums of all members."
+	doubtNote   = doubtMark + " This figure is one of the reasons for the verdict."
+	membersNote = "Costs of the store (CPU, RSS, disk) are sums over all members."
 )
 
-// TableOf returns a table of findings as text.
+// TableOf formats a table of findings as text.
 func TableOf(t *analyze.Table) *Table {
 	out := &Table{Heading: heading(t), Columns: t.Columns, Footnotes: t.Footnotes, Doubted: t.Doubted, Members: t.Members}
 	for _, row := range t.Rows {
@@ -66,9 +66,9 @@ func TableOf(t *analyze.Table) *Table {
 	if t.Repeated {
 		of := ""
 		if t.LeftOut {
-			of = " of the repeats that count: not of those that are invalid, were interrupted or lost a worker"
+			of = " of the repeats that count; invalid and interrupted repeats, and repeats that lost a worker, do not"
 		}
-		out.Notes = append(out.Notes, "Repeated trials show the median"+of+" (of an even number, the slower of the middle two).")
+		out.Notes = append(out.Notes, "Repeated trials show the median"+of+". With an even number of repeats, the slower of the middle two is shown.")
 	}
 	return out
 }
@@ -90,7 +90,7 @@ func (t *Table) aligned(rows [][]string) string {
 	return text.Align(t.indent, rows, func(i int) bool { return t.Columns[i].Left })
 }
 
-// certainty returns an interval or a range as text.
+// certainty formats an interval or a range as text.
 func certainty(c *analyze.Certainty) string {
 	switch {
 	case c == nil:
@@ -101,7 +101,7 @@ func certainty(c *analyze.Certainty) string {
 	return text.JoinRange(Value(c.Low), Value(c.High))
 }
 
-// cell returns a table's cell as text.
+// cell formats a cell as text.
 func cell(c *analyze.Cell) string {
 	switch {
 	case c.Kind == analyze.Words:
@@ -120,10 +120,10 @@ func cell(c *analyze.Cell) string {
 	return Value(c.Value) + doubtOf(c.Doubted) + marks(c.Notes)
 }
 
-// doubtMark follows a figure that the verdict names.
+// doubtMark is appended to a figure that the verdict calls into question.
 const doubtMark = "?"
 
-// doubtOf returns the mark of a doubted figure.
+// doubtOf returns doubtMark, or an empty string if the figure is not in doubt.
 func doubtOf(doubted bool) string {
 	if doubted {
 		return doubtMark
@@ -131,10 +131,10 @@ func doubtOf(doubted bool) string {
 	return ""
 }
 
-// thinSpace separates two raised numbers.
+// thinSpace separates two superscript numbers.
 const thinSpace = "\u2009"
 
-// marks returns the numbers of footnotes, raised.
+// marks returns the numbers of footnotes as superscripts.
 func marks(notes []int) string {
 	all := make([]string, 0, len(notes))
 	for _, n := range notes {
@@ -143,11 +143,11 @@ func marks(notes []int) string {
 	return strings.Join(all, thinSpace)
 }
 
-// footnote returns the footnote with index i, from 0.
+// footnote returns the text of the footnote with index i, counted from 0.
 func footnote(i int, words string) string { return text.Raised(i+1) + " " + words }
 
-// Value formats a figure of any unit: a dash if it is not known, "failed" if it falls on a failed
-// operation.
+// Value formats a figure of any unit. It returns a dash if the figure is not known, and "failed" if
+// it falls on a failed operation.
 func Value(v record.Value) string {
 	switch {
 	case v.Failed:

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// textLayout lays a finding out for a terminal: within text.ScreenWidth columns and without
-// details, or wide, which shows everything and wraps nothing.
+// textLayout formats a finding for a terminal. The text is at most text.ScreenWidth columns wide
+// and has no details. If wide is set, it has all details and no line is wrapped.
 type textLayout struct {
 	bytes.Buffer
 	wide bool
@@ -27,7 +27,7 @@ func (l *textLayout) blank()                   { l.WriteByte('\n') }
 
 func (l *textLayout) cells(t *Table) { l.fitted(t) }
 
-// fitted writes a table, and returns the lines below it.
+// fitted writes a table and returns the lines to write below it.
 func (l *textLayout) fitted(t *Table) (notes []string) {
 	f := t.fit(l.wide)
 	if len(f.same) > 0 {
@@ -49,7 +49,7 @@ func (l *textLayout) facts(groups ...[]analyze.Fact) {
 	}
 }
 
-// briefly returns the facts that a narrow terminal shows.
+// briefly returns those facts that a narrow terminal shows.
 func briefly(all []analyze.Fact) (brief []analyze.Fact) {
 	for _, f := range all {
 		if !f.Wide {
@@ -59,7 +59,7 @@ func briefly(all []analyze.Fact) (brief []analyze.Fact) {
 	return brief
 }
 
-// addLines writes lines. The parts of a long line after the first are indented by two columns more
+// addLines writes lines. It wraps long lines and indents their continuation by two more columns
 // than the line.
 func (l *textLayout) addLines(lines ...string) {
 	for _, line := range lines {
@@ -67,7 +67,8 @@ func (l *textLayout) addLines(lines ...string) {
 	}
 }
 
-// wrapped writes a line, or lines that are aligned already, and indents the parts after the first.
+// wrapped writes a line, or several lines that are already aligned. It wraps long lines and indents
+// their continuation.
 func (l *textLayout) wrapped(line string, indent int) {
 	for whole := range strings.SplitSeq(line, "\n") {
 		parts := []string{whole}
@@ -119,8 +120,8 @@ func (l *textLayout) places(lines ...string) {
 	}
 }
 
-// factLines returns a line for each fact, its subject first, with an empty line between groups,
-// and the column in which the facts' texts begin.
+// factLines returns a line for each fact, which begins with the fact's subject, and an empty line
+// between groups. column is the column in which the texts of the facts begin.
 func factLines(groups ...[]analyze.Fact) (lines []string, column int) {
 	t := Table{indent: "  ", Columns: []analyze.Column{{Left: true}, {Left: true}}}
 	for i, all := range groups {

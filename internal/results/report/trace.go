@@ -21,9 +21,9 @@ type traceEvent struct {
 	Phase string         `json:"ph"` // X: with a duration, i: an instant, C: counters, M: metadata
 	Time  float64        `json:"ts"` // microseconds since the run started
 	Took  float64        `json:"dur,omitempty"`
-	Scope string         `json:"s,omitempty"` // of an instant: t, the thread
-	PID   int            `json:"pid"`         // the trial
-	TID   int            `json:"tid"`         // the track
+	Scope string         `json:"s,omitempty"` // of an instant: t means that it belongs to one track
+	PID   int            `json:"pid"`         // identifies the trial
+	TID   int            `json:"tid"`         // identifies the track
 	Args  map[string]any `json:"args,omitempty"`
 }
 
@@ -31,13 +31,14 @@ type traceEvent struct {
 type trace struct {
 	start  time.Time
 	pid    int
-	tracks []string // of the trial; a track's number is its index plus 1
+	tracks []string // names of the tracks in the trial; the number of a track is its index plus 1
 	all    []traceEvent
 }
 
-// Trace writes a run, whose events have been read (record.Run.ReadEvents), in the Trace Event
-// Format. Each trial is a process. It has tracks for phases, faults, outages, spikes and the events
-// of each member, and counters for throughput, p99 and errors in each second.
+// Trace writes a run in the Trace Event Format. The events of the run must have been read
+// (record.Run.ReadEvents). Each trial is a process. It has tracks for phases, faults, outages and
+// spikes, and a track for the events of each member. It also has counters for throughput, p99 and
+// errors in each second.
 func Trace(w io.Writer, run *record.Run) error {
 	c := &trace{start: run.Started}
 	for i, t := range analyze.InOrder(run) {
@@ -61,7 +62,8 @@ func (c *trace) metadata(kind string, tid int, name string) {
 	c.all = append(c.all, traceEvent{Name: kind, Phase: "M", PID: c.pid, TID: tid, Args: map[string]any{"name": name}})
 }
 
-// track returns the number of a track, and names it at first.
+// track returns the number of a track. It adds the name of the track to the trace at its first call
+// for the track.
 func (c *trace) track(name string) int {
 	if i := slices.Index(c.tracks, name); i >= 0 {
 		return i + 1
@@ -71,7 +73,7 @@ func (c *trace) track(name string) int {
 	return len(c.tracks)
 }
 
-// span adds an event with a duration, or an instant for a duration of 0.
+// span adds an event with a duration. If the duration is 0, it adds an instant.
 func (c *trace) span(track, name string, from time.Time, took time.Duration, args map[string]any) {
 	e := traceEvent{Name: shownInTrace(name), Phase: "X", Time: c.at(from), Took: float64(took) / 1e3, PID: c.pid, TID: c.track(track), Args: args}
 	if took <= 0 {
@@ -113,7 +115,7 @@ func (c *trace) trial(t *record.Trial) {
 	c.events(t)
 }
 
-// events adds the recorded events, one track for each member.
+// events adds the recorded events. Each member has a track.
 func (c *trace) events(t *record.Trial) {
 	for i := range t.Events {
 		e := &t.Events[i]
@@ -132,7 +134,7 @@ func (c *trace) events(t *record.Trial) {
 	}
 }
 
-// seconds adds the counters of each second.
+// seconds adds the counters for each second.
 func (c *trace) seconds(t *record.Trial) {
 	for i := range t.Timeline {
 		r := &t.Timeline[i]
@@ -148,5 +150,5 @@ func (c *trace) seconds(t *record.Trial) {
 	}
 }
 
-// lengthOf returns a duration of seconds.
+// lengthOf converts seconds to a duration.
 func lengthOf(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Trial reports one trial: its load, throughput, times, errors, roles, the generator's cost and the
-// verdict. dir is the run directory's path; empty for none.
+// Trial reports one trial: its load, throughput, times, errors and roles, the cost of the
+// generator, and the verdict. dir is the path of the run directory; it is empty if there is none.
 func Trial(t *record.Trial, dir string) Finding {
 	return Finding{
 		parts:  func(to layout) { trialParts(to, t, dir) },
@@ -96,7 +96,6 @@ func indented(lines []string) []string {
 	return out
 }
 
-// figure returns a figure of the trial.
 func figure(t *record.Trial, name string) record.Value {
 	f := record.Registered(name)
 	return f.Value(t)
@@ -167,7 +166,8 @@ func Results(t *record.Trial) []analyze.Fact {
 	return all
 }
 
-// writeCosts returns what the writes cost the members; empty if it is not known.
+// writeCosts describes the cost of the writes at the members. It returns an empty string if the
+// cost is not known.
 func writeCosts(t *record.Trial) string {
 	var parts []string
 	for _, p := range []struct{ figure, format string }{
@@ -184,7 +184,7 @@ func writeCosts(t *record.Trial) string {
 	return allMembers(t) + ": " + strings.Join(parts, ", ")
 }
 
-// allMembers names the members that a sum includes.
+// allMembers describes which members are included in a sum.
 func allMembers(t *record.Trial) string {
 	if t.Members > 1 {
 		return fmt.Sprintf("sum of %d members", t.Members)
@@ -192,7 +192,7 @@ func allMembers(t *record.Trial) string {
 	return "the member"
 }
 
-// failedAbove returns the percentile above which all percentiles fall on failed operations.
+// failedAbove describes which percentiles fall on failed operations.
 func failedAbove(t *record.Trial) string {
 	if t.Operations == 0 {
 		return "all percentiles failed"
@@ -208,15 +208,15 @@ func ErrorLines(t *record.Trial) (lines []string) {
 			line += ", the slowest after " + Value(e.Slowest)
 		}
 		if e.Text != "" {
-			line += "; the first: " + e.Text
+			line += "; the first error: " + e.Text
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// WatchFacts returns what the watchers of a trial received, in two lines and in full; nil if it has
-// none.
+// WatchFacts describes what the watchers of a trial received, in two lines (short) and in full
+// (whole). Both are nil if the trial has no watchers.
 func WatchFacts(t *record.Trial) (short, whole []analyze.Fact) {
 	w := t.Watch
 	if w == nil || t.Load.Watch == nil {
@@ -243,7 +243,7 @@ func WatchFacts(t *record.Trial) (short, whole []analyze.Fact) {
 func watchers(w *scenario.Watch, keySpace uint64) string {
 	words := fmt.Sprintf("%s on %s", text.Plural(uint64(w.Watchers), "watcher"), text.Plural(uint64(w.Streams), "stream"))
 	if w.Connections > 0 {
-		words += fmt.Sprintf(" over %s of their own", text.Plural(uint64(w.Connections), "connection"))
+		words += fmt.Sprintf(" over %s that the load does not use", text.Plural(uint64(w.Connections), "connection"))
 	}
 	switch {
 	case len(w.Key) == 0:
@@ -262,8 +262,7 @@ func watchers(w *scenario.Watch, keySpace uint64) string {
 	return words
 }
 
-// eventCounts returns how many of the expected events were received, and how many had something
-// wrong.
+// eventCounts describes how many of the expected events arrived, and how many had a defect.
 func eventCounts(w *record.Watched) string {
 	words := fmt.Sprintf("%s of %s received", text.Count(w.Delivered), text.Plural(w.Expected, "event"))
 	for _, wrong := range []struct {

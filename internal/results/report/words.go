@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// CertaintySentence returns a sentence, with a space before it, about how certain a row's
-// throughput and p99 are; empty if that is not known.
+// CertaintySentence describes the certainty of a row's throughput and p99 in a sentence that begins
+// with a space. It returns an empty string if the certainty is not known.
 func CertaintySentence(r *analyze.Row) string {
 	bounds := func(name string) (c analyze.Certainty, text string) {
 		f := record.Registered(name)
@@ -22,7 +22,7 @@ func CertaintySentence(r *analyze.Row) string {
 	c, throughput := bounds("ops")
 	p99, tail := bounds("p99")
 	if tail != "" && p99.Basis == c.Basis {
-		throughput += ", of the p99 " + tail
+		throughput += ", and of the p99 " + tail
 	}
 	switch {
 	case c.Short:
@@ -30,7 +30,7 @@ func CertaintySentence(r *analyze.Row) string {
 	case c.Basis == analyze.OverRepeats:
 		text := fmt.Sprintf(" 95 %% CI of the mean over %d repeats: %s.", c.Repeats, throughput)
 		if r.Dependent {
-			text += " They ran on one cluster and share its state: other clusters may differ by more."
+			text += " All repeats ran on the same cluster and share its state, so other clusters may differ by more."
 		}
 		return text
 	case c.Basis == analyze.RangeOfRepeats:
@@ -41,7 +41,8 @@ func CertaintySentence(r *analyze.Row) string {
 	return ""
 }
 
-// EventText describes an event, or several of one kind and member, without a time.
+// EventText describes an event, or several events of the same kind at the same member, without the
+// time.
 func EventText(e *analyze.Events) string {
 	if e.Longest.Line == "" {
 		return analyze.BriefText(e.Longest)

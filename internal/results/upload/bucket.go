@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxObjects is the highest number of a run's objects that a server may report.
+// maxObjects is the maximum number of objects that a server may report for a run.
 const maxObjects = 2 * maxFiles
 
 // bucket is an open destination.
@@ -20,7 +20,7 @@ type bucket struct {
 	touch func() // called when data is transferred
 }
 
-// open opens a destination and sends it a request.
+// open opens a destination and sends a request to it.
 func (d *Destination) open(ctx context.Context, touch func()) (*bucket, error) {
 	of, err := d.openStore(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (d *Destination) open(ctx context.Context, touch func()) (*bucket, error) {
 	return b, nil
 }
 
-// objects returns the objects below a folder, by their names relative to it.
+// objects returns the objects in a folder. The names in the result are relative to the folder.
 func (b *bucket) objects(ctx context.Context, folder string) (map[string]object, error) {
 	found := map[string]object{}
 	err := b.list(ctx, folder, maxObjects+1, func(key string, o object) error {
@@ -44,12 +44,12 @@ func (b *bucket) objects(ctx context.Context, folder string) (map[string]object,
 		return nil
 	})
 	if err == nil && len(found) > maxObjects {
-		err = fmt.Errorf("the store reports more than %d objects in %s, more than any run has", maxObjects, folder)
+		err = fmt.Errorf("the store reports more than %d objects in %s, which is more than any run has", maxObjects, folder)
 	}
 	return found, err
 }
 
-// read reads a small object; nil if it does not exist.
+// read reads a small object. It returns nil if the object does not exist.
 func (b *bucket) read(ctx context.Context, key string, most int64) ([]byte, error) {
 	r, err := b.reader(ctx, key)
 	if errors.Is(err, errNotThere) {
@@ -62,10 +62,10 @@ func (b *bucket) read(ctx context.Context, key string, most int64) ([]byte, erro
 	return files.ReadAll(r, most)
 }
 
-// holds reports whether an object has the expected contents. It trusts the store's MD5 of
-// the object unless readBack is set. If the store has no MD5, or a different one (that of
-// encrypted and multi-part objects is not the MD5 of their contents), holds reads the
-// object.
+// holds reports whether an object has the expected contents. Unless readBack is set, it relies on
+// the MD5 that the store reports. If the store reports no MD5 or a different one, holds reads the
+// object, because the reported MD5 of an encrypted or multi-part object is not the MD5 of its
+// contents.
 func (b *bucket) holds(ctx context.Context, key string, o object, want sums, readBack bool) (bool, error) {
 	switch {
 	case o.size != want.size:
@@ -86,7 +86,7 @@ func (b *bucket) holds(ctx context.Context, key string, o object, want sums, rea
 	return err == nil && n == want.size && hex.EncodeToString(h.Sum(nil)) == want.sha, err
 }
 
-// touching is a writer that calls touch for each write, and fails when it is interrupted.
+// touching is a writer that calls touch for each write. It fails when its context is canceled.
 type touching struct {
 	ctx   context.Context
 	touch func()

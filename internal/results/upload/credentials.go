@@ -15,15 +15,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// credentialsWithin is the time limit for requesting credentials: outside a cloud, its
-// metadata service does not reply.
+// credentialsWithin is the time limit for requesting credentials. It is needed because outside of a
+// cloud, the address of the cloud's metadata service does not respond.
 const credentialsWithin = 5 * time.Second
 
-// errNoCredentials means that the environment has no credentials.
-var errNoCredentials = errors.New("the environment has no credentials")
+// errNoCredentials means that the environment contains no credentials.
+var errNoCredentials = errors.New("the environment contains no credentials")
 
-// credentials returns the credentials of the environment: keys in variables, the profile of
-// the shared files, or the role of the machine or pod.
+// credentials returns the credentials from the environment: keys in variables, the profile in the
+// shared files, or the role of the machine or pod.
 func (d *Destination) credentials(ctx context.Context, client *http.Client) (*credentials.Credentials, error) {
 	if d.scheme == schemeGS {
 		key, secret := os.Getenv("GS_ACCESS_KEY_ID"), os.Getenv("GS_SECRET_ACCESS_KEY")
@@ -34,7 +34,7 @@ func (d *Destination) credentials(ctx context.Context, client *http.Client) (*cr
 	}
 	profile := &credentials.FileAWSCredentials{Profile: d.query.Get("profile")}
 	providers := []credentials.Provider{profile}
-	if profile.Profile == "" { // a profile named in the URL takes precedence
+	if profile.Profile == "" { // a profile in the URL takes precedence
 		providers = []credentials.Provider{&credentials.EnvAWS{}, profile}
 		if os.Getenv("AWS_EC2_METADATA_DISABLED") != "true" || hasRole() {
 			providers = append(providers, &credentials.IAM{Client: client})
@@ -47,7 +47,7 @@ func (d *Destination) credentials(ctx context.Context, client *http.Client) (*cr
 		case err == nil && keys.AccessKeyID != "" && keys.SecretAccessKey != "":
 			return credentials.New(p), nil
 		case err != nil && p == credentials.Provider(profile) && !errors.Is(err, fs.ErrNotExist):
-			why = fmt.Errorf("%w (%w)", errNoCredentials, err) // such as an expired token
+			why = fmt.Errorf("%w (%w)", errNoCredentials, err) // for example, an expired token
 		}
 	}
 	return nil, why
@@ -66,7 +66,7 @@ func hasRole() bool {
 // maxBundle is the size limit of a file with certificates, in bytes.
 const maxBundle = 8 << 20
 
-// trustBundle makes a transport trust only the certificates of AWS_CA_BUNDLE.
+// trustBundle makes a transport trust only the certificates in the file AWS_CA_BUNDLE.
 func trustBundle(t *http.Transport) error {
 	path := os.Getenv("AWS_CA_BUNDLE")
 	if path == "" || t.TLSClientConfig == nil {
@@ -74,11 +74,11 @@ func trustBundle(t *http.Transport) error {
 	}
 	b, err := files.Read(path, maxBundle)
 	if err != nil {
-		return fmt.Errorf("the file of AWS_CA_BUNDLE cannot be read: %w", err)
+		return fmt.Errorf("cannot read the file in AWS_CA_BUNDLE: %w", err)
 	}
 	t.TLSClientConfig.RootCAs = x509.NewCertPool()
 	if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(b) {
-		return fmt.Errorf("the file of AWS_CA_BUNDLE, %s, has no certificate", path)
+		return fmt.Errorf("the file in AWS_CA_BUNDLE, %s, contains no certificate", path)
 	}
 	return nil
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Destination is a folder for uploaded run directories, each below its own name: in a
-// bucket of an object store, or on a file system of this machine.
+// Destination is a folder that contains uploaded run directories. It is in a bucket of an object
+// store, or in a file system of this machine.
 type Destination struct {
-	Given string // the given URL, which contains no secrets
+	Given string // the URL as the user gave it; it contains no secrets
 
 	scheme string
-	bucket string // for the scheme file, the folder's path
-	folder string // below the bucket; empty, or with a slash at its end
+	bucket string // for the scheme file, the path of the folder
+	folder string // path of the folder in the bucket; empty, or with a slash at its end
 	query  url.Values
 }
 
@@ -31,8 +31,8 @@ const (
 	schemeGS   = "gs"
 )
 
-// parameters returns the names of a scheme's URL parameters. None of them is secret, so
-// that a URL can be shown.
+// parameters returns the names of the URL parameters for a scheme. No parameter is secret, so the
+// URL can be shown.
 func parameters(scheme string) (names []string, known bool) {
 	switch scheme {
 	case schemeFile:
@@ -46,7 +46,7 @@ func parameters(scheme string) (names []string, known bool) {
 	return nil, false
 }
 
-// values returns the possible values of a parameter; nil for any value.
+// values returns the possible values of a parameter, or nil if it can have any value.
 func values(parameter string) []string {
 	switch parameter {
 	case "use_path_style", "disable_https", "dualstack", "fips", "accelerate":
@@ -61,21 +61,21 @@ func values(parameter string) []string {
 
 const forms = "s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or file:///FOLDER"
 
-// Parse parses the URL of a destination. Its error is one sentence, which shows no part of
-// the URL that could be secret.
+// Parse parses the URL of a destination. Its error is one sentence. The sentence contains no part
+// of the URL that could be secret.
 func Parse(text string) (*Destination, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Opaque != "" {
-		return nil, errors.New("this is not the URL of a destination; write " + forms)
+		return nil, errors.New("it is not the URL of a destination; use " + forms)
 	}
 	allowed, known := parameters(u.Scheme)
 	switch {
 	case !known:
-		return nil, fmt.Errorf("nothing can be sent to %q; write %s", u.Scheme+"://", forms)
+		return nil, fmt.Errorf("uploads to %q are not supported; use %s", u.Scheme+"://", forms)
 	case u.User != nil:
-		return nil, errors.New("the URL has a user or a password in it, which others can see; credentials are only read from the environment: " + credentialsHint(u.Scheme))
+		return nil, errors.New("the URL contains a user name or a password, which others can see; credentials are only read from the environment: " + credentialsHint(u.Scheme))
 	case u.Fragment != "":
-		return nil, errors.New("the URL has a #, which means nothing here; write " + forms)
+		return nil, errors.New("the URL contains a #, which has no meaning here; use " + forms)
 	}
 	d := &Destination{Given: text, scheme: u.Scheme}
 	if d.query, err = query(u, allowed); err != nil {
@@ -90,41 +90,41 @@ func Parse(text string) (*Destination, error) {
 func query(u *url.URL, allowed []string) (url.Values, error) {
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, errors.New("the parameters after the ? of the URL cannot be read; write them as in ?region=eu-central-1")
+		return nil, errors.New("cannot parse the parameters after the ? in the URL; an example is ?region=eu-central-1")
 	}
 	for name, given := range q {
 		switch {
 		case !slices.Contains(allowed, name) && len(allowed) == 0:
-			return nil, fmt.Errorf("%s URLs take no parameters after a ?", u.Scheme)
+			return nil, fmt.Errorf("%s URLs accept no parameters; remove the ? and the text after it", u.Scheme)
 		case !slices.Contains(allowed, name):
-			return nil, fmt.Errorf("%s URLs take no parameter %s after the ?, only %s; credentials are only read from the environment",
+			return nil, fmt.Errorf("%s URLs do not accept the parameter %s; the parameters are %s, and credentials are only read from the environment",
 				u.Scheme, text.Line(name, 40), strings.Join(allowed, ", "))
 		case len(given) > 1:
-			return nil, fmt.Errorf("the URL has %s more than once", name)
+			return nil, fmt.Errorf("the URL contains the parameter %s more than once; keep one", name)
 		case name == "endpoint" && !isEndpoint(given[0]):
-			return nil, errors.New("the endpoint must be http:// or https:// with only a host, as in ?endpoint=http://10.0.0.1:9000")
+			return nil, errors.New("the endpoint must be http:// or https:// and a host without a path, such as ?endpoint=http://10.0.0.1:9000")
 		}
 		if can := values(name); can != nil && !slices.Contains(can, given[0]) {
-			return nil, fmt.Errorf("the URL's %s must be %s", name, strings.Join(can, " or "))
+			return nil, fmt.Errorf("the parameter %s in the URL must be %s", name, strings.Join(can, " or "))
 		}
 	}
 	return q, nil
 }
 
-// isEndpoint reports whether a text is an endpoint; in particular, it refuses passwords.
+// isEndpoint reports whether a text is a valid endpoint. A text with a password is not.
 func isEndpoint(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.Trim(u.Path, "/") == "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
-// setFolder parses the URL of a folder on this machine.
+// setFolder parses the path in the URL of a folder on this machine.
 func (d *Destination) setFolder(u *url.URL) error {
 	if u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
-		return errors.New("a file URL has three slashes and a path from the root, as in file:///srv/runs")
+		return errors.New("a file URL needs three slashes and an absolute path, such as file:///srv/runs")
 	}
 	d.bucket = filepath.Clean(filepath.FromSlash(u.Path))
 	if strings.ContainsRune(d.bucket, 0) {
-		return errors.New("the URL's path has a character that paths cannot have")
+		return errors.New("the path in the URL contains a NUL character; remove it")
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (d *Destination) setBucket(u *url.URL) error {
 	}
 	for part := range strings.SplitSeq(folder, "/") {
 		if part == "" || part == "." || part == ".." || !text.Printable(part) {
-			return errors.New("the folder in the URL has an empty part, a . or .., or a character that cannot be shown")
+			return errors.New("the folder in the URL contains an empty part, a part that is . or .., or a character that is not printable")
 		}
 	}
 	d.folder = folder + "/"
@@ -162,7 +162,7 @@ func (d *Destination) String() string {
 	return strings.TrimSuffix(d.scheme+"://"+d.bucket+"/"+d.folder, "/")
 }
 
-// credentialsHint explains where credentials are read from.
+// credentialsHint explains how to set credentials for a scheme.
 func credentialsHint(scheme string) string {
 	switch scheme {
 	case schemeS3:
@@ -170,11 +170,11 @@ func credentialsHint(scheme string) string {
 	case schemeGS:
 		return "set GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY to an HMAC key of Google Cloud Storage"
 	}
-	return "a folder needs none"
+	return "a folder needs no credentials"
 }
 
-// server returns the address of the store's server: from the URL, from the environment, or
-// the provider's default.
+// server returns the address of the store's server. It comes from the URL, from the environment, or
+// is the provider's default.
 func (d *Destination) server() (*url.URL, error) {
 	at := d.query.Get("endpoint")
 	if d.scheme == schemeS3 {
@@ -182,7 +182,7 @@ func (d *Destination) server() (*url.URL, error) {
 	}
 	switch {
 	case at != "" && !isEndpoint(at):
-		return nil, errors.New("AWS_ENDPOINT_URL must be http:// or https:// with only a host")
+		return nil, errors.New("AWS_ENDPOINT_URL must be http:// or https:// and a host without a path")
 	case at != "":
 	case d.scheme == schemeGS:
 		at = "https://storage.googleapis.com"
@@ -201,8 +201,7 @@ func (d *Destination) server() (*url.URL, error) {
 // isSet reports whether a parameter of the URL is true.
 func (d *Destination) isSet(parameter string) bool { return d.query.Get(parameter) == "true" }
 
-// region returns the region, or "" if the library must ask the server for the bucket's
-// region.
+// region returns the region, or "" if the library must ask the server for the region of the bucket.
 func (d *Destination) region() string {
 	if d.scheme == schemeGS {
 		return "auto"

@@ -16,7 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// explain turns a library's error about a destination into one sentence with a remedy.
+// explain converts an error that a library returned for a destination to one sentence with a
+// remedy.
 func (d *Destination) explain(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -29,21 +30,21 @@ func (d *Destination) explain(ctx context.Context, err error) error {
 	case errors.Is(err, errNoCredentials):
 		return fmt.Errorf("there are no credentials for %s: %s%s", d, credentialsHint(d.scheme), strings.TrimPrefix(text, errNoCredentials.Error()))
 	case hasOneOf(answer.Code, "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "InvalidSecurity"):
-		return fmt.Errorf("%s refuses the credentials (%s); %s", d, text, credentialsHint(d.scheme))
+		return fmt.Errorf("%s rejected the credentials (%s); %s", d, text, credentialsHint(d.scheme))
 	case hasOneOf(answer.Code, "InvalidRegion", "AuthorizationHeaderMalformed", "PermanentRedirect"):
-		return fmt.Errorf("the region of %s is not known, or is another: set AWS_REGION, or add ?region=REGION to the URL", d)
+		return fmt.Errorf("the region of %s is unknown or wrong: set AWS_REGION, or add ?region=REGION to the URL", d)
 	case d.scheme == schemeFile && errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no folder %s: create it, or correct the URL", d.bucket)
 	case answer.Code == minio.NoSuchBucket:
 		return fmt.Errorf("there is no bucket %s: create it, or correct the URL", d.bucket)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("the disk of %s is full: make room and send the rest", d.bucket)
+		return fmt.Errorf("the disk of %s is full: free some space and upload again, which sends only the rest", d.bucket)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), answer.StatusCode == http.StatusForbidden:
 		return fmt.Errorf("no permission in %s (%s): uploads need the permissions to list, read, write and delete", d, text)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("no server listens at the address of %s (%s); is the server up, and its endpoint right", d, text)
+		return fmt.Errorf("no server listens at the address of %s (%s); check that the server is running and that the endpoint is correct", d, text)
 	case errors.As(err, &dns):
-		return fmt.Errorf("the server of %s is not known: there is no host %s", d, dns.Name)
+		return fmt.Errorf("cannot find the server of %s: there is no host %s; check the URL and the endpoint", d, dns.Name)
 	}
 	return fmt.Errorf("%s: %s", d, text)
 }
@@ -57,11 +58,12 @@ func hasOneOf(text string, parts ...string) bool {
 	return false
 }
 
-// secrets lists the variables whose values must not appear in sentences: a library may
-// quote the request that failed.
+// secrets lists the variables whose values must not appear in errors. A library may quote the
+// request that failed.
 var secrets = [...]string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "GS_SECRET_ACCESS_KEY"}
 
-// errorText returns the text of a library's or server's error on one line, without secrets.
+// errorText returns the text of an error from a library or a server. The text has one line and no
+// secrets.
 func errorText(err error) string {
 	words := err.Error()
 	var answer minio.ErrorResponse

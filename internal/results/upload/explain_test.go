@@ -40,7 +40,7 @@ func TestExplanations(t *testing.T) {
 		{"s3://runs", fmt.Errorf("%w (%w)", errNoCredentials, errors.New("the token is expired")), "or AWS_PROFILE (the token is expired)"},
 		{"gs://runs", minio.ErrorResponse{Code: "NoSuchBucket", Message: "The specified bucket does not exist."}, "there is no bucket runs"},
 		{"s3://runs", minio.ErrorResponse{Code: "AccessDenied", StatusCode: http.StatusForbidden}, "no permission in s3://runs (AccessDenied: Access Denied"},
-		{"s3://runs", minio.ErrorResponse{Code: "AuthorizationHeaderMalformed", Region: "x"}, "the region of s3://runs is not known, or is another"},
+		{"s3://runs", minio.ErrorResponse{Code: "AuthorizationHeaderMalformed", Region: "x"}, "the region of s3://runs is unknown or wrong"},
 		{"s3://runs", errors.New("a\nb"), "s3://runs: a b"},
 	} {
 		sentence(t, parse(t, test.url).explain(t.Context(), test.err), test.want)

@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// folderStore is a folder on this machine. It opens, writes and removes only files below
-// that folder, even if another process creates links in it.
+// folderStore is a store in a folder on this machine. It opens, writes and removes only files in
+// that folder, even if another process creates links there.
 type folderStore struct{ root *os.Root }
 
 func openFolder(dir string) (store, error) {
@@ -25,13 +25,14 @@ func openFolder(dir string) (store, error) {
 	return &folderStore{root}, nil
 }
 
-// list reads a folder whose name ends with a slash, or the whole store.
+// list lists the objects in a folder, or in the whole store. The name of the folder must end with a
+// slash.
 func (s *folderStore) list(ctx context.Context, folder string, most int, each func(string, object) error) error {
 	from := path.Clean(folder)
 	return fs.WalkDir(s.root.FS(), from, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission) && name != from:
-			return nil // nothing was sent there, it was removed meanwhile, or belongs to another program
+			return nil // nothing was sent to it, it was removed in the meantime, or it belongs to another program
 		case err != nil:
 			return err
 		case ctx.Err() != nil:
@@ -63,8 +64,9 @@ func (s *folderStore) reader(_ context.Context, key string) (io.ReadCloser, erro
 	return f, nil
 }
 
-// write writes to a temporary file in the object's folder, because a rename cannot cross
-// file systems. Only the user can read it, like a run directory.
+// write writes to a temporary file in the folder of the object and renames it, because a rename
+// cannot move a file to another file system. As in a run directory, only the user can read the
+// file.
 func (s *folderStore) write(_ context.Context, key string, from io.Reader, _ int64) error {
 	if err := s.root.MkdirAll(path.Dir(key), 0o700); err != nil {
 		return err
@@ -82,7 +84,7 @@ func (s *folderStore) write(_ context.Context, key string, from io.Reader, _ int
 		err = s.root.Rename(temporary, key)
 	}
 	if err != nil {
-		_ = s.root.Remove(temporary) // the earlier error is the one to report
+		_ = s.root.Remove(temporary) // report the earlier error
 	}
 	return err
 }

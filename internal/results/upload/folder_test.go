@@ -32,7 +32,7 @@ func TestFolder(t *testing.T) {
 		t.Error("the manifest is that of another file")
 	}
 
-	// The size is the same, so that only the contents differ.
+	// The sizes are the same, so only the contents differ.
 	put(t, copied, "trial-01-put/timeline.csv", strings.Repeat("second,9\n", 400))
 	send(t, d, dir, 1)
 	same(t, dir, copied)
@@ -44,7 +44,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Malicious entries of a run directory are not sent, and do not prevent sending the others.
+// Malicious entries in a run directory are not sent, and do not prevent the upload of other
+// entries.
 func TestHostileRunDirectory(t *testing.T) {
 	dir, there, secret := aRun(t, "run", 1, 0), t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	put(t, filepath.Dir(secret), "secret", "not yours")
@@ -67,10 +68,10 @@ func TestHostileRunDirectory(t *testing.T) {
 	for _, l := range sent.LeftOut {
 		whys[l.Name[:min(9, len(l.Name))]] = l.Why
 	}
-	link := "a link, and no link is followed"
+	link := "it is a symbolic link, which upload does not follow"
 	want := map[string]string{
-		"link": link, "within": link, "folder": link, "trial-01-": link, "pipe": "no regular file",
-		"data":      "the members' data, which a run that was killed leaves",
+		"link": link, "within": link, "folder": link, "trial-01-": link, "pipe": "it is not a regular file",
+		"data":      "it is the members' data, which a killed run left behind",
 		"!01!01!01": "its name is too long", "no!FFUTF-": "its name is not UTF-8",
 	}
 	if diff := cmp.Diff(want, whys); diff != "" {
@@ -87,7 +88,7 @@ func TestHostileRunDirectory(t *testing.T) {
 	send(t, parse(t, "file://"+there), dir, 0)
 }
 
-// A file that is replaced by a link between listing and reading is not read.
+// If a file is replaced by a link after it was listed, it is not read.
 func TestExchangedFile(t *testing.T) {
 	dir := aRun(t, "run", 1, 0)
 	tree, err := newTree(dir)
@@ -119,7 +120,7 @@ func TestFileThatGrows(t *testing.T) {
 		for _, f := range tree.files {
 			if f.name == "report.html" {
 				_, err := tree.sum(t.Context(), f, func(int) {})
-				sentence(t, err, "report.html cannot be sent: it changed while it was read")
+				sentence(t, err, "report.html: it changed while quorumbench was reading it")
 			}
 		}
 	}
@@ -128,25 +129,25 @@ func TestFileThatGrows(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	dir, there := aRun(t, "run", 1, 0), t.TempDir()
 	refused(t, parse(t, "file://"+there+"/none"), dir, "there is no folder "+there+"/none: create it")
-	refused(t, parse(t, "file://"+dir), dir, "in the run directory")
-	refused(t, parse(t, "file://"+dir+"/trial-01-put"), dir, "in the run directory")
-	refused(t, parse(t, "file://"+filepath.Dir(dir)), dir, "is in file://"+filepath.Dir(dir)+" already")
-	refused(t, parse(t, "file://"+there), t.TempDir(), "is not a run directory")
-	refused(t, parse(t, "file://"+there), filepath.Join(dir, "none"), "cannot be read")
+	refused(t, parse(t, "file://"+dir), dir, "inside the run directory")
+	refused(t, parse(t, "file://"+dir+"/trial-01-put"), dir, "inside the run directory")
+	refused(t, parse(t, "file://"+filepath.Dir(dir)), dir, "is already in file://"+filepath.Dir(dir))
+	refused(t, parse(t, "file://"+there), t.TempDir(), "as a run directory")
+	refused(t, parse(t, "file://"+there), filepath.Join(dir, "none"), "cannot read")
 
-	// Another run whose directory has the same name is not changed.
+	// A different run whose directory has the same name is not changed.
 	d := parse(t, "file://"+there)
 	send(t, d, dir, 4)
 	other := aRun(t, "run", 2, 0)
 	put(t, other, "run.json", `{"schema":"quorumbench/run/2","state":"complete","name":"quick","started":"2026-11-22T23:00:00Z"}`)
-	refused(t, d, other, "is another run, which started at 2026-11-22T22:20:14Z")
+	refused(t, d, other, "contains another run, which started at 2026-11-22T22:20:14Z")
 	same(t, dir, filepath.Join(there, "run"))
 	put(t, there, "run/run.json", "anything")
 	refused(t, d, dir, "does not belong to a run")
 }
 
-// An interrupted upload has no manifest, and an earlier manifest is removed before anything
-// changes.
+// An interrupted upload has no manifest. A manifest from an earlier upload is removed before any
+// object changes.
 func TestInterrupted(t *testing.T) {
 	dir, there := aRun(t, "run", 20, 0), t.TempDir()
 	d := parse(t, "file://"+there)
@@ -166,7 +167,7 @@ func TestInterrupted(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(there, "run", manifestName)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is a manifest: %v", err)
 	}
-	// This is what a killed sender leaves.
+	// A killed upload leaves this file.
 	put(t, there, "run/report.html.18a5b6c7d8e9f0a1.tmp", "half")
 	sent, err := d.Send(t.Context(), dir, Options{})
 	if err != nil || sent.Anew < 10 || sent.Anew > 15 {

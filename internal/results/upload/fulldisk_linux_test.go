@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A full disk keeps the complete files and no partial one.
+// If the disk is full, the folder contains only complete files.
 func TestFullDisk(t *testing.T) {
 	there := t.TempDir()
 	if err := syscall.Mount("tmpfs", there, "tmpfs", 0, "size=1m"); err != nil {

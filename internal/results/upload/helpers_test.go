@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// aRun creates a run directory of that name, with a number of trials and a file of the
-// given size in bytes.
+// aRun creates a run directory with the given name, a number of trials, and a file of the given
+// size in bytes.
 func aRun(t *testing.T, name string, trials, large int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -54,7 +54,7 @@ func parse(t *testing.T, text string) *Destination {
 	return d
 }
 
-// send uploads a run and checks the number of files that were sent by this call.
+// send uploads a run and checks the number of files that this call sent.
 func send(t *testing.T, d *Destination, dir string, anew int) Sent {
 	t.Helper()
 	return sendAs(t, d, dir, anew, Options{})
@@ -72,7 +72,7 @@ func sendAs(t *testing.T, d *Destination, dir string, anew int, o Options) Sent 
 	return sent
 }
 
-// refused checks that an attempt fails with one sentence that has the parts.
+// refused checks that an upload fails with one sentence that contains the parts.
 func refused(t *testing.T, d *Destination, dir string, parts ...string) {
 	t.Helper()
 	_, err := d.Send(t.Context(), dir, Options{})
@@ -94,8 +94,8 @@ func sentence(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// same compares a copy of a run with the run: every file that the manifest names, and no
-// other except the manifest.
+// same compares the copy of a run with the run. The copy must contain every file that the manifest
+// lists and, except for the manifest, no other file.
 func same(t *testing.T, dir, copied string) {
 	t.Helper()
 	var m manifest
@@ -129,7 +129,7 @@ func read(t *testing.T, path string) []byte {
 	return b
 }
 
-// listFiles returns the paths of everything that is not a folder.
+// listFiles returns the paths of all entries that are not folders.
 func listFiles(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

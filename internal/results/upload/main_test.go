@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// before lists the goroutines that ran before any test, which packages start.
+// before lists the goroutines that packages started before any test.
 var before = make([]byte, 1<<16)
 
 func TestMain(m *testing.M) {
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The stores' libraries run nothing in processes that upload nothing, such as members and
+// The libraries for stores start no goroutines in processes that do not upload, such as members and
 // generators.
 func TestNothingStartsByItself(t *testing.T) {
 	if before != nil {

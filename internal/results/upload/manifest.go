@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// ManifestSchema is the version of the manifest.
+// ManifestSchema is the schema of the manifest.
 const ManifestSchema = "quorumbench/upload/1"
 
 // manifest lists the uploaded files. It is the same for every upload of the same run.
 type manifest struct {
 	Schema  string    `json:"schema"`
-	Run     string    `json:"run"`     // the run directory's name, escaped as objects' are
+	Run     string    `json:"run"`     // name of the run directory, escaped like the names of objects
 	Started time.Time `json:"started"` // as in run.json
-	Files   []entry   `json:"files"`   // by name
+	Files   []entry   `json:"files"`   // ordered by name
 	LeftOut []LeftOut `json:"left_out"`
 }
 
-// entry is an object of the run.
+// entry describes an object of the run.
 type entry struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`

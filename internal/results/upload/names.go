@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Limits of a name's length in bytes: of a part, for most file systems, and of the whole,
-// for S3, with room for a prefix.
+// Limits for the length of a name, in bytes. The limit for a part of the name is for most file
+// systems. The limit for the whole name is the limit of S3, minus room for a prefix.
 const (
 	maxPart = 240
 	maxName = 700
 )
 
-// escape returns the object name for a path in a run directory, with slashes. Letters,
-// digits, points, dashes and underscores stay; any other byte becomes an exclamation mark
-// and two hexadecimal digits. So does a point at the end of a part, because some file
-// systems drop it.
+// escape returns the name of the object for a path in a run directory. Slashes, letters, digits,
+// points, dashes and underscores are not escaped. Any other byte becomes an exclamation mark and
+// two hexadecimal digits. A point at the end of a part is also escaped, because some file systems
+// remove it.
 func escape(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
@@ -33,7 +33,7 @@ func keeps(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_' || c == '/'
 }
 
-// fits reports whether every store accepts a name.
+// fits reports whether all stores accept a name.
 func fits(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if len(part) > maxPart {
@@ -43,7 +43,7 @@ func fits(name string) bool {
 	return len(name) <= maxName
 }
 
-// contentType returns the media type of an object, for browsers.
+// contentType returns the media type of an object, which browsers need.
 func contentType(name string) string {
 	for ending, is := range map[string]string{
 		".json": "application/json", ".jsonl": "application/x-ndjson", ".xml": "application/xml",
@@ -57,6 +57,6 @@ func contentType(name string) string {
 	return "application/octet-stream"
 }
 
-// manifestName is the name of the object that is written last: if it is missing or differs
-// from the objects, the upload was not completed.
+// manifestName is the name of the object that is written last. If it is missing or does not match
+// the objects, the upload did not complete.
 const manifestName = "upload-manifest.json"

@@ -18,7 +18,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzEscape checks that every store accepts the names, and that each stands for one path.
+// FuzzEscape checks that every store accepts the names, and that different paths have different
+// names.
 func FuzzEscape(f *testing.F) {
 	for _, path := range []string{"run.json", "a/b", "..", "a../b", "\x00\xff", "日本", "!21"} {
 		f.Add(path)
@@ -73,29 +74,29 @@ func TestURLs(t *testing.T) {
 		"runs":                                  "not the URL",
 		"/srv/runs":                             "not the URL",
 		"s3:bucket":                             "not the URL",
-		"http://bucket":                         `nothing can be sent to "http://"`,
+		"http://bucket":                         `uploads to "http://" are not supported`,
 		"s3://":                                 "name of a bucket",
 		"s3://bucket:9000":                      "?endpoint=",
 		"s3://buc ket":                          "not the URL",
 		"s3://bucket/a//b":                      "empty part",
 		"s3://bucket/../b":                      "empty part",
-		"s3://bucket/a%0ab":                     "cannot be shown",
+		"s3://bucket/a%0ab":                     "not printable",
 		"s3://bucket#x":                         "#",
 		"s3://bucket?region=a&region=b":         "more than once",
-		"s3://bucket?%zz":                       "cannot be read",
+		"s3://bucket?%zz":                       "cannot parse",
 		"file://srv/runs":                       "three slashes",
 		"file://./runs":                         "three slashes",
-		"file:///runs?x=1":                      "no parameters after a ?",
-		"gs://bucket?x=1":                       "only endpoint",
-		"azblob://bucket":                       `nothing can be sent to "azblob://"; write s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or file:///FOLDER`,
-		"az://bucket/a":                         `nothing can be sent to "az://"; write s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or file:///FOLDER`,
-		"s3://bucket?fips=perhaps":              "the URL's fips must be true or false",
-		"s3://bucket?ssetype=none":              "the URL's ssetype must be AES256 or aws:kms",
+		"file:///runs?x=1":                      "accept no parameters",
+		"gs://bucket?x=1":                       "the parameters are endpoint",
+		"azblob://bucket":                       `uploads to "azblob://" are not supported; use s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or file:///FOLDER`,
+		"az://bucket/a":                         `uploads to "az://" are not supported; use s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or file:///FOLDER`,
+		"s3://bucket?fips=perhaps":              "the parameter fips in the URL must be true or false",
+		"s3://bucket?ssetype=none":              "the parameter ssetype in the URL must be AES256 or aws:kms",
 		"s3://AKIA:" + secret + "@bucket":       "AWS_ACCESS_KEY_ID",
 		"s3://AKIA:" + secret + "/b":            "not the URL",
 		"gs://" + secret + "@bucket":            "GS_ACCESS_KEY_ID",
-		"gs://bucket?sig=" + secret:             "no parameter sig",
-		"s3://bucket?X-Amz-Signature=" + secret: "no parameter X-Amz-Signature",
+		"gs://bucket?sig=" + secret:             "not accept the parameter sig",
+		"s3://bucket?X-Amz-Signature=" + secret: "not accept the parameter X-Amz-Signature",
 		"s3://bucket?endpoint=http://a:" + secret + "@host":       "the endpoint",
 		"s3://bucket?endpoint=http://host%3Fx=" + secret:          "the endpoint",
 		"s3://bucket?endpoint=" + secret:                          "the endpoint",

@@ -4,29 +4,30 @@ import "time"
 
 // Options control an upload.
 type Options struct {
-	// ReadBack reads every object back and compares its SHA-256, instead of trusting the
-	// store's MD5.
+	// ReadBack is set to read every object back and to compare its SHA-256, instead of relying on
+	// the MD5 that the store reports.
 	ReadBack bool
-	// Patience is how long no data may be transferred until the destination counts as hung;
-	// 0 is ten minutes, in which a slow connection transfers the parts that are in memory.
+	// Patience is the time without any transfer after which the upload fails. 0 means ten minutes,
+	// which is enough for a slow connection to transfer the parts that are in memory.
 	Patience time.Duration
-	// Progress is called from one goroutine at a time; may be nil.
+	// Progress is called with the progress of the upload, from one goroutine at a time. It may be
+	// nil.
 	Progress func(Progress)
 }
 
 // Progress is the state of an upload.
 type Progress struct {
 	Step         string
-	Files, Of    int // completed, and in total
+	Files, Of    int // number of completed files, and of all files
 	Bytes, Total uint64
 }
 
 // Sent is the result of an upload.
 type Sent struct {
-	Where      string // the run's URL without parameters
+	Where      string // URL of the run at the destination, without parameters
 	Files      int
 	Bytes      uint64
-	Anew       int // files sent by this call; the others already existed
+	Anew       int // number of files that this call sent; the other files were already there
 	LeftOut    []LeftOut
-	Unfinished bool // the run did not end: it is running or was killed
+	Unfinished bool // the run has not finished: it is still running or was killed
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/minio/minio-go/v7/pkg/encrypt"
 )
 
-// A file of up to partSize bytes is sent in one request; a larger one in parts of that
-// size, one of which is in memory for each file in transfer. It is the minimum of S3, which
-// accepts at most 10,000 parts.
+// A file of up to partSize bytes is sent in one request. A larger file is sent in parts of this
+// size. For each file in transfer, one part is in memory. The size is the minimum that S3 allows.
+// S3 accepts at most 10,000 parts.
 const (
 	partSize  = 5 << 20
 	mostParts = 9000
@@ -28,7 +28,7 @@ const attempts = 3
 type s3Store struct {
 	client        *minio.Client
 	bucket        string
-	singleRequest bool // every object is sent in one request
+	singleRequest bool // send every object in one request
 	encryption    encrypt.ServerSide
 }
 
@@ -65,9 +65,9 @@ func openS3(ctx context.Context, d *Destination) (store, error) {
 	return s, err
 }
 
-// oneReader ends a request's use of its body before the reply is returned. Otherwise the
-// transport continues to read the body of a request that the server refused early, while
-// the library already rewinds the same reader for its next attempt.
+// oneReader ends the use of a request's body before the response is returned. Otherwise, if the
+// server rejects a request early, the transport still reads the body while the library already
+// rewinds the same reader for the next attempt.
 type oneReader struct{ http.RoundTripper }
 
 func (t oneReader) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -81,7 +81,7 @@ func (t oneReader) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// attemptBody is the body of one attempt.
+// attemptBody is the body of a request in one attempt.
 type attemptBody struct {
 	mu    sync.Mutex
 	from  io.ReadCloser
@@ -99,7 +99,7 @@ func (b *attemptBody) Read(p []byte) (int, error) {
 	return b.from.Read(p)
 }
 
-// Close ends the attempt, and closes the body once.
+// Close ends the attempt. It closes the body only once.
 func (b *attemptBody) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,8 +112,8 @@ func (b *attemptBody) Close() error {
 
 func (b *attemptBody) end() { _ = b.Close() }
 
-// lookup returns whether the bucket is in the path or in the host's name; the library knows
-// the servers that have a host name for each bucket.
+// lookup returns whether the name of the bucket is in the path or in the name of the host. The
+// library knows the servers that have a host name for each bucket.
 func (d *Destination) lookup() minio.BucketLookupType {
 	switch {
 	case !d.query.Has("use_path_style"):
@@ -143,7 +143,8 @@ func (s *s3Store) list(ctx context.Context, folder string, most int, each func(s
 		if of.Err != nil {
 			return of.Err
 		}
-		// An ETag that looks like an MD5 is the MD5; that of a multi-part object is not.
+		// If the ETag has the form of an MD5, it is the MD5 of the object. The ETag of a multi-part
+		// object does not have this form.
 		sum, err := hex.DecodeString(of.ETag)
 		if err != nil || len(sum) != 16 {
 			sum = nil
@@ -178,5 +179,5 @@ func (s *s3Store) remove(ctx context.Context, key string) error {
 	return s.client.RemoveObject(ctx, s.bucket, key, minio.RemoveObjectOptions{})
 }
 
-// Close does nothing: idle connections time out.
+// Close does nothing, because idle connections time out.
 func (s *s3Store) Close() error { return nil }

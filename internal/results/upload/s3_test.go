@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// environment sets credentials for the test's server and removes all others.
+// environment sets the credentials for the test's server and removes all other credentials.
 func environment(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{
@@ -34,14 +34,14 @@ func TestS3(t *testing.T) {
 	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
 	environment(t)
-	dir := aRun(t, "20261122-quick", 3, 20<<20) // a file that is sent in parts
+	dir := aRun(t, "20261122-quick", 3, 20<<20) // large enough to be sent in parts
 	d := parse(t, "s3://benchmarks/a/b?endpoint="+server.Endpoint)
 	copied := filepath.Join(server.Dir, "benchmarks", "a", "b", "20261122-quick")
 	send(t, d, dir, 9)
 	same(t, dir, copied)
 	send(t, d, dir, 0)
 
-	// An object that another program replaced has another MD5.
+	// If another program replaced an object, its MD5 differs.
 	corrupt := parse(t, "s3://benchmarks/a/b?endpoint="+server.Endpoint)
 	b, err := corrupt.open(t.Context(), func() {})
 	if err != nil {
@@ -54,13 +54,13 @@ func TestS3(t *testing.T) {
 	send(t, d, dir, 1)
 	same(t, dir, copied)
 
-	// A damaged object for which the store still reports the old MD5.
+	// The object is damaged, but the store still reports the old MD5.
 	put(t, copied, "trial-02-put/timeline.csv", string(other))
 	send(t, d, dir, 0)
 	sendAs(t, d, dir, 1, Options{ReadBack: true})
 	same(t, dir, copied)
 
-	// A multi-part object, whose ETag is not an MD5, is read in any case.
+	// A multi-part object, whose ETag is not an MD5, is always read.
 	large := read(t, filepath.Join(copied, "history.jsonl.zst"))
 	large[7<<20] ^= 1
 	put(t, copied, "history.jsonl.zst", string(large))
@@ -74,8 +74,8 @@ func TestS3(t *testing.T) {
 	}
 }
 
-// If a server is killed during an upload and restarted, it has the run in the end, and no
-// manifest marks the upload as complete before.
+// If a server is killed during an upload and restarted, the upload completes. Until then, no
+// manifest marks it as complete.
 func TestS3KilledServer(t *testing.T) {
 	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
@@ -115,25 +115,25 @@ func TestS3Refusals(t *testing.T) {
 	d := parse(t, "s3://benchmarks"+at)
 
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong-and-secret")
-	refused(t, d, dir, "s3://benchmarks refuses the credentials (", "set AWS_ACCESS_KEY_ID")
+	refused(t, d, dir, "s3://benchmarks rejected the credentials (", "set AWS_ACCESS_KEY_ID")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	refused(t, d, dir, "there are no credentials for s3://benchmarks: set AWS_ACCESS_KEY_ID")
 	environment(t)
 	t.Setenv("AWS_REGION", "eu-north-1") // not the server's region
-	refused(t, parse(t, "s3://benchmarks"+at), dir, "the region of s3://benchmarks is not known, or is another: set AWS_REGION")
-	t.Setenv("AWS_REGION", "") // the server is asked for it
+	refused(t, parse(t, "s3://benchmarks"+at), dir, "the region of s3://benchmarks is unknown or wrong: set AWS_REGION")
+	t.Setenv("AWS_REGION", "") // the library asks the server for the region
 	send(t, d, dir, 4)
 	environment(t)
 
-	// No server listens, no server responds, no server has that name.
+	// In turn: no server listens, the server does not respond, and no server has the name.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	mute := parse(t, "s3://benchmarks?endpoint=http://"+l.Addr().String())
 	_, err = mute.Send(t.Context(), dir, Options{Patience: 100 * time.Millisecond})
-	sentence(t, err, "s3://benchmarks had no transfer for 100ms")
+	sentence(t, err, "s3://benchmarks transferred no data for 100ms")
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +141,8 @@ func TestS3Refusals(t *testing.T) {
 	sentence(t, parse(t, "s3://benchmarks?endpoint=http://none.invalid").Check(t.Context()), "there is no host none.invalid")
 }
 
-// A Google bucket is a bucket with the S3 interface in the region auto. Each of its objects
-// is sent in one request, so that it has an MD5.
+// A Google bucket has the S3 interface in the region auto. Each object is sent in one request, so
+// the object has an MD5.
 func TestGS(t *testing.T) {
 	server := servers.StartS3(t, "auto")
 	server.Bucket(t, "benchmarks")
@@ -154,7 +154,7 @@ func TestGS(t *testing.T) {
 	refused(t, d, dir, "there are no credentials for gs://benchmarks/a: set GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY")
 	t.Setenv("GS_ACCESS_KEY_ID", servers.Access)
 	t.Setenv("GS_SECRET_ACCESS_KEY", "wrong-and-secret")
-	refused(t, d, dir, "gs://benchmarks/a refuses the credentials (")
+	refused(t, d, dir, "gs://benchmarks/a rejected the credentials (")
 	t.Setenv("GS_SECRET_ACCESS_KEY", servers.Secret)
 	send(t, d, dir, 5)
 	same(t, dir, filepath.Join(server.Dir, "benchmarks", "a", "run"))
@@ -172,8 +172,8 @@ func TestGS(t *testing.T) {
 	}
 }
 
-// Credentials and the address of the server are read from the environment as by other
-// programs.
+// Credentials and the address of the server are read from the environment in the same way as other
+// programs do.
 func TestS3Environment(t *testing.T) {
 	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
@@ -206,7 +206,7 @@ func TestS3Environment(t *testing.T) {
 	sentence(t, d.Check(t.Context()), "AWS_ENDPOINT_URL must be http:// or https://")
 }
 
-// A request that fails half-way is repeated with the file from its beginning.
+// If a request fails half-way, it is repeated with the file from its start.
 func TestS3TriesAgain(t *testing.T) {
 	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")

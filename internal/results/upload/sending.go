@@ -15,13 +15,14 @@ import (
 
 const (
 	runName = "run.json"
-	// maxManifest is the size limit of a manifest in bytes, at about 180 for each file.
+	// maxManifest is the size limit of a manifest in bytes. A manifest has about 180 bytes for each
+	// file.
 	maxManifest = 128 << 20
 	// atOnce is the number of files that are transferred concurrently.
 	atOnce = 4
 )
 
-// localError is an error that the destination did not cause.
+// localError is an error whose cause is not the destination.
 type localError struct{ error }
 
 func (e *localError) Unwrap() error { return e.error }
@@ -32,18 +33,18 @@ type sending struct {
 	tree    *tree
 	run     *record.Run
 	bucket  *bucket
-	name    string // name of the run below the destination
-	folder  string // the prefix of its objects
+	name    string // name of the run's folder in the destination
+	folder  string // prefix of the names of the run's objects
 	options Options
 
 	mu       sync.Mutex
 	progress Progress
-	have     map[string]sums // of the expected objects
+	have     map[string]sums // contents of the expected objects
 	read     map[string]bool // existing objects that were verified
 	anew     int
 }
 
-// sendEverything sends, verifies and lists everything.
+// sendEverything sends all files, verifies the objects and writes the manifest.
 func (s *sending) sendEverything(ctx context.Context) (sent Sent, err error) {
 	there, err := s.bucket.objects(ctx, s.folder)
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *sending) sendEverything(ctx context.Context) (sent Sent, err error) {
 	}
 	if _, ok := there[manifestName]; ok && len(missing) > 0 {
 		if err := s.bucket.remove(ctx, s.folder+manifestName); err != nil {
-			return sent, err // with a manifest, a partial upload would look complete
+			return sent, err // with the old manifest, a partial upload would look complete
 		}
 	}
 	if err := s.sendAll(ctx, missing); err != nil {
@@ -85,10 +86,11 @@ func (s *sending) sendEverything(ctx context.Context) (sent Sent, err error) {
 
 func (s *sending) destination() string { return s.to.String() + "/" + s.name }
 
-// sameRun refuses to mix two runs whose directories have the same name.
+// sameRun returns an error if the destination has a different run whose directory has the same
+// name.
 func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
 	if _, ok := there[runName]; !ok {
-		return nil // it is the first upload
+		return nil // this is the first upload
 	}
 	b, err := s.bucket.read(ctx, s.folder+runName, record.MaxRunFile)
 	if err != nil {
@@ -100,15 +102,15 @@ func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
 	other, err := record.Parse(b)
 	switch {
 	case err != nil:
-		return &localError{fmt.Errorf("%s has a %s that does not belong to a run, and is not changed; choose another folder, or remove it", s.destination(), runName)}
+		return &localError{fmt.Errorf("%s contains a %s that does not belong to a run and that upload does not replace; choose another folder, or remove the file", s.destination(), runName)}
 	case !other.Started.Equal(s.run.Started) || other.Name != s.run.Name:
-		return &localError{fmt.Errorf("%s is another run, which started at %s; choose another folder, or rename the run directory",
+		return &localError{fmt.Errorf("%s contains another run, which started at %s; choose another folder, or rename the run directory",
 			s.destination(), other.Started.UTC().Format(time.RFC3339))}
 	}
 	return nil
 }
 
-// half matches the temporary name of a file that a killed sender leaves in a folder.
+// half matches the name of a temporary file that a killed upload left in a folder.
 var half = regexp.MustCompile(`^(.+)\.[0-9a-f]{16}\.tmp$`)
 
 func (s *sending) removeHalf(ctx context.Context, there map[string]object) error {
@@ -129,7 +131,7 @@ func (s *sending) removeHalf(ctx context.Context, there map[string]object) error
 	return nil
 }
 
-// compare returns the files whose objects are missing or differ.
+// compare returns the files whose objects are missing or different.
 func (s *sending) compare(ctx context.Context, there map[string]object) (missing []file, err error) {
 	s.begin("comparing", len(s.tree.files), s.tree.files)
 	var mu sync.Mutex
@@ -163,8 +165,8 @@ func (s *sending) isThere(ctx context.Context, f file, there map[string]object) 
 	return true, nil
 }
 
-// sendAll sends files, run.json first, so that another run of the same name is detected
-// from the beginning.
+// sendAll sends files. It starts with run.json, so that a concurrent upload of a different run with
+// the same name is detected early.
 func (s *sending) sendAll(ctx context.Context, files []file) error {
 	s.begin("sending", len(files), files)
 	s.anew = len(files)
@@ -200,7 +202,7 @@ func (s *sending) send(ctx context.Context, f file) error {
 	return nil
 }
 
-// verify checks the objects after sending.
+// verify checks the objects after all files were sent.
 func (s *sending) verify(ctx context.Context) error {
 	s.begin("verifying", len(s.tree.files), nil)
 	there, err := s.bucket.objects(ctx, s.folder)
@@ -221,7 +223,7 @@ func (s *sending) verify(ctx context.Context) error {
 	})
 }
 
-// list writes the manifest, unless it exists.
+// list writes the manifest, unless it exists already.
 func (s *sending) list(ctx context.Context) error {
 	contents, err := newManifest(s.name, s.run.Started, s.have, s.tree.leftOut)
 	if err != nil {
@@ -243,10 +245,10 @@ func (s *sending) list(ctx context.Context) error {
 
 // differs returns the error for an object that differs from its file.
 func (s *sending) differs(name string) error {
-	return &localError{fmt.Errorf("%s/%s differs from what was sent; upload the run again and, if that does not help, check the store", s.destination(), name)}
+	return &localError{fmt.Errorf("%s/%s differs from the data that was sent; upload the run again and, if that does not help, check the store", s.destination(), name)}
 }
 
-// forEachFile calls do for files, for some of them concurrently.
+// forEachFile calls the function do for each file, for several files concurrently.
 func (s *sending) forEachFile(ctx context.Context, files []file, do func(context.Context, file) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -270,7 +272,7 @@ func (s *sending) keep(f file, of sums, verified bool) {
 	s.read[f.name] = verified
 }
 
-// begin begins a step.
+// begin starts a step of the upload.
 func (s *sending) begin(step string, of int, files []file) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,7 +285,7 @@ func (s *sending) begin(step string, of int, files []file) {
 	}
 }
 
-// count adds transferred bytes; done counts a file.
+// count adds a number of transferred bytes. done counts a completed file.
 func (s *sending) count(n int) {
 	s.bucket.touch()
 	s.mu.Lock()

@@ -8,12 +8,12 @@ import (
 
 // store is an open bucket of an object store, or an open folder.
 type store interface {
-	// list calls each for at most that many objects below a folder.
+	// list calls each for objects in a folder, but for at most most objects.
 	list(ctx context.Context, folder string, most int, each func(key string, o object) error) error
-	// reader reads an object, or returns errNotThere.
+	// reader opens an object for reading. It returns errNotThere if the object does not exist.
 	reader(ctx context.Context, key string) (io.ReadCloser, error)
-	// write writes an object of size bytes, completely or not at all. It may read again
-	// from the beginning if from is an io.Seeker.
+	// write writes an object of size bytes, either completely or not at all. If from is an
+	// io.Seeker, write may rewind it and read it again.
 	write(ctx context.Context, key string, from io.Reader, size int64) error
 	remove(ctx context.Context, key string) error
 	Close() error
@@ -22,7 +22,7 @@ type store interface {
 // object holds what a store reports about an object.
 type object struct {
 	size int64
-	md5  string // binary; empty if the store does not report it
+	md5  string // binary; empty if the store reports no MD5
 }
 
 // errNotThere is the error for an object that does not exist.

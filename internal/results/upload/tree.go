@@ -17,14 +17,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxFiles is the highest number of entries in a run directory: the largest readable one,
-// with 20,000 trials, has about 300,000.
+// maxFiles is the maximum number of entries in a run directory. The largest run that can be read
+// has 20,000 trials and about 300,000 entries.
 const maxFiles = 500_000
 
-// dataFolder holds the members' data during a run; a killed run leaves it.
+// dataFolder contains the members' data during a run. A killed run does not remove it.
 const dataFolder = "data"
 
-// tree lists the files of a run directory that are sent.
+// tree lists the files of a run directory that upload will send.
 type tree struct {
 	dir     string // an absolute path without links
 	files   []file
@@ -34,17 +34,17 @@ type tree struct {
 // file is a regular file of a run directory.
 type file struct {
 	path string // relative to the run directory
-	name string // name of its object, below the run's name
+	name string // name of the object, relative to the run's folder
 	info fs.FileInfo
 }
 
 // LeftOut is an entry of a run directory that is not sent.
 type LeftOut struct {
-	Name string `json:"name"` // escaped like names of objects
+	Name string `json:"name"` // escaped like the names of objects
 	Why  string `json:"why"`
 }
 
-// newTree lists the files of a run directory. It follows no link.
+// newTree lists the files of a run directory. It does not follow links.
 func newTree(dir string) (*tree, error) {
 	whole, err := filepath.Abs(dir)
 	if err == nil {
@@ -60,7 +60,7 @@ func newTree(dir string) (*tree, error) {
 			return err
 		}
 		if entries++; entries > maxFiles {
-			return fmt.Errorf("it has more than %d files, the limit of a run directory", maxFiles)
+			return fmt.Errorf("it contains more than %d files, which is the limit for a run directory", maxFiles)
 		}
 		below, err := filepath.Rel(whole, path)
 		if err != nil {
@@ -74,25 +74,25 @@ func newTree(dir string) (*tree, error) {
 	return t, nil
 }
 
-// add adds a file, or the reason for leaving it out.
+// add adds a file, or the reason why it is not sent.
 func (t *tree) add(path string, d fs.DirEntry) error {
 	name := escape(filepath.ToSlash(path))
 	why := ""
 	switch {
 	case name == manifestName:
-		return nil // from a downloaded copy; it is not part of a run
+		return nil // it comes from a downloaded copy of the run and is not part of the run
 	case !fits(name):
 		why = "its name is too long"
 	case !utf8.ValidString(path):
 		why = "its name is not UTF-8"
 	case d.IsDir() && path == dataFolder:
-		why = "the members' data, which a run that was killed leaves"
+		why = "it is the members' data, which a killed run left behind"
 	case d.IsDir():
 		return nil
 	case d.Type()&fs.ModeSymlink != 0:
-		why = "a link, and no link is followed"
+		why = "it is a symbolic link, which upload does not follow"
 	case !d.Type().IsRegular():
-		why = "no regular file"
+		why = "it is not a regular file"
 	default:
 		info, err := d.Info()
 		if err != nil {
@@ -109,31 +109,31 @@ func (t *tree) add(path string, d fs.DirEntry) error {
 }
 
 func unreadable(dir string, err error) error {
-	return fmt.Errorf("the run directory %s cannot be read: %w", dir, err)
+	return fmt.Errorf("cannot read the run directory %s: %w", dir, err)
 }
 
-// sums identifies a file's contents.
+// sums identifies the contents of a file.
 type sums struct {
 	size int64
 	md5  string // binary; object stores report it
 	sha  string // SHA-256 in hexadecimal
 }
 
-// errChanged means that a file is being written to.
-var errChanged = errors.New("it changed while it was read; is the run still running?")
+// errChanged means that another process is writing to the file.
+var errChanged = errors.New("it changed while quorumbench was reading it; if the run is still active, wait until it ends")
 
 // source reads a file and computes the sums of its contents.
 type source struct {
-	ctx      context.Context // a folder's library checks it only at the end
+	ctx      context.Context // the library for folders checks the context only at the end
 	f        *os.File
-	left     int64 // of the size at listing time
+	left     int64 // remaining bytes, according to the size when the file was listed
 	md5, sha hash.Hash
 	size     int64
 	read     func(n int)
-	err      error // read error, which the destination did not cause
+	err      error // read error, whose cause is not the destination
 }
 
-// open opens a file of the tree, and no other file that replaced it.
+// open opens a file in the tree. It returns an error if a different file has replaced it.
 func (t *tree) open(ctx context.Context, f file, read func(n int)) (*source, error) {
 	opened, err := files.OpenIn(t.dir, f.path)
 	if err != nil {
@@ -152,10 +152,10 @@ func (t *tree) open(ctx context.Context, f file, read func(n int)) (*source, err
 }
 
 func (t *tree) cannot(f file, err error) error {
-	return fmt.Errorf("%s cannot be sent: %w", filepath.Join(t.dir, f.path), err)
+	return fmt.Errorf("cannot send %s: %w", filepath.Join(t.dir, f.path), err)
 }
 
-// Read implements io.Reader. A file that became longer or shorter is an error.
+// Read implements io.Reader. It returns an error if the length of the file has changed.
 func (s *source) Read(p []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, err
@@ -175,7 +175,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Seek rewinds to the beginning for a repeated request. It supports no other position.
+// Seek rewinds to the start, so that a request can be repeated. It supports no other position.
 func (s *source) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekStart {
 		return 0, errors.ErrUnsupported
@@ -195,7 +195,7 @@ func (s *source) sums() sums {
 	return sums{size: s.size, md5: string(s.md5.Sum(nil)), sha: hex.EncodeToString(s.sha.Sum(nil))}
 }
 
-// sum reads a file only to compute its sums.
+// sum reads a file only to compute the sums of its contents.
 func (t *tree) sum(ctx context.Context, f file, read func(n int)) (sums, error) {
 	s, err := t.open(ctx, f, read)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package upload sends a run directory to a bucket of an object store, or to another
-// folder, and resumes interrupted uploads. It compares all objects with the files, by size
-// and hash, before it writes a manifest that lists them.
+// Package upload sends a run directory to a bucket in an object store, or to another folder. It can
+// continue an interrupted upload. It compares all objects with the files, by size and hash, before
+// it writes a manifest that lists them.
 package upload
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// patience is the default time without a transfer after which a destination counts as hung.
+// patience is the default for Options.Patience.
 const patience = 10 * time.Minute
 
-// Check opens a destination and sends it a request, so that errors are found before a run.
-// Errors are one sentence.
+// Check opens a destination and sends a request to it, so that errors are detected before a run. An
+// error is one sentence.
 func (d *Destination) Check(ctx context.Context) error {
 	w := newWatch(ctx, patience, d)
 	defer w.stop()
@@ -32,8 +32,9 @@ func (d *Destination) Check(ctx context.Context) error {
 	return b.Close()
 }
 
-// Send sends a run directory below a destination, under its own name. Identical objects are
-// not sent again. Errors are one sentence; the next call continues after an error.
+// Send sends a run directory to a destination, where it gets a folder with the same name. Objects
+// that are already identical are not sent again. An error is one sentence. After an error, another
+// call continues the upload.
 func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, error) {
 	t, err := newTree(dir)
 	if err != nil {
@@ -55,7 +56,7 @@ func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, er
 	if err != nil {
 		return Sent{}, err
 	}
-	defer func() { _ = b.Close() }() // every write was closed separately
+	defer func() { _ = b.Close() }() // every write has already been closed
 	name := escape(filepath.Base(t.dir))
 	s := &sending{
 		to: d, tree: t, run: run, bucket: b, name: name, folder: d.folder + name + "/",
@@ -72,7 +73,7 @@ func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, er
 func readRun(dir string) (*record.Run, error) {
 	b, err := files.ReadIn(dir, runName, record.MaxRunFile)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a run directory that can be uploaded: %w", dir, err)
+		return nil, fmt.Errorf("cannot upload %s as a run directory: %w", dir, err)
 	}
 	run, err := record.Parse(b)
 	if err != nil {
@@ -81,26 +82,26 @@ func readRun(dir string) (*record.Run, error) {
 	return run, nil
 }
 
-// outside refuses to send a run directory into itself.
+// outside returns an error if the destination is inside the run directory.
 func (d *Destination) outside(dir string) error {
 	if d.scheme != schemeFile {
 		return nil
 	}
 	to, err := filepath.EvalSymlinks(d.bucket)
 	if err != nil {
-		return nil // opening it returns the error
+		return nil // opening the destination will return the error
 	}
 	if below, err := filepath.Rel(dir, to); err == nil && filepath.IsLocal(below) {
-		return fmt.Errorf("%s is in the run directory that would be sent there; choose another folder", d)
+		return fmt.Errorf("%s is inside the run directory; choose another folder", d)
 	}
 	if filepath.Join(to, filepath.Base(dir)) == dir {
-		return fmt.Errorf("the run directory %s is in %s already; choose another folder", dir, d)
+		return fmt.Errorf("the run directory %s is already in %s; choose another folder", dir, d)
 	}
 	return nil
 }
 
-// refuseSpecialFiles returns an error if a run's folder at a destination on this machine
-// holds links, pipes or devices: a write would go through a link, or wait at a pipe.
+// refuseSpecialFiles returns an error if the run's folder, at a destination on this machine,
+// contains links, pipes or devices. A write could follow a link, or block at a pipe.
 func (d *Destination) refuseSpecialFiles(name string) error {
 	if d.scheme != schemeFile {
 		return nil
@@ -110,11 +111,11 @@ func (d *Destination) refuseSpecialFiles(name string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return fmt.Errorf("the destination %s cannot be read: %w", d, err)
+			return fmt.Errorf("cannot read the destination %s: %w", d, err)
 		case e.IsDir() || e.Type().IsRegular():
 			return nil
 		}
-		what := "no ordinary file"
+		what := "not a regular file"
 		if e.Type()&fs.ModeSymlink != 0 {
 			what = "a link"
 		}

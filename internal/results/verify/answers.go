@@ -14,8 +14,8 @@ import (
 )
 
 // Answers verifies the history in the given files and returns the result for the record. It calls
-// progress with the number of the reading and the operations read so far. If ctx ends, it returns
-// the error of ctx.
+// progress with the number of the current reading of the history, and with the number of operations
+// read so far. If ctx is canceled, it returns the error of ctx.
 func Answers(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error) {
 	began := time.Now()
 	set, err := history.Open(paths...)
@@ -29,13 +29,13 @@ func Answers(ctx context.Context, paths []string, progress func(reading int, ope
 	out := r.record()
 	out.Undecided = append(out.Undecided, set.Problems...)
 	if e := set.ClockError(); e > 0 {
-		out.Undecided = append(out.Undecided, fmt.Sprintf("clocks of other machines are uncertain by %s: operations closer together than twice that may have any order", text.Duration(float64(e))))
+		out.Undecided = append(out.Undecided, fmt.Sprintf("clocks of other machines may be off by %s: operations whose times differ by less than twice that may have happened in any order", text.Duration(float64(e))))
 	}
 	out.Seconds = time.Since(began).Seconds()
 	return out, nil
 }
 
-// followed is a history that reports the progress of its readings and can be cancelled.
+// followed is a history that reports the progress of each reading and that can be canceled.
 type followed struct {
 	*history.Set
 	ctx      context.Context
@@ -43,8 +43,9 @@ type followed struct {
 	reading  int
 }
 
-// progressEvery is the number of operations between two progress reports, which also check for
-// cancellation. Parallel readings report one or two at a time.
+// progressEvery is the number of operations between two reports of the progress. Cancellation is
+// checked at the same time. If several readings run in parallel, each reports at most two of them
+// at a time.
 const progressEvery = 1 << 16
 
 // Read implements Input.

@@ -11,7 +11,7 @@ type checker struct {
 	old    *stalenesses
 	result Result
 
-	table     table // of one part after the other, which reuse the memory
+	table     table // holds one part after the other; the parts reuse its memory
 	revisions []revision
 }
 
@@ -21,7 +21,7 @@ type revision struct {
 	ord uint32
 }
 
-// forEachOperation calls do with every operation and its number.
+// forEachOperation calls the function do for every operation, with the operation's number.
 func (c *checker) forEachOperation(do func(uint32, *history.Op)) error {
 	ord := uint32(0)
 	return c.in.Read(func(ops []history.Op) error {

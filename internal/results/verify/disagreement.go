@@ -9,28 +9,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mostSightings is how many versions are compared between members. In a longer history, every
-// n-th key is compared.
+// mostSightings is the maximum number of versions that are compared between members. In a longer
+// history, only every n-th key is compared.
 const mostSightings = 1 << 20
 
-// fewestSightings is how many versions two members must number differently before that
-// explains other violations.
+// fewestSightings is the minimum number of versions to which two members must give different
+// revisions. With fewer, the difference does not explain other violations.
 const fewestSightings = 3
 
-// versionName names one value of one key.
+// versionName identifies a version by its key and its value.
 type versionName struct{ key, value uint64 }
 
-// sighting is the revision of a version at the member that served an operation. For example,
-// member 1 acknowledges a write at revision 7, and a read at member 2 returns the same value
-// with revision 6: these are two sightings of one version.
+// sighting is the revision that one member gives to a version. For example, member 1 acknowledges a
+// write at revision 7, and a read at member 2 returns the same value with revision 6. These are two
+// sightings of the same version.
 type sighting struct {
 	member uint64
 	rev    int64
 	ord    uint32
 }
 
-// sightingOf returns the version that an operation names, and its revision at the member
-// that served it.
+// sightingOf returns the version that an operation wrote or returned, and the revision of that
+// version at the member that served the operation.
 func sightingOf(o *history.Op, ord uint32) (versionName, sighting, bool) {
 	s := sighting{member: o.Member, ord: ord}
 	if o.Member == 0 || o.Kind == kv.Watch || isAuxiliary(o) {
@@ -47,15 +47,15 @@ func sightingOf(o *history.Op, ord uint32) (versionName, sighting, bool) {
 	return versionName{o.Key, value}, s, ok
 }
 
-// pairing compares two members by the versions that both returned.
-// Invariant: first is the sighting pair with the lowest revision of those that differ.
+// pairing compares two members by the versions that both returned. Invariant: among the pairs of
+// sightings with different revisions, first is the pair with the lowest revision.
 type pairing struct {
 	members [2]uint64
-	agreed  int64 // the highest revision that both returned for one version; 0: none
+	agreed  int64 // highest revision that both members returned for the same version; 0: none
 	differ  uint64
 	first   [2]sighting
-	last    int64 // the highest revision, at the first member, of those that differ
-	atLast  int64 // by how much the second member's was higher there
+	last    int64 // highest revision, at the first member, among the sightings with different revisions
+	atLast  int64 // by how much the second member's revision was higher at that point
 }
 
 func (p *pairing) add(a, b sighting) {
@@ -72,13 +72,13 @@ func (p *pairing) add(a, b sighting) {
 	}
 }
 
-// diverged reports whether the members agree up to a revision and never again after it.
+// diverged reports whether the members agree up to a revision, but never after it.
 func (p *pairing) diverged() bool {
 	return p.differ >= fewestSightings && p.agreed < max(p.first[0].rev, p.first[1].rev)
 }
 
-// disagreement returns the pairs of members that diverged. It compares the revisions that
-// each pair gave the same versions.
+// disagreement returns the pairs of members that diverged. For each pair, it compares the revisions
+// that the two members gave to the same versions.
 func (c *checker) disagreement() (diverged []pairing, err error) {
 	every := c.survey.operations/mostSightings + 1
 	seen := map[versionName]sighting{}
@@ -119,9 +119,9 @@ func (c *checker) disagreement() (diverged []pairing, err error) {
 	return diverged, err
 }
 
-// explainByDisagreement looks for members that number their versions differently, and moves
-// the violations that follow from it out of the counts. A store of which one member skipped
-// an entry answers wrongly ever after: thousands of violations have this one cause.
+// explainByDisagreement looks for members that give different revisions to the same versions. It
+// moves the violations that follow from this difference out of the counts. If one member skipped an
+// entry, all its later responses are wrong, so this single cause explains thousands of violations.
 func (c *checker) explainByDisagreement() error {
 	if len(c.found.counts) == 0 || c.found.counts[WrongResponse] > 0 && len(c.found.counts) == 1 {
 		return nil
@@ -146,8 +146,8 @@ func (c *checker) explainByDisagreement() error {
 	return nil
 }
 
-// oddMember returns the member of a pair that disagrees with more members than the other one
-// does; the second where both disagree with equally many.
+// oddMember returns the member of a pair that disagrees with more of the other members. If both
+// disagree with the same number, it returns the second member.
 func oddMember(pairs []pairing, p *pairing) uint64 {
 	with := map[uint64]int{}
 	for i := range pairs {
@@ -160,8 +160,8 @@ func oddMember(pairs []pairing, p *pairing) uint64 {
 	return p.members[1]
 }
 
-// follow adds a disagreement as a finding, and counts the findings that it can explain as its
-// consequences.
+// follow adds a disagreement as a finding. It counts the findings that the disagreement can explain
+// as its consequences.
 func (c *checker) follow(p *pairing) error {
 	follows, err := c.following(p)
 	if err != nil || !slices.Contains(follows, true) {
@@ -190,17 +190,18 @@ func (c *checker) follow(p *pairing) error {
 	return nil
 }
 
-// following reports for each finding whether a disagreement can explain it. It can if the finding
-// is about operations after the last agreement, and the second member served one of them, or an
-// operation on the same key.
+// following reports, for each finding, whether a disagreement can explain it. This is possible if
+// two conditions hold: the finding is about operations after the last agreement, and the second
+// member served one of these operations or an operation on the same key.
 func (c *checker) following(p *pairing) ([]bool, error) {
-	// The first revision at which the second member may refer to another version. For example, if
-	// it skipped the entry at 8, the others' 9 is its 8, and both agreed last on 7.
+	// from is the first revision at which the second member may refer to a different version. For
+	// example, if the second member skipped the entry at revision 8, the other members' revision 9
+	// is its revision 8, and the members agreed last at revision 7.
 	from := p.agreed + 1 - max(p.first[0].rev-p.first[1].rev, 0)
 	keys := map[uint64]bool{} // keys that the second member served
 	type user struct {
 		ord uint32
-		at  int // in found.all
+		at  int // index in found.all
 	}
 	var users []user
 	for i := range c.found.all {
@@ -235,10 +236,10 @@ func (c *checker) following(p *pairing) ([]bool, error) {
 	return follows, nil
 }
 
-// text describes the disagreement in words, for the second member.
+// text describes the disagreement in words, from the point of view of the second member.
 func (p *pairing) text() string {
 	a, b := p.members[0], p.members[1]
-	agreed := "They never agreed before"
+	agreed := "They never agreed before that revision"
 	if p.agreed > 0 {
 		agreed = fmt.Sprintf("They last agreed on revision %d", p.agreed)
 	}
@@ -251,9 +252,9 @@ func (p *pairing) text() string {
 	shift := p.first[1].rev - p.first[0].rev
 	how := by(shift)
 	if p.atLast != shift {
-		how += ", and later by " + by(p.atLast)
+		how += ", and later " + by(p.atLast)
 	}
-	return fmt.Sprintf("Members disagree starting at revision %d: member %x has this version at revision %d and member %x at revision %d. "+
-		"%s; after that, the revisions of member %x are %s. One of them skipped an entry that the other applied, or applied one twice.",
+	return fmt.Sprintf("Members disagree starting at revision %d: member %x has this version at revision %d, but member %x has it at revision %d. "+
+		"%s. After that, the revisions of member %x are %s. One member skipped an entry that the other applied, or applied an entry twice.",
 		p.first[0].rev, a, p.first[0].rev, b, p.first[1].rev, agreed, b, how)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// withoutAnEntry changes an honest history as if member 3 had skipped the entry at a
-// revision: its later revisions are lower by skipped.
+// withoutAnEntry changes the history of a correct store as if member 3 had skipped the entry at a
+// revision. Later revisions of member 3 are lower by skipped.
 func withoutAnEntry(m *memory, revision, skipped int64) {
 	for i := range m.ops {
 		o := &m.ops[i]
@@ -32,8 +32,8 @@ func nameMembers(m *memory) {
 	}
 }
 
-// TestDisagreementIsTheRootCause simulates a member that skipped entries. The check finds one
-// disagreement, of that member at that revision, and explains all other violations by it.
+// TestDisagreementIsTheRootCause simulates a member that skipped entries. The check must find one
+// disagreement, for that member and that revision, and must explain all other violations by it.
 func TestDisagreementIsTheRootCause(t *testing.T) {
 	for seed := range uint64(60) {
 		m, _ := simulated(seed, 3000, noLie, 0)
@@ -63,15 +63,15 @@ func TestDisagreementIsTheRootCause(t *testing.T) {
 			t.Errorf("seed %d: %q, and the entry skipped was at revision %d", seed, why, revision)
 		}
 		if i := strings.Index(why, "last agreed on revision "); i >= 0 {
-			if _, err := fmt.Sscanf(why[i:], "last agreed on revision %d;", &agreed); err != nil || agreed >= revision {
+			if _, err := fmt.Sscanf(why[i:], "last agreed on revision %d.", &agreed); err != nil || agreed >= revision {
 				t.Errorf("seed %d: %q, and the entry skipped was at revision %d", seed, why, revision)
 			}
 		}
 	}
 }
 
-// TestOtherFaultsAreNoDisagreement checks that no other fault of a store is explained by
-// members that disagree.
+// TestOtherFaultsAreNoDisagreement checks that the check does not explain any other fault of a
+// store by disagreeing members.
 func TestOtherFaultsAreNoDisagreement(t *testing.T) {
 	for _, lies := range lieKinds {
 		for seed := range uint64(15) {
@@ -88,7 +88,8 @@ func TestOtherFaultsAreNoDisagreement(t *testing.T) {
 	}
 }
 
-// TestTwoMembersDisagree checks that a disagreement of two members names both.
+// TestTwoMembersDisagree checks that the text for a disagreement between two members contains both
+// members.
 func TestTwoMembersDisagree(t *testing.T) {
 	m, _ := simulated(3, 3000, noLie, 0)
 	for i := range m.ops {
@@ -102,7 +103,7 @@ func TestTwoMembersDisagree(t *testing.T) {
 	if got.Counts[Disagreement] != 1 {
 		t.Fatalf("found %v", got.Counts)
 	}
-	if text := got.Violations[0].Text; !strings.Contains(text, "member 1 has") || !strings.Contains(text, "member 3 at") {
+	if text := got.Violations[0].Text; !strings.Contains(text, "member 1 has") || !strings.Contains(text, "member 3 has it at") {
 		t.Error(text)
 	}
 	for _, o := range got.Violations[0].Ops {

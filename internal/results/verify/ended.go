@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// outlived checks that no response at or after the revision at which a session ended returns the
-// version that ended with the session. The version identifies the session, so other writes do
-// not matter.
+// outlived checks that no response at or after the end of a session returns the version that was
+// deleted when the session ended. The version identifies the session, so other writes need no
+// check.
 func (k *keyChecker) outlived(end *entry) {
 	for i := sort.Search(len(k.reads), func(i int) bool { return k.reads[i].at >= end.at }); i < len(k.reads); i++ {
 		r := &k.reads[i]
@@ -18,7 +18,7 @@ func (k *keyChecker) outlived(end *entry) {
 		}
 		f := finding{
 			kind: Outlived, promise: history.Ends, n: 2, ords: [3]uint32{end.ord, r.ord}, revision: end.at,
-			state: fmt.Sprintf("the session of the returned version had ended at revision %d", end.at),
+			state: fmt.Sprintf("the session to which the returned version belonged had ended at revision %d", end.at),
 		}
 		if made := k.madeAt(end.mod); made != nil {
 			f.n, f.ords = 3, [3]uint32{made.ord, end.ord, r.ord}
@@ -27,8 +27,9 @@ func (k *keyChecker) outlived(end *entry) {
 	}
 }
 
-// isOf reports whether a read returned the version that expired with the session: by its
-// revision, or without revisions by a value that no other version has.
+// isOf reports whether a read returned the version that was deleted when the session ended. It
+// compares revisions or, if the read has no revision, values, provided that no other version has
+// the same value.
 func isOf(r, end *entry) bool {
 	if r.mod > 0 {
 		return r.mod == end.mod
@@ -36,7 +37,7 @@ func isOf(r, end *entry) bool {
 	return r.value != history.Absent && r.value == end.value
 }
 
-// madeAt returns the write at a revision; nil if there is none.
+// madeAt returns the write at a revision, or nil if there is none.
 func (k *keyChecker) madeAt(rev int64) *entry {
 	i := sort.Search(len(k.writes), func(i int) bool { return k.writes[i].at >= rev })
 	if i == len(k.writes) || k.writes[i].at != rev {

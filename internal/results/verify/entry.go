@@ -5,20 +5,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// role is the meaning of an operation for its key.
+// role is what an operation means for its key.
 type role uint8
 
 const (
 	unchecked role = iota
-	read           // the key's state
-	wrote          // a write that was done
+	read           // a read of the key's state
+	wrote          // a write that was executed
 	maybe          // a write with an unknown outcome, which may also be executed later
 	refused        // a write that was certainly not executed
-	notice         // event that a watcher received
-	ending         // the end of the session with which a version ends
+	notice         // an event that a watcher received
+	ending         // the end of a session, at which a version is deleted
 )
 
-// roleOf returns an operation's role. A conflict and a deletion of a missing key are reads.
+// roleOf returns the role of an operation. A conflict and the deletion of a missing key have the
+// role of a read.
 func roleOf(o *history.Op) role {
 	switch o.Kind {
 	case kv.Get, kv.Exists:
@@ -27,7 +28,7 @@ func roleOf(o *history.Op) role {
 		}
 		return unchecked
 	case kv.Range, kv.TxnGet:
-		if o.Answered() && (o.Read != history.Unseen || o.Mod > 0) { // otherwise it has no information about a key
+		if o.Answered() && (o.Read != history.Unseen || o.Mod > 0) { // otherwise, the response contains no information about a key
 			return read
 		}
 		return unchecked
@@ -59,13 +60,13 @@ func roleOf(o *history.Op) role {
 	return refused
 }
 
-// strong reports whether a response belongs to the linearizable order: all do, except reads of
-// weaker levels.
+// strong reports whether a response must fit the linearizable order of operations. This applies to
+// all responses except responses to reads at weaker consistency levels.
 func strong(o *history.Op) bool {
 	return o.Kind.Writes() && o.Consistency == kv.None || o.Consistency == kv.Linearizable
 }
 
-// compares reports whether an operation is a write that names the version it expects.
+// compares reports whether an operation is a write that requires a certain version of the key.
 func compares(o *history.Op) bool {
 	if o.Kind == kv.Delete {
 		return o.Expected > 0
@@ -73,19 +74,19 @@ func compares(o *history.Op) bool {
 	return (o.Kind == kv.CAS || o.Kind == kv.STM && o.Written != history.Absent) && o.Expected != history.AnyMod
 }
 
-// shows reports whether a response to the operation returns the state of its key.
+// shows reports whether the response to an operation contains the state of its key.
 func shows(o *history.Op) bool {
 	return o.Kind.Reads() || o.Kind == kv.STM && o.Written == history.Absent
 }
 
-// entry holds the parts of an operation that the check of its key needs.
+// entry holds those parts of an operation that are needed to check its key.
 type entry struct {
-	at     int64  // revision at which it was served or written, or at which a session ended
-	mod    int64  // revision of the version read or ended; the condition of a compare-and-set
-	value  uint64 // read or written
-	lo     int64  // the highest revision acknowledged when it began
-	time   int64  // start of a read, end of a write
-	ord    uint32 // its number in the history
+	at     int64  // revision at which the operation was served or written, or at which a session ended
+	mod    int64  // revision of the version that was read or deleted; for a compare-and-set, the revision that it requires
+	value  uint64 // value that was read or written
+	lo     int64  // highest revision that was acknowledged when the operation began
+	time   int64  // start of a read, or end of a write
+	ord    uint32 // number of the operation in the history
 	role   role
 	member uint8
 	flags
@@ -97,17 +98,17 @@ const (
 	isStrong flags = 1 << iota
 	isFinal
 	isCAS
-	isConflict // mod and value are the version that caused it
-	isKnown    // the response returns the state of the key
+	isConflict // mod and value describe the version that caused the conflict
+	isKnown    // the response contains the state of the key
 	isTxn
 	isDelete
 	isLease
-	isSelf     // a conflict that its own response contradicts
-	isPending  // a part of a transaction of which another part was seen
-	isResolved // a write with an unknown outcome that a read returned
-	isLate     // an event that arrived after a later one
-	isSplit    // an event that arrived after another message with its revision
-	isThere    // a read that reports that the key exists, without its version
+	isSelf     // a conflict that contradicts its own response
+	isPending  // a part of a transaction whose other parts were seen
+	isResolved // a write with an unknown outcome whose version a read returned
+	isLate     // an event that arrived after a later event
+	isSplit    // an event that arrived after another message with the same revision
+	isThere    // a read whose response reports that the key exists, but not its version
 )
 
 func (f flags) flagged(x flags) bool { return f&x != 0 }
@@ -155,11 +156,11 @@ func entryOf(o *history.Op, r role, ord uint32, lo int64) entry {
 	return e
 }
 
-// chunk holds some entries of one key and the index of the next chunk. It contains no pointers,
-// so that the garbage collector does not scan millions of entries.
+// chunk holds several entries of one key and the index of the next chunk. It contains no pointers,
+// so the garbage collector does not need to scan millions of entries.
 type chunk struct {
 	e    [chunkLen]entry
-	next uint32 // its index plus one
+	next uint32 // index of the next chunk, plus one
 }
 
 const (
@@ -168,8 +169,8 @@ const (
 	lastChunk = ^uint32(0)
 )
 
-// numbered maps numbers to numbers above 0. Numbers of keys and clients are dense and begin at 0,
-// so a slice holds most of them.
+// numbered maps numbers to numbers above 0. The numbers of keys and clients are dense and begin at
+// 0, so a slice can hold most of them.
 type numbered struct {
 	low  []uint32
 	high map[uint64]uint32
@@ -190,7 +191,7 @@ func (n *numbered) set(x uint64, to uint32) {
 		n.low[x] = to
 	case x < mostLow && x < 4*uint64(len(n.low))+1<<16:
 		n.low = append(n.low, make([]uint32, max(x+1, 2*uint64(len(n.low)))-uint64(len(n.low)))...)
-		for y, of := range n.high { // the slice now covers them
+		for y, of := range n.high { // now, the slice covers these numbers
 			if y < uint64(len(n.low)) {
 				n.low[y] = of
 				delete(n.high, y)
@@ -211,9 +212,9 @@ func (n *numbered) clear() {
 	clear(n.high)
 }
 
-// table holds the entries of each key in the order in which they were added.
+// table holds the entries of each key, in the order in which they were added.
 type table struct {
-	places numbered // by key, plus one
+	places numbered // by key: index plus one
 	names  []uint64
 	ends   []keyEnds
 	slabs  [][]chunk
@@ -222,10 +223,10 @@ type table struct {
 
 type keyEnds struct {
 	first, last uint32
-	in          uint32 // entries of the last chunk
+	in          uint32 // number of entries in the last chunk
 }
 
-// reset empties the table and keeps its memory.
+// reset empties the table, but does not free its memory.
 func (t *table) reset() {
 	t.places.clear()
 	t.names, t.ends, t.used = t.names[:0], t.ends[:0], 0

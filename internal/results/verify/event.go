@@ -38,7 +38,7 @@ func (p *pass) checkEvent(o *history.Op) {
 	}
 }
 
-// promised checks the guarantees of an event that do not need its key's versions.
+// promised checks those guarantees for an event that do not depend on the versions of its key.
 func (p *pass) promised(w *watcher, o *history.Op) {
 	if !w.watches(o) {
 		p.found.add(finding{kind: OtherKey, promise: history.WatchAccurate, key: o.Key, n: 1, ords: [3]uint32{p.ord}, revision: o.Mod})
@@ -48,8 +48,8 @@ func (p *pass) promised(w *watcher, o *history.Op) {
 	}
 }
 
-// checkEventInTime processes a watch event of a store without revisions of writes. An event shows a
-// version as a read of unbounded staleness does.
+// checkEventInTime processes a watch event of a store without revisions of writes. Such an event
+// shows a version, like a read without any limit for its staleness.
 func (p *pass) checkEventInTime(o *history.Op) {
 	w := p.watchers
 	if o.Watch == history.Began {
@@ -77,7 +77,7 @@ func (p *pass) checkEventInTime(o *history.Op) {
 		if p.in(o.Key) {
 			p.inOrder(o)
 			e := entry{at: o.Done, time: o.Done, value: o.Read, mod: o.Mod, ord: p.ord, role: notice, member: p.member(o)}
-			if o.Read == history.Absent { // its revision is that of the response, and not of a version
+			if o.Read == history.Absent { // the event has the revision of the response, not of a version
 				e.mod, e.lo = 0, o.Mod
 			}
 			p.table.add(o.Key, &e)
@@ -85,7 +85,7 @@ func (p *pass) checkEventInTime(o *history.Op) {
 	}
 }
 
-// inOrder compares a watch event with the watcher's previous events of the key.
+// inOrder compares a watch event with earlier events of the same key that the watcher received.
 func (p *pass) inOrder(o *history.Op) {
 	w, at := p.watchers, watcherKey{o.Session, o.Key}
 	if w.before == nil {
@@ -102,5 +102,5 @@ func (p *pass) inOrder(o *history.Op) {
 	if f.kind != "" && o.Outcome == kv.OK {
 		p.found.add(f)
 	}
-	w.before[at] = lastEvent{o.Mod, p.ord} // after going back, the following events repeat
+	w.before[at] = lastEvent{o.Mod, p.ord} // after the order went back once, later events repeat earlier ones
 }

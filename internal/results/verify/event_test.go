@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Without revisions of writes, watch events are compared with the writes and with the watcher's
-// previous events.
+// Without revisions of writes, watch events are compared with the writes and with earlier events
+// that the same watcher received.
 func TestWatchesInTime(t *testing.T) {
 	notified := func(watcher uint32, rev int64, value uint64) history.Op {
 		o := happened(watcher, rev, value)
@@ -49,7 +49,7 @@ func TestWatchesInTime(t *testing.T) {
 				}
 			}
 			r, _ := checked(t, withoutRevisionsKeepWatches(m), Options{Partition: partition})
-			delete(r.Counts, NoOrder) // the search finds it as well
+			delete(r.Counts, NoOrder) // the search finds this violation, too
 			c.holds(t, name, r)
 			if r.Watches == nil || r.Watches.Watchers == 0 || r.Watches.Events == 0 {
 				t.Errorf("%s: %+v", name, r.Watches)
@@ -58,12 +58,13 @@ func TestWatchesInTime(t *testing.T) {
 	}
 }
 
-// first marks an operation as written before the history.
+// first marks an operation that was executed before the history.
 const first = 99
 
 func atFirst(o history.Op) history.Op { o.Written = first; return o }
 
-// withoutRevisionsKeepWatches is stripRevisions without changing the watch events.
+// withoutRevisionsKeepWatches does the same as stripRevisions, but does not change the watch
+// events.
 func withoutRevisionsKeepWatches(m *memory) *memory {
 	events := map[int]history.Op{}
 	for i, o := range m.ops {
@@ -78,7 +79,7 @@ func withoutRevisionsKeepWatches(m *memory) *memory {
 	return m
 }
 
-// A renewed session lives for its TTL, also in a store without revisions.
+// A renewed session exists for at least its TTL, even in a store without revisions.
 func TestSessionsInTime(t *testing.T) {
 	renewed := history.Op{Kind: kv.KeepAlive, Written: 7, Mod: 3600}
 	gone := history.Op{Kind: kv.KeepAlive, Written: 7, Outcome: kv.BadRequest}

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// guess is a possible state after a short history: the version of each key with its revision, and
-// the latest revision of a response.
+// guess is a possible state after the operations of a short history: the version of each key with
+// its revision, and the highest revision in a response.
 type guess struct {
 	keys map[uint64]guessed
 	at   int64
@@ -22,7 +22,7 @@ type guess struct {
 type guessed struct {
 	value uint64
 	mod   int64 // -1: a write without a response, at an unknown revision
-	after int64 // mod is above this revision
+	after int64 // mod is higher than this revision
 }
 
 func (g *guess) add(key uint64, v guessed, at int64) *guess {
@@ -31,13 +31,13 @@ func (g *guess) add(key uint64, v guessed, at int64) *guess {
 	return next
 }
 
-// explained reports whether some order of a short history's operations is consistent with it, by
-// trying all orders. Responses carry revisions, which grow and belong to one write each. The
-// number of writes of a key is unknown, and so is whether each revision is a write of the
+// explained reports whether a short history has a valid order of operations. It tries all orders.
+// Responses contain revisions, which increase, and each revision belongs to one write. The number
+// of writes of a key is unknown. It is also unknown whether a revision belongs to a write in the
 // history.
 func explained(t *testing.T, ops []history.Op) bool {
 	t.Helper()
-	taken := map[int64]bool{} // the revisions of acknowledged writes
+	taken := map[int64]bool{} // revisions of acknowledged writes
 	for i := range ops {
 		if o := &ops[i]; roleOf(o) == wrote {
 			if taken[o.At] {
@@ -46,8 +46,8 @@ func explained(t *testing.T, ops []history.Op) bool {
 			taken[o.At] = true
 		}
 	}
-	// shows returns the state after a response that shows a version of a key; nil if the response
-	// contradicts the state.
+	// shows returns the state after a response that contains a version of a key. It returns nil if
+	// the response contradicts the state.
 	shows := func(g *guess, key uint64, mod int64, value uint64) *guess {
 		cur := g.keys[key]
 		switch {
@@ -90,7 +90,7 @@ func explained(t *testing.T, ops []history.Op) bool {
 				next.mod = 0
 			}
 			return append(out, known.add(o.Key, next, o.At))
-		case o.Kind == kv.CAS: // refused
+		case o.Kind == kv.CAS: // it was refused
 			if next := shows(g, o.Key, o.Mod, history.Unseen); next != nil && next.keys[o.Key].mod != o.Expected {
 				out = append(out, next.add(o.Key, next.keys[o.Key], o.At))
 			}
@@ -114,7 +114,7 @@ func explained(t *testing.T, ops []history.Op) bool {
 			return x.at == y.at && maps.Equal(x.keys, y.keys)
 		},
 	}
-	known := map[uint64]bool{} // keys with a response
+	known := map[uint64]bool{} // keys for which there is a response
 	for i := range ops {
 		known[ops[i].Key] = known[ops[i].Key] || roleOf(&ops[i]) != maybe
 	}

@@ -8,20 +8,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// finding is a violation with the numbers of its operations. The last one has the wrong response.
+// finding is a violation with the numbers of the operations that show it. The last of these
+// operations has the wrong response.
 type finding struct {
 	kind     Kind
 	promise  history.Promise
 	key      uint64
 	n        int
 	ords     [3]uint32
-	revision int64  // of the expected version, or of the collision
-	state    string // description of the expected state, if no operation shows it
+	revision int64  // revision of the expected version, or of the two conflicting versions
+	state    string // describes the expected state, if no operation shows it
 }
 
 func (f *finding) wrong() uint32 { return f.ords[f.n-1] }
 
-// answer identifies a wrong response and the kind of its finding.
+// answer identifies a wrong response and the kind of violation.
 type answer struct {
 	kind     Kind
 	promised bool
@@ -33,14 +34,15 @@ const mostFound = 1 << 17 // violations that are kept and not only counted
 // findings collects violations from several goroutines.
 type findings struct {
 	promises map[history.Promise]string
-	// limit is the number of the first operation that missing operations may explain.
+	// limit is the number of the first operation whose response may be explained by operations that
+	// are missing from the history.
 	limit uint32
 
 	mu          sync.Mutex
 	all         []finding
 	counts      map[Kind]uint64
-	known       map[answer]bool // nil until keys are checked again
-	weak        []answer        // the first of notPromised
+	known       map[answer]bool // nil until keys are checked a second time
+	weak        []answer        // the first responses in notPromised
 	notPromised map[history.Promise]uint64
 }
 
@@ -56,7 +58,7 @@ func (f *findings) add(x finding) {
 		return
 	}
 	if f.known != nil && f.cut(a, x.promise) {
-		return // it may be one of those that were counted and not kept
+		return // it may have been counted before without being stored
 	}
 	if f.known != nil {
 		f.known[a] = true
@@ -78,7 +80,7 @@ func (f *findings) add(x finding) {
 	}
 }
 
-// cut reports whether findings like a were counted and not kept.
+// cut reports whether findings like a may have been counted without being stored.
 func (f *findings) cut(a answer, promise history.Promise) bool {
 	if a.promised {
 		return f.counts[a.kind] > mostFound
@@ -98,9 +100,9 @@ func (f *findings) again() {
 	}
 }
 
-// first returns the first findings of each kind, each for a different response, because a
-// response can be wrong in several ways. Disagreements of members come first, because they can
-// cause others; the rest is ordered by time.
+// first returns the first findings of each kind. Each finding is for a different response, because
+// one response can be wrong in several ways. Disagreements between members come first, because they
+// can cause other findings. The other findings are ordered by time.
 func (f *findings) first(keep int) (kept []finding) {
 	slices.SortFunc(f.all, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.wrong(), b.wrong()), cmp.Compare(a.ords[0], b.ords[0]))

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// TestCountsFindingsOnce checks that a second check of the same operations changes no count, also
-// where more findings were counted than kept.
+// TestCountsFindingsOnce checks that a second check of the same operations does not change any
+// count, even if more findings were counted than stored.
 func TestCountsFindingsOnce(t *testing.T) {
 	const promised, weak = history.Promise("promised"), history.Promise("weak")
 	var kind Kind

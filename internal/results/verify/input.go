@@ -10,25 +10,25 @@ import (
 type Input interface {
 	// Header returns the store's properties and guarantees.
 	Header() *history.Header
-	// Read calls do with batches of operations in the order in which they ended, each time from
-	// the beginning, until do returns an error.
+	// Read calls do with batches of operations, in the order in which the operations ended. Each
+	// call of Read starts at the beginning. Read stops if do returns an error.
 	Read(do func([]history.Op) error) error
 }
 
-// PartialInput is an Input of which operations may be missing.
+// PartialInput is an Input from which operations may be missing.
 type PartialInput interface {
 	Input
-	// Until returns, after a Read, the earliest time at which missing operations may have had an
-	// effect; the maximum if none is missing.
+	// Until may be called after Read. It returns the earliest time at which missing operations may
+	// have had an effect, or the maximum if no operation is missing.
 	Until() int64
 }
 
-// Options limit the check. The zero value has the defaults.
+// Options limit the check. A zero field means its default.
 type Options struct {
-	Keep      int           // violations of each kind to show; 0: 3
-	Partition int           // operations held in memory at once; 0: 16 million
-	Samples   int           // keys to search if the store returns no order; 0: 200
-	Longest   time.Duration // total time of these searches; 0: 30 s
+	Keep      int           // number of violations of each kind to describe; default: 3
+	Partition int           // maximum number of operations in memory; default: 16 million
+	Samples   int           // number of keys for which to search an order, if the store returns no revisions; default: 200
+	Longest   time.Duration // time limit for all of these searches together; default: 30 s
 }
 
 const (

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// inTime checks the entries as those of a key.
+// inTime checks the entries of a key by the times of the operations.
 func (k *keyChecker) inTime(key uint64) {
 	k.key = key
 	k.splitInTime()
@@ -31,11 +31,11 @@ func (k *keyChecker) splitInTime() {
 		e := &k.entries[i]
 		x := timed{value: e.value, ord: e.ord, role: e.role, member: e.member, flags: e.flags}
 		switch {
-		case e.role == ending: // a store without revisions does not report the ends of sessions
-		case e.role == notice: // like a read without a known time
+		case e.role == ending: // not checked: a store without revisions does not report when sessions end
+		case e.role == notice: // like a read whose time is unknown
 			x.began, x.ended, x.mod, x.answer = e.time, e.at, e.mod, e.lo
 			t.reads = append(t.reads, x)
-		case e.role == read && (!e.flagged(isKnown) || e.flagged(isConflict) && e.value == history.Unseen): // it does not show the previous state
+		case e.role == read && (!e.flagged(isKnown) || e.flagged(isConflict) && e.value == history.Unseen): // the response does not contain the previous state
 		case e.role == read:
 			x.began, x.ended, x.mod = e.time, e.at, e.mod
 			t.reads = append(t.reads, x)
@@ -52,9 +52,10 @@ func (k *keyChecker) splitInTime() {
 	slices.SortStableFunc(t.byValue, func(a, b int) int { return cmp.Compare(t.writes[a].value, t.writes[b].value) })
 }
 
-// authors finds the write of each read. A read of data from before the history is recognized by
-// its revision, or by time if the first revision is unknown, because another run can have
-// written the same values.
+// authors determines, for each read, the write of the value that it returned. A read may also
+// return data from before the history. It is recognized by its revision or, if the first revision
+// is unknown, by its time. Its value proves nothing, because another run may have written the same
+// values.
 func (k *keyChecker) authors() {
 	t := &k.timed
 	for i := range t.reads {
@@ -87,8 +88,7 @@ func (k *keyChecker) authors() {
 	}
 }
 
-// writerOf returns the index of the write of the value that a read returned; -1 if there is
-// none.
+// writerOf returns the index of the write whose value a read returned, or -1 if there is none.
 func (k *keyChecker) writerOf(r *timed) int {
 	t := &k.timed
 	i := sort.Search(len(t.byValue), func(i int) bool { return t.writes[t.byValue[i]].value >= r.value })
@@ -98,7 +98,7 @@ func (k *keyChecker) writerOf(r *timed) int {
 	return t.byValue[i]
 }
 
-// authored checks a read against its write.
+// authored compares a read with the write of its value.
 func (k *keyChecker) authored(r *timed) {
 	w := &k.timed.writes[r.from]
 	f := finding{n: 2, promise: history.Once, ords: [3]uint32{w.ord, r.ord}, revision: r.mod}
@@ -121,7 +121,7 @@ func (k *keyChecker) authored(r *timed) {
 	}
 }
 
-// oneValueEach checks that no revision of the key has two values.
+// oneValueEach checks that no revision of the key has two different values.
 func (k *keyChecker) oneValueEach() {
 	t := &k.timed
 	t.marks = t.marks[:0]
@@ -138,7 +138,7 @@ func (k *keyChecker) oneValueEach() {
 	}
 }
 
-// revisionsInTime checks that the revisions of writes agree with real time.
+// revisionsInTime checks that the revisions of writes agree with their order in real time.
 func (k *keyChecker) revisionsInTime() {
 	t := &k.timed
 	t.acked = t.acked[:0]
@@ -148,7 +148,7 @@ func (k *keyChecker) revisionsInTime() {
 		}
 	}
 	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].mod, t.writes[b].mod) })
-	last := -1 // the write with a lower revision that began last
+	last := -1 // among the writes with lower revisions, the write that began last
 	for _, i := range t.acked {
 		w := &t.writes[i]
 		if last >= 0 && w.ended < t.writes[last].began {
@@ -164,7 +164,8 @@ func (k *keyChecker) revisionsInTime() {
 	}
 }
 
-// indexWrites orders the writes that may have been executed by their starts: deletes, and others.
+// indexWrites orders the writes that may have been executed by their start times. It creates one
+// index for deletes and one for other writes.
 func (k *keyChecker) indexWrites() {
 	t := &k.timed
 	t.deletes.writes, t.puts.writes = t.deletes.writes[:0], t.puts.writes[:0]
@@ -182,7 +183,7 @@ func (k *keyChecker) indexWrites() {
 	t.puts.sort(t.writes)
 }
 
-// indexEnds orders the acknowledged writes by their ends.
+// indexEnds orders the acknowledged writes by their end times.
 func (k *keyChecker) indexEnds() {
 	t := &k.timed
 	t.acked, t.latest, t.latestPut, t.latestDelete = t.acked[:0], t.latest[:0], t.latestPut[:0], t.latestDelete[:0]
@@ -208,8 +209,8 @@ func (k *keyChecker) indexEnds() {
 	}
 }
 
-// readInTime checks that no write began and ended between the version that a read returned and
-// the read.
+// readInTime checks that no write both began after the version that a read returned had been
+// written, and ended before the read began.
 func (k *keyChecker) readInTime(r *timed) {
 	t := &k.timed
 	if r.from == nowhere || r.role != read || r.value == history.Unseen && r.mod == 0 && !r.flagged(isThere) {
@@ -248,8 +249,8 @@ func (k *keyChecker) readInTime(r *timed) {
 	k.add(f)
 }
 
-// wasUntil returns a time by which the version that a read returned had certainly been written:
-// writes that began later follow it.
+// wasUntil returns a time by which the version that a read returned had certainly been written.
+// Writes that began later come after this version.
 func (k *keyChecker) wasUntil(r *timed) int64 {
 	t := &k.timed
 	switch {
@@ -263,8 +264,8 @@ func (k *keyChecker) wasUntil(r *timed) int64 {
 	return t.deletes.latestEnd(r.ended, t.writes)
 }
 
-// ageInTime measures how stale a read was: how many writes began and ended between the returned
-// version and the read, and since when.
+// ageInTime measures how stale a read was: the number of writes that began after the returned
+// version had been written and ended before the read, and the time since the first of these writes.
 func (k *keyChecker) ageInTime(r *timed) {
 	t := &k.timed
 	of := k.old.get(r.flagged(isLease), k.members[r.member])
@@ -285,14 +286,14 @@ func (k *keyChecker) ageInTime(r *timed) {
 	}
 }
 
-// mostCounted limits how many versions of staleness are counted.
+// mostCounted is the maximum number of versions that are counted for a stale read.
 const mostCounted = 1 << 12
 
-// comparedInTime checks that no two compare-and-sets succeeded on one version, and that none
-// succeeded on a version that had been replaced at a lower revision.
+// comparedInTime checks two rules for compare-and-sets: two of them must not succeed on the same
+// version, and none may succeed on a version that a write with a lower revision had replaced.
 func (k *keyChecker) comparedInTime() {
 	t := &k.timed
-	t.acked, t.latest = t.acked[:0], t.latest[:0] // by conditions, by revisions
+	t.acked, t.latest = t.acked[:0], t.latest[:0] // ordered by required revision, and by revision
 	for i := range t.writes {
 		w := &t.writes[i]
 		if w.role == wrote && w.flagged(isCAS) && w.expected > 0 {
@@ -322,10 +323,10 @@ func (k *keyChecker) comparedInTime() {
 	}
 }
 
-// goneInTime checks a watch event that reports a deleted key at a revision. The event is wrong
-// if that revision or an earlier one showed a version, or the key existed when the history
-// began, and no write that deletes it had started. Data from before the history can have been
-// deleted since.
+// goneInTime checks a watch event that reports, at a revision, that the key was deleted. The event
+// is wrong if no write that deletes the key had started, and either an earlier response showed a
+// version of the key at or before that revision, or the key existed before the history began. Data
+// from before the history may have been deleted in the meantime.
 func (k *keyChecker) goneInTime(r *timed) {
 	t := &k.timed
 	if !k.based || r.answer <= k.base || t.deletes.latestEnd(r.ended, t.writes) >= 0 {

@@ -6,22 +6,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// version is a key's state since a revision.
+// version is the state of a key from one revision to the next.
 type version struct {
 	rev      int64
-	value    uint64 // Absent: deleted; Unseen: unknown
-	done     int64  // time of the write's acknowledgement; -1: none in this history
-	expected int64  // of a compare-and-set; AnyMod: unknown
-	ord      uint32 // number of its write, or of a read that returned it
-	flags           // of its write
+	value    uint64 // Absent: the key was deleted; Unseen: unknown value
+	done     int64  // time at which the write was acknowledged; -1: not acknowledged in this history
+	expected int64  // revision that a compare-and-set requires; AnyMod: unknown
+	ord      uint32 // number of the write, or of a read that returned the version
+	flags           // flags of the write
 	seen     bool   // a read returned it
-	pending  bool   // its write belongs to a transaction of which another part was seen
+	pending  bool   // the write is a part of a transaction, and another part of this transaction was seen
 }
 
 func (v *version) exists() bool { return v.value != history.Absent }
 
-// count returns the number of writes since the key was created, if writes expect a count; 0:
-// unknown.
+// count returns the number of writes since the key was created, if compare-and-sets require such a
+// number. It returns 0 if the number is unknown.
 func (v *version) count() int64 { return v.expected + 1 }
 
 // state describes a version.
@@ -35,11 +35,11 @@ func (v *version) state() string {
 	return fmt.Sprintf("the key had value #%d of revision %d", v.value, v.rev)
 }
 
-// keyChecker checks one key after the other. Its memory is reused.
+// keyChecker checks one key after the other. It reuses its memory.
 type keyChecker struct {
 	base    int64
 	based   bool // the store reported base
-	counted bool // a compare-and-set expects a count of writes (version.count)
+	counted bool // a compare-and-set requires a number of writes (version.count)
 	found   *findings
 	txns    *transactions
 	members []uint64
@@ -49,19 +49,19 @@ type keyChecker struct {
 
 	key      uint64
 	entries  []entry
-	writes   []entry // acknowledged, by revision
+	writes   []entry // acknowledged writes, by revision
 	reads    []entry // by the revision at which they were served
 	loose    []entry // reads without a revision
 	maybes   []entry // writes with unknown outcomes
 	refusals []entry // writes that were not executed
 	events   []entry // watch events
-	endings  []entry // of sessions
+	endings  []entry // ends of sessions
 	marks    []mark
 	versions []version
-	puts     pool // pool of maybes that may explain a version with an unknown value
-	deletes  pool // pool of maybes that may explain a deleted key
+	puts     pool // the writes in maybes that may explain a version with an unknown value
+	deletes  pool // the deletes in maybes that may explain that the key is deleted
 	writers  []writer
-	timed    timedKey // for the check by real time
+	timed    timedKey // used for the check by real time
 	resolved uint64
 }
 

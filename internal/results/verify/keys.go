@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// check checks the entries of a key.
+// check checks the entries of one key.
 func (k *keyChecker) check(key uint64) {
 	k.key = key
 	k.split()
@@ -50,8 +50,8 @@ func (k *keyChecker) split() {
 	slices.SortFunc(k.reads, byRevision)
 }
 
-// list builds the key's versions, from successful writes and from the versions that responses
-// show.
+// list creates the list of the key's versions. They come from successful writes and from responses
+// that contain a version.
 func (k *keyChecker) list() {
 	k.versions, k.marks, k.writers = k.versions[:0], k.marks[:0], k.writers[:0]
 	for i := range k.writes {
@@ -69,7 +69,7 @@ func (k *keyChecker) list() {
 			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})
 		}
 	}
-	// A write with an unknown outcome may return the previous version that its client received.
+	// The response to a write with an unknown outcome may contain the previous version.
 	for i := range k.maybes {
 		if e := &k.maybes[i]; e.flagged(isCAS) && e.mod > 0 && e.mod <= k.base && !k.counted {
 			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})
@@ -89,8 +89,8 @@ func (k *keyChecker) list() {
 	k.puts.fill(k.maybes, false)
 }
 
-// witness notes that a response returns a version. It finds versions of acknowledged writes at
-// once.
+// witness processes the version that a response contains. If the version comes from an acknowledged
+// write, witness finds that write immediately.
 func (k *keyChecker) witness(m mark) {
 	i := sort.Search(len(k.writes), func(i int) bool { return k.writes[i].at >= m.rev })
 	if i == len(k.writes) || k.writes[i].at != m.rev {
@@ -106,12 +106,12 @@ func (k *keyChecker) witness(m mark) {
 		}
 	}
 	if m.cas {
-		return // the replay detects that it names a deleted version
+		return // the version is a deleted one, which replay will detect
 	}
 	k.add(finding{kind: OtherValue, promise: history.Snapshot, n: 2, ords: [3]uint32{k.writes[i].ord, m.ord}, revision: m.rev})
 }
 
-// keys checks each key of a pass, on all CPUs.
+// keys checks all keys of a pass. It uses all CPUs.
 func (c *checker) keys(p *pass) {
 	workers := runtime.GOMAXPROCS(0)
 	out := make(chan *keyChecker, workers)
@@ -133,7 +133,7 @@ func (c *checker) keys(p *pass) {
 		}()
 	}
 	for range workers {
-		if k := <-out; !p.again { // otherwise these keys were counted before
+		if k := <-out; !p.again { // otherwise, these keys have been counted before
 			c.result.Resolved += k.resolved
 			c.old.add(k.old)
 		}

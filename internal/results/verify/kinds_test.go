@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Operations for the table below. They take half a second each and do not overlap.
+// Operations for the table below. Each takes half a second. They do not overlap.
 func line(ops ...history.Op) *memory {
 	m := &memory{header: history.Header{Base: 10, Promises: allPromises()}}
 	now := int64(0)
@@ -36,7 +36,7 @@ func get(at, mod int64, value uint64) history.Op {
 
 func del(at int64) history.Op { return history.Op{Kind: kv.Delete, At: at} }
 
-// delIf returns a delete that compares the version.
+// delIf returns a delete that requires a version.
 func delIf(at, expected int64) history.Op {
 	return history.Op{Kind: kv.Delete, At: at, Expected: expected}
 }
@@ -78,8 +78,8 @@ func txn(at int64, value uint64) history.Op {
 	return history.Op{Kind: kv.Txn, At: at, Written: value}
 }
 
-// stm returns a key that an optimistic transaction wrote on a version. compared returns a key that
-// it only compared.
+// stm returns the part of an optimistic transaction that wrote a key and required its version.
+// compared returns the part for a key whose version the transaction only compared.
 func stm(at, expected int64, value uint64) history.Op {
 	return history.Op{Kind: kv.STM, At: at, Expected: expected, Written: value}
 }
@@ -94,12 +94,12 @@ func compared(at, mod int64) history.Op {
 
 func unsure(o history.Op) history.Op { o.Expected = history.AnyMod; return lost(o) }
 
-// ended returns the end of the session of a version.
+// ended returns the end of the session to which a version belongs.
 func ended(at, version int64, value uint64) history.Op {
 	return history.Op{Kind: kv.Ephemeral, At: at, Mod: version, Written: value}
 }
 
-// maybeGone returns the delete by the session's end, whose outcome is unknown.
+// maybeGone returns the delete that the end of a session causes. Its outcome is unknown.
 func maybeGone() history.Op { return lost(del(0)) }
 
 func TestKinds(t *testing.T) {
@@ -114,8 +114,8 @@ func TestKinds(t *testing.T) {
 		"back after a late delete":     {ops: []history.Op{put(11, 1), lost(del(0)), get(12, 0, 0), get(13, 11, 1)}, want: Resurrected},
 		"written late":                 {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(11, 11, 2), get(12, 12, 1)}},
 		"written late, and again":      {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(12, 12, 1), put(13, 3), local(get(14, 14, 1))}, want: AppliedTwice},
-		"written before it began":      {ops: []history.Op{put(11, 2), of2(2, put(13, 3)), lost(put(0, 1)), get(13, 12, 1)}, want: Reordered, says: "took effect at revision 12, but revision 13"},
-		"stale by its revision":        {ops: []history.Op{put(11, 1), put(12, 2), get(11, 11, 1)}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
+		"written before it began":      {ops: []history.Op{put(11, 2), of2(2, put(13, 3)), lost(put(0, 1)), get(13, 12, 1)}, want: Reordered, says: "took effect at revision 12, but the higher revision 13"},
+		"stale by its revision":        {ops: []history.Op{put(11, 1), put(12, 2), get(11, 11, 1)}, want: StaleRead, says: "revision 12 had been acknowledged before the operation began"},
 		"stale by its value":           {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), get(12, 11, 1)}, want: StaleRead, says: "value #2 of revision 12"},
 		"local, and may be stale":      {ops: []history.Op{put(11, 1), put(12, 2), local(get(11, 11, 1))}},
 		"local, of no state":           {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), local(get(12, 11, 1))}, want: StaleRead},
@@ -151,14 +151,14 @@ func TestKinds(t *testing.T) {
 		"a range of keys alone":        {ops: []history.Op{put(11, 1), interval(11, 11, history.Unseen), joined(1, interval(11, 0, 0))}},
 		"a range of two states":        {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), put(13, 3), of2(2, put(14, 6)), of2(2, get(14, 14, 6)), interval(14, 13, 3), joined(2, interval(14, 12, 5))}, want: StaleRead, says: "linearizable range of several keys, including key 2: value #5 of revision 12 at revision 14"},
 		"a range that lacks a key":     {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), of2(2, get(12, 12, 5)), interval(12, 11, 1), joined(2, interval(12, 0, 0))}, want: StaleRead},
-		"a range that is old":          {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), interval(11, 11, 1), joined(2, interval(11, 0, 0))}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
+		"a range that is old":          {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), interval(11, 11, 1), joined(2, interval(11, 0, 0))}, want: StaleRead, says: "revision 12 had been acknowledged before the operation began"},
 		"a range that may be old":      {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), local(interval(11, 11, 1)), joined(2, local(interval(11, 0, 0)))}},
 		"a range that counts":          {ops: []history.Op{put(11, 1), interval(11, 0, history.Unseen)}},
 		"a member without the end":     {ops: []history.Op{put(11, 1), put(12, 2), final(get(11, 11, 1))}, want: LostWrite},
 		"an stm":                       {ops: []history.Op{stm(11, 0, 1), joined(2, stm(11, 0, 1)), joined(3, compared(11, 0)), of2(3, put(12, 7)), stm(13, 11, 2), joined(3, compared(13, 12)), get(13, 13, 2)}},
 		"an stm on another version":    {ops: []history.Op{put(11, 1), put(12, 2), stm(13, 11, 3)}, want: WrongCAS, says: "Client 0's stm expected revision 11 and succeeded at revision 13"},
 		"an stm that missed a write":   {ops: []history.Op{of2(2, put(11, 1)), of2(2, put(12, 2)), of2(2, get(12, 12, 2)), stm(13, 0, 3), joined(2, compared(13, 11))}, want: StaleRead, says: "stm of several keys, including key 2: exists of revision 11 at revision 13"},
-		"an stm that only reads":       {ops: []history.Op{put(11, 1), put(12, 2), compared(11, 11)}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
+		"an stm that only reads":       {ops: []history.Op{put(11, 1), put(12, 2), compared(11, 11)}, want: StaleRead, says: "revision 12 had been acknowledged before the operation began"},
 		"an stm that reads locally":    {ops: []history.Op{put(11, 1), put(12, 2), local(compared(11, 11))}},
 		"an stm on what was deleted":   {ops: []history.Op{put(11, 1), del(12), get(12, 0, 0), stm(13, 11, 2)}, want: WrongCAS},
 		"a late stm, whole":            {ops: []history.Op{unsure(stm(0, 0, 1)), joined(2, unsure(stm(0, 0, 1))), get(11, 11, 1), of2(2, get(11, 11, 1))}},
@@ -169,7 +169,7 @@ func TestKinds(t *testing.T) {
 		"read before the end":          {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), local(get(11, 11, 1))}},
 		"outlived its session":         {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 11, 1))}, want: Outlived, says: "closed the session of key 0 of revision 11: done at revision 12"},
 		"outlived it on one member":    {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 0, 0)), of2(2, put(13, 5)), local(get(13, 11, 1))}, want: Outlived, also: Resurrected},
-		"outlived it in a list":        {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 0, 1))}, want: Outlived, says: "the session of the returned version had ended at revision 12"},
+		"outlived it in a list":        {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 0, 1))}, want: Outlived, says: "the session to which the returned version belonged had ended at revision 12"},
 		"set, and outlived":            {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), final(get(13, 12, 2))}, want: Outlived, says: "closed the session of key 0 of revision 12: done at revision 13"},
 		"set, and read before":         {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), local(get(12, 12, 2))}},
 		"set by another's session":     {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), cas(14, 0, 3), put(15, 4), final(get(15, 15, 4))}},
@@ -192,7 +192,7 @@ func TestKinds(t *testing.T) {
 
 func TestDuplicateRevision(t *testing.T) {
 	m := line(of2(3, put(11, 1)), put(11, 2))
-	m.ops[1].Invoked = m.ops[0].Invoked // neither is before the other
+	m.ops[1].Invoked = m.ops[0].Invoked // neither operation is before the other
 	r, _ := checked(t, m, Options{Partition: 1})
 	if len(r.Counts) != 1 || r.Counts[SameRevision] != 1 || len(r.Violations[0].Ops) != 2 {
 		t.Error(r.Counts)
@@ -241,12 +241,12 @@ func TestStaleness(t *testing.T) {
 func TestResultNamesUncheckedOperations(t *testing.T) {
 	m := line(history.Op{Kind: kv.STM, Read: history.Unseen}, put(11, 1), get(11, 11, 1))
 	r, _ := checked(t, m, Options{})
-	if !r.Right() || len(r.Undecided) != 1 || !strings.HasPrefix(r.Undecided[0], "not verified: 1 operation without keys") {
+	if !r.Right() || len(r.Undecided) != 1 || !strings.HasPrefix(r.Undecided[0], "not verified: 1 operation for which the history contains no keys") {
 		t.Errorf("%v, %v", r.Counts, r.Undecided)
 	}
 }
 
-// FuzzCheck checks that the check ends for any contents of a file.
+// FuzzCheck checks that the check terminates for any contents of a file.
 func FuzzCheck(f *testing.F) {
 	b := history.NewBlock()
 	for _, o := range line(lost(txn(0, 1)), joined(2, lost(txn(0, 1))), get(11, 11, 1), of2(2, get(11, 0, 0)), cas(12, 11, 4), conflict(12, 11, 12), del(13), put(13, 5)).ops {

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/verify"
 )
 
-// BenchmarkFile checks a file with a history of 100,000 keys and a million operations, or
-// QUORUMBENCH_HISTORY_OPERATIONS.
+// BenchmarkFile checks a file with a history of 100,000 keys. The history has a million operations,
+// or the number in QUORUMBENCH_HISTORY_OPERATIONS.
 func BenchmarkFile(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv("QUORUMBENCH_HISTORY_OPERATIONS"))
 	if err != nil {

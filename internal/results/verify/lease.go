@@ -9,39 +9,39 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Leases counts the leases that were kept alive, and their ends.
+// Leases counts the leases that clients kept alive, and the leases that ended.
 type Leases struct {
 	Leases, KeptAlive uint64
 	Gone              uint64 // leases that the store reported as expired or revoked
-	// Late is the distribution, in nanoseconds, of how long renewed leases outlived their
-	// minimum lifetime, at most.
+	// Late is a distribution, in nanoseconds, of upper bounds for the time by which renewed leases
+	// outlived their minimum lifetime.
 	Late Distribution
 }
 
-// leases holds the leases of a history by their numbers.
+// leases holds the leases of a history, by their numbers.
 type leases struct {
 	of   map[uint64]*lease
 	kept uint64
-	// withoutRevisions reports that responses carry no revision of the whole store: every refusal for a
-	// missing lease is then believed.
+	// withoutRevisions is set if responses contain no revision of the whole store. In this case,
+	// each response that reports a missing lease is taken as correct.
 	withoutRevisions bool
 }
 
-// lease holds the time until which a lease must live, and the time at which it was found to have
-// ended.
+// lease holds the time until which a lease must exist, and the time at which a response reported
+// that it had ended.
 type lease struct {
-	sent, until     int64 // of the last keep-alive
-	gone            int64 // -1: it did not end
+	sent, until     int64 // when the last keep-alive was sent, and until when the lease must exist after it
+	gone            int64 // when a response reported the end of the lease; -1: no such response
 	keptBy, foundBy uint32
-	reported        bool // its early end was reported
+	reported        bool // its early end has already been added as a finding
 }
 
-// mostSeconds limits the lifetime that a store can report for a lease.
+// mostSeconds is the longest lifetime of a lease that is accepted from a store.
 const mostSeconds = int64(100 * 365 * 24 * time.Hour / time.Second)
 
-// keptAlive processes the response to a keep-alive. The lease was renewed after the request was
-// sent, so it must live at least its TTL from then; a lease that does not exist had expired
-// before the response.
+// keptAlive processes the response to a keep-alive. If the lease was renewed, this happened after
+// the request was sent, so the lease must exist for at least its TTL after that time. If the lease
+// does not exist, it ended before the response.
 func (l *leases) keptAlive(f *findings, o *history.Op, ord uint32) {
 	if l.of == nil {
 		l.of = map[uint64]*lease{}
@@ -82,7 +82,7 @@ func (l *leases) total() *Leases {
 		switch by := one.gone - one.until; {
 		case one.sent < 0:
 		case by > 0:
-			_ = late.RecordValue(min(by, 1<<43)) // within the histogram's range
+			_ = late.RecordValue(min(by, 1<<43)) // limited to the range of the histogram
 			known++
 		case by == 0:
 			known++

@@ -12,28 +12,29 @@ import (
 // Locks counts the acquisitions of locks.
 type Locks struct {
 	Locks, Granted uint64
-	// Outlived counts acquisitions while an earlier holder, whose lease may have expired, still
-	// considered itself the holder. Stores do not exclude this.
+	// Outlived counts acquisitions of a lock that an earlier holder still considered its own,
+	// because it had not noticed that its lease may have expired. Stores do not prevent this.
 	Outlived uint64
-	// Waits and Holds are distributions, in nanoseconds, of the waits for locks and of the times
-	// for which they were held.
+	// Waits is the distribution of the times for which clients waited for locks, and Holds of the
+	// times for which they held locks, in nanoseconds.
 	Waits, Holds Distribution
 }
 
-// held is a hold on a lock: its holder certainly considered itself the holder from got to freed.
+// held is one acquisition of a lock. From got to freed, the client certainly considered itself the
+// holder.
 type held struct {
 	lock         uint64
 	token        int64
 	lease        uint64
-	got, freed   int64 // freed is got if the history has no release
+	got, freed   int64 // freed is equal to got if the history contains no release
 	ord, freedBy uint32
-	back         bool // its token was found to be lower than an earlier one
+	back         bool // its token was lower than an earlier token
 }
 
-// locks holds the acquisitions of a history.
+// locks holds all acquisitions of locks in a history.
 type locks struct {
 	all   []held
-	open  map[uint32]int // index in all, by client
+	open  map[uint32]int // by client: index in all
 	waits *hdrhistogram.Histogram
 }
 
@@ -44,33 +45,33 @@ func (l *locks) take(o *history.Op, ord uint32) {
 	if o.Lock == history.Granted {
 		l.open[o.Session] = len(l.all)
 		l.all = append(l.all, held{lock: o.Key, token: o.Mod, lease: o.Written, got: o.Done, freed: o.Done, ord: ord, freedBy: ord})
-		_ = l.waits.RecordValue(min(o.Done-o.Invoked, 1<<43)) // limited to the histogram's range
+		_ = l.waits.RecordValue(min(o.Done-o.Invoked, 1<<43)) // limited to the range of the histogram
 		return
 	}
-	if i, ok := l.open[o.Session]; ok && l.all[i].token == o.Mod { // otherwise operations are missing
+	if i, ok := l.open[o.Session]; ok && l.all[i].token == o.Mod { // otherwise, operations are missing from the history
 		l.all[i].freed, l.all[i].freedBy = o.Invoked, ord
 		delete(l.open, o.Session)
 	}
 }
 
-// released reports whether the time of the release is known.
+// released reports whether the history contains the release.
 func (h *held) released() bool { return h.freedBy != h.ord }
 
-// check finds impossible holds. The client with the lower token requested the lock earlier and
-// keeps its key until it releases the lock or its lease expires; only then does the next client get
-// the lock. So each lock must have been free before the holder with the next token acquired it,
-// which needs one sort by token.
+// check finds acquisitions that the store must not allow. The client with the lower token requested
+// the lock earlier. It keeps its key until it releases the lock or its lease expires, and only then
+// can the next client acquire the lock. So the lock must have been free before the client with the
+// next higher token acquired it. To check this, it is sufficient to sort the acquisitions by token.
 func (l *locks) check(f *findings, alive *leases) *Locks {
 	t := &Locks{Granted: uint64(len(l.all))}
 	holds := hdrhistogram.New(1000, 1<<43, 2)
 	slices.SortFunc(l.all, func(a, b held) int {
 		return cmp.Or(cmp.Compare(a.lock, b.lock), cmp.Compare(a.token, b.token), cmp.Compare(a.got, b.got), cmp.Compare(a.ord, b.ord))
 	})
-	sure, longest := -1, -1 // the longest hold with a lower token: with a live lease, and with any lease
+	sure, longest := -1, -1 // among the holds with lower tokens: the hold whose lease certainly existed for the longest time, and the hold that was released last
 	for i := range l.all {
 		h := &l.all[i]
 		if h.released() {
-			_ = holds.RecordValue(min(max(h.freed-h.got, 0), 1<<43)) // limited to the histogram's range
+			_ = holds.RecordValue(min(max(h.freed-h.got, 0), 1<<43)) // limited to the range of the histogram
 		}
 		if i == 0 || l.all[i-1].lock != h.lock {
 			t.Locks++
@@ -78,7 +79,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 		}
 		switch {
 		case sure >= 0 && alive.heldUntil(&l.all[sure]) > h.got:
-			if x := overlapFinding(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // reported once for any number of earlier holds
+			if x := overlapFinding(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // a token that decreased is reported only once, even if several earlier holds have higher tokens
 				l.all[sure].back = l.all[sure].back || x.kind == TokenBack
 				f.add(x)
 			}
@@ -88,7 +89,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 			t.Outlived++
 		}
 		if i+1 < len(l.all) && l.all[i+1].lock == h.lock && l.all[i+1].token == h.token {
-			continue // the same client acquired it again with the same key
+			continue // the same client acquired the lock again with the same key
 		}
 		for k := i; k >= 0 && l.all[k].lock == h.lock && l.all[k].token == h.token; k-- {
 			if x := &l.all[k]; sure < 0 || alive.heldUntil(x) > alive.heldUntil(&l.all[sure]) {
@@ -103,23 +104,23 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 	return t
 }
 
-// overlapFinding returns the finding for two holds, the first of which has the lower token and was not
-// released when the other was acquired.
+// overlapFinding returns the finding for two acquisitions. low has the lower token. Its client had
+// not released the lock when the client of high acquired it.
 func overlapFinding(low, high *held) finding {
 	f := finding{kind: HeldTwice, promise: history.Exclusive, key: high.lock, n: 2, ords: [3]uint32{low.ord, high.ord}, revision: low.token}
 	if low.released() {
 		f.n, f.ords = 3, [3]uint32{low.ord, low.freedBy, high.ord}
 	}
-	if high.freed > low.got { // both held it at one time
+	if high.freed > low.got { // both clients held the lock at the same time
 		return f
 	}
 	return finding{kind: TokenBack, promise: history.Fence, key: high.lock, n: 2, ords: [3]uint32{high.ord, low.ord}, revision: high.token}
 }
 
-// heldUntil returns the time until which a client certainly held the lock: until it released it, or
-// until its lease may have expired. Leases that are not kept alive outlive the load. A hold
-// without a known release proves nothing, because it may have ended before the response that
-// granted it was read.
+// heldUntil returns the time until which a client certainly held the lock. It is the time of the
+// release, or the time at which the client's lease may have expired. Leases that are not kept alive
+// last longer than the load. If the history contains no release, the acquisition proves nothing:
+// the hold may have ended before the client read the response that granted it.
 func (l *leases) heldUntil(h *held) int64 {
 	if !h.released() {
 		return 0

@@ -7,20 +7,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// bound holds the highest revisions of operations that had ended at a time, and the operations.
+// bound holds the highest revisions of all operations that had ended at a time, and the numbers of
+// the operations that had these revisions.
 type bound struct {
-	acked, seen     int64 // of the linearizable order, and of all responses
+	acked, seen     int64 // acked: highest revision in the linearizable order; seen: highest revision in any response
 	ackedBy, seenBy uint32
 }
 
-// step is the time since which a bound applies to operations that start later.
+// step is a bound with the time from which it applies to operations.
 type step struct {
 	done int64
 	bound
 }
 
-// sweep tracks the highest revisions while operations end. It keeps as many steps as an operation
-// can look back.
+// sweep keeps track of the highest revisions while operations end. It stores as many steps as are
+// needed for the operation that began earliest.
 type sweep struct {
 	steps   []step
 	longest int64
@@ -28,7 +29,7 @@ type sweep struct {
 
 func newSweep(longest int64) *sweep { return &sweep{longest: longest, steps: []step{{done: -1}}} }
 
-// ended processes an operation's response, in the order of the responses.
+// ended processes the response to an operation. It must be called in the order of the responses.
 func (s *sweep) ended(o *history.Op, r role, ord uint32) {
 	if o.At == 0 || r != read && r != wrote {
 		return
@@ -50,7 +51,8 @@ func (s *sweep) ended(o *history.Op, r role, ord uint32) {
 	}
 }
 
-// push drops the older half of the steps from time to time, when no operation looks back to it.
+// push adds a step. From time to time, it removes the older half of the steps, if no operation
+// needs them any more.
 func (s *sweep) push(next step) {
 	if len(s.steps) == cap(s.steps) {
 		if half := len(s.steps) / 2; half > 0 && s.steps[half].done < next.done-s.longest {
@@ -60,11 +62,11 @@ func (s *sweep) push(next step) {
 	s.steps = append(s.steps, next)
 }
 
-// boundBefore returns the bound of the operations that ended strictly before a time, because two
-// events with the same clock reading have no order.
+// boundBefore returns the bound for the operations that ended strictly before a time. It must be
+// strictly before, because two events with the same clock reading have no order.
 func (s *sweep) boundBefore(at int64) bound {
 	lo, hi, back := 0, len(s.steps), 1
-	for hi-back > 0 { // most look back a little
+	for hi-back > 0 { // most operations began a short time ago
 		if s.steps[hi-back].done < at {
 			lo = hi - back
 			break
@@ -75,10 +77,10 @@ func (s *sweep) boundBefore(at int64) bound {
 	return s.steps[max(i-1, 0)].bound
 }
 
-// orderOf checks a response against the operations that had ended before its operation began.
+// orderOf compares a response with the operations that had ended before its operation began.
 func (c *checker) orderOf(o *history.Op, r role, ord uint32, limit *bound) {
 	switch {
-	case o.Joined: // as the part before it
+	case o.Joined: // like the previous part of the same transaction
 	case r == wrote && o.At <= limit.seen:
 		c.found.add(finding{
 			kind: Reordered, promise: history.Order, key: o.Key, n: 2, ords: [3]uint32{limit.seenBy, ord}, revision: limit.seen,
@@ -90,14 +92,14 @@ func (c *checker) orderOf(o *history.Op, r role, ord uint32, limit *bound) {
 		}
 		c.found.add(finding{
 			kind: StaleRead, promise: promise, key: o.Key, n: 2, ords: [3]uint32{limit.ackedBy, ord}, revision: limit.acked,
-			state: fmt.Sprintf("revision %d had been acknowledged before it began", limit.acked),
+			state: fmt.Sprintf("revision %d had been acknowledged before the operation began", limit.acked),
 		})
 	}
 }
 
-// sessions holds the highest revision at which each client was served.
+// sessions holds, for each client, the highest revision at which the client was served.
 type sessions struct {
-	places numbered // index in all, plus one
+	places numbered // by client: index in all, plus one
 	all    []served
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// ordered checks a history of a store that returns revisions. It reads the keys in parts, one
-// reading each, and checks the order of all in the first reading.
+// ordered checks the history of a store that returns revisions. It divides the keys into parts and
+// reads the history once for each part. In the first reading, it also checks the order of all
+// operations.
 func (c *checker) ordered() error {
 	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	txns := transactions{at: map[uint32]int64{}}
@@ -28,7 +29,8 @@ func (c *checker) ordered() error {
 	return nil
 }
 
-// part checks the selected keys, and in the first part also the order of all operations.
+// part checks the keys that in selects. In the first reading, it also checks the order of all
+// operations.
 func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) error {
 	c.table.reset()
 	c.revisions = c.revisions[:0]
@@ -82,8 +84,8 @@ func (p *pass) take(ord uint32, o *history.Op) {
 	p.seen.ended(o, role, p.ord)
 }
 
-// doubles finds revisions that several writes returned. A store numbers its writes, so the
-// writes of a history have distinct revisions.
+// doubles finds revisions that more than one write returned. A store numbers its writes, so the
+// revisions of all writes in a history must be different.
 func (c *checker) doubles(all []revision) {
 	slices.SortFunc(all, func(a, b revision) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ord, b.ord)) })
 	for i := 1; i < len(all); i++ {

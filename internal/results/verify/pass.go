@@ -5,20 +5,20 @@ import "github.com/quorumbench/quorumbench/internal/measure/history"
 // pass is one reading of the history.
 type pass struct {
 	*checker
-	in           func(uint64) bool // selects the keys and revisions of the pass
+	in           func(uint64) bool // selects the keys and revisions to check in this pass
 	first, again bool
-	inTime       bool // keys are checked by the times of their operations
+	inTime       bool // check keys by the times of their operations
 	txns         *transactions
 	seen         *sweep
 	sessions     sessions
 	watchers     *watchers
 	leases       leases
 	locks        locks
-	members      []uint64 // indexed by small numbers
-	ord, head    uint32   // numbers of the operation and of its transaction
+	members      []uint64 // members by their small numbers
+	ord, head    uint32   // number of the current operation, and number of the first part of its transaction
 }
 
-// processLease processes an operation of a lease or a lock.
+// processLease processes an operation on a lease or a lock.
 func (p *pass) processLease(o *history.Op) {
 	switch {
 	case !p.first:
@@ -29,10 +29,10 @@ func (p *pass) processLease(o *history.Op) {
 	}
 }
 
-// mostMembers limits the members of a history that are distinguished.
+// mostMembers is the maximum number of members that a check distinguishes.
 const mostMembers = 256
 
-// member returns a small number for the member that responded.
+// member returns a small number that identifies the member that responded.
 func (p *pass) member(o *history.Op) uint8 {
 	for i, id := range p.members {
 		if id == o.Member {

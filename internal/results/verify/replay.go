@@ -6,14 +6,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// place is the state of a key's replay.
+// place is a position in the replay of a key's versions.
 type place struct {
-	cur  int  // the version; -1: none is known
-	gone bool // it was deleted by a write with an unknown outcome
+	cur  int  // index of the current version; -1: unknown
+	gone bool // a write with an unknown outcome deleted the key
 	by   uint32
 }
 
-// replay checks the key's versions and reads in the order of their revisions.
+// replay checks the key's versions and reads, in the order of their revisions.
 func (k *keyChecker) replay() {
 	p := place{cur: -1}
 	next := func(until int64) {
@@ -44,7 +44,7 @@ func (k *keyChecker) replay() {
 	next(1<<63 - 1)
 }
 
-// current returns the version at a place; nil if unknown.
+// current returns the version at a place, or nil if it is unknown.
 func (k *keyChecker) current(p *place) *version {
 	if p.cur < 0 {
 		return nil
@@ -52,8 +52,8 @@ func (k *keyChecker) current(p *place) *version {
 	return &k.versions[p.cur]
 }
 
-// absent reports whether the key can be absent at a place by a revision. If only a write with an
-// unknown outcome explains that, the write is taken as executed.
+// absent reports whether the key can be absent at a place, at revision by. If this is possible only
+// because of a write with an unknown outcome, absent treats that write as executed.
 func (k *keyChecker) absent(p *place, by int64, ord uint32) bool {
 	v := k.current(p)
 	switch {
@@ -67,7 +67,7 @@ func (k *keyChecker) absent(p *place, by int64, ord uint32) bool {
 	return false
 }
 
-// read checks that a read returned the state at its revision.
+// read checks that a read returned the state of the key at the read's revision.
 func (k *keyChecker) read(r *entry, p *place) {
 	v := k.current(p)
 	switch {
@@ -86,13 +86,13 @@ func (k *keyChecker) read(r *entry, p *place) {
 	case p.gone:
 		k.add(finding{
 			kind: Resurrected, promise: history.Durable, n: 3, ords: [3]uint32{v.ord, p.by, r.ord},
-			state: "the key had been found deleted, and no write had created it again",
+			state: "a read had found the key deleted, and no write had created it again",
 		})
 	}
 }
 
-// checkFinalRead checks that a member has every acknowledged write of the key. Members are read after all
-// faults have healed, and may lag behind the last acknowledged revision.
+// checkFinalRead checks that a member has every acknowledged write of the key. The members are read
+// after all faults have healed. A member may still lag behind the last acknowledged revision.
 func (k *keyChecker) checkFinalRead(r *entry) {
 	at := k.upTo(r.lo)
 	if r.at >= r.lo || at < 0 {
@@ -110,7 +110,7 @@ func matches(r *entry, v *version) bool {
 	return v.exists() && (r.value == v.value || r.value == history.Unseen || v.value == history.Unseen)
 }
 
-// wrong adds the violation of a read that should have returned a version.
+// wrong adds the violation for a read that should have returned a different version.
 func (k *keyChecker) wrong(r *entry, cur int) {
 	v := &k.versions[cur]
 	f := finding{kind: StaleRead, promise: history.Snapshot, n: 2, ords: [3]uint32{v.ord, r.ord}, revision: v.rev, state: v.state()}
@@ -128,7 +128,8 @@ func (k *keyChecker) wrong(r *entry, cur int) {
 	k.add(f)
 }
 
-// deletedSince reports whether the key was deleted after the version that a read returned.
+// deletedSince reports whether the key was deleted after the version that a read returned had been
+// written.
 func (k *keyChecker) deletedSince(r *entry, cur int) bool {
 	if r.value == history.Absent {
 		return false
@@ -141,12 +142,13 @@ func (k *keyChecker) deletedSince(r *entry, cur int) bool {
 	return false
 }
 
-// upTo returns the index of the latest version not after a revision; -1: none.
+// upTo returns the index of the latest version whose revision is not higher than rev, or -1 if
+// there is none.
 func (k *keyChecker) upTo(rev int64) int {
 	return sort.Search(len(k.versions), func(i int) bool { return k.versions[i].rev > rev }) - 1
 }
 
-// compared checks that a successful compare-and-set found the version that it expected.
+// compared checks that a successful compare-and-set found the version that it requires.
 func (k *keyChecker) compared(v *version, p *place) {
 	was := k.current(p)
 	switch {
@@ -166,13 +168,14 @@ func (k *keyChecker) compared(v *version, p *place) {
 		f.n, f.ords, f.state = 2, [3]uint32{was.ord, v.ord}, was.state()
 	}
 	if p.gone {
-		f.state = "the key had been found deleted"
+		f.state = "a read had found the key deleted"
 	}
 	k.add(f)
 }
 
-// mayCount reports whether the key can have been written count times since it was created, at a
-// version or after writes with unknown outcomes. Puts add to the count, and a delete resets it.
+// mayCount reports whether the key may have been written count times since it was created. The
+// writes may include writes with unknown outcomes. A put increases the count, and a delete resets
+// it.
 func (k *keyChecker) mayCount(v *version, count, by int64, p *place) bool {
 	switch {
 	case v == nil || k.deletes.possible(by):
@@ -185,7 +188,7 @@ func (k *keyChecker) mayCount(v *version, count, by int64, p *place) bool {
 	return count > v.count() && k.puts.possible(by)
 }
 
-// conflict checks that the version justifies a refused compare-and-set.
+// conflict checks that the key's version was a reason to refuse a compare-and-set.
 func (k *keyChecker) conflict(r *entry, p *place) {
 	v := k.current(p)
 	without := r.flagged(isSelf)
@@ -201,7 +204,7 @@ func (k *keyChecker) conflict(r *entry, p *place) {
 	}
 }
 
-// isExpected reports whether a version is the one that a compare-and-set expects.
+// isExpected reports whether a version is the version that a compare-and-set requires.
 func (k *keyChecker) isExpected(v *version, asked int64) bool {
 	if k.counted {
 		return v.count() == asked
@@ -209,8 +212,8 @@ func (k *keyChecker) isExpected(v *version, asked int64) bool {
 	return v.rev == asked
 }
 
-// looseRead checks a linearizable read without a revision: it was served at or after the last
-// revision that had been acknowledged when it began.
+// looseRead checks a linearizable read without a revision. It must have been served at or after the
+// highest revision that had been acknowledged when it began.
 func (k *keyChecker) looseRead(r *entry) {
 	cur := k.upTo(r.lo)
 	if !r.flagged(isStrong) || !r.flagged(isKnown) || cur < 0 {
@@ -232,7 +235,8 @@ func (k *keyChecker) looseRead(r *entry) {
 	}
 }
 
-// age measures how stale a read was: how many acknowledged versions it missed, and since when.
+// age measures how stale a read was: the number of acknowledged versions that it missed, and the
+// time since the first of them was acknowledged.
 func (k *keyChecker) age(r *entry) {
 	of := k.old.get(r.flagged(isLease), k.members[r.member])
 	of.reads++
@@ -252,6 +256,6 @@ func (k *keyChecker) age(r *entry) {
 	of.recordLag(int64(last-first+1), r.time-since)
 }
 
-// mostLooked limits the versions whose acknowledgements age looks at. The first acknowledged one
-// is among them, except in a history of nothing but timeouts.
+// mostLooked is the maximum number of versions in which age searches for the first acknowledged
+// one. The limit is sufficient unless nearly all operations in the history timed out.
 const mostLooked = 16

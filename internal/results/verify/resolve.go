@@ -9,14 +9,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// resolve finds the write of each mark's version: data from before the history, a write that may
-// have been executed, or none.
+// resolve determines where the version in each mark comes from: from before the history, from a
+// write that may have been executed, or from no known write.
 func (k *keyChecker) resolve() {
 	slices.SortFunc(k.marks, func(a, b mark) int {
 		return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.value, b.value), cmp.Compare(a.ord, b.ord))
 	})
 	k.fillWriters()
-	var unknown []mark // their values were never seen
+	var unknown []mark // marks whose values were never seen
 	for i := 0; i < len(k.marks); {
 		m, shown := k.marks[i], false
 		for ; i < len(k.marks) && k.marks[i].rev == m.rev; i++ {
@@ -30,7 +30,7 @@ func (k *keyChecker) resolve() {
 			unknown = append(unknown, m)
 			continue
 		}
-		v := versionBy(&m) // written before the history
+		v := versionBy(&m) // it was written before the history
 		if m.rev > k.base {
 			v = k.author(&m)
 		}
@@ -51,15 +51,16 @@ func (k *keyChecker) fillWriters() {
 	slices.SortStableFunc(k.writers, func(a, b writer) int { return cmp.Compare(a.value, b.value) })
 }
 
-// versionBy returns a version of which only the mark is known.
+// versionBy returns a version about which only the mark is known.
 func versionBy(m *mark) version {
 	return version{rev: m.rev, value: m.value, done: -1, expected: history.AnyMod, ord: m.ord, seen: !m.cas}
 }
 
-// author returns a mark's version, with its write if the outcome of that write is unknown.
+// author returns the version of a mark. If its write has an unknown outcome, author includes that
+// write.
 func (k *keyChecker) author(m *mark) version {
 	v := versionBy(m)
-	if m.value == history.Absent && k.deletes.takeLast(m.rev) { // a watcher received the delete
+	if m.value == history.Absent && k.deletes.takeLast(m.rev) { // a watcher received an event for the delete
 		k.resolved++
 		return v
 	}
@@ -83,7 +84,7 @@ func (k *keyChecker) author(m *mark) version {
 		f.kind = AppliedTwice
 	case m.rev <= w.e.lo:
 		f.kind, f.promise = Reordered, history.Order
-		f.state = fmt.Sprintf("The write took effect at revision %d, but revision %d had been acknowledged before it began.", m.rev, w.e.lo)
+		f.state = fmt.Sprintf("The write took effect at revision %d, but the higher revision %d had been acknowledged before the write began.", m.rev, w.e.lo)
 	}
 	if f.kind != "" {
 		k.add(f)
@@ -98,9 +99,9 @@ func (k *keyChecker) author(m *mark) version {
 	return v
 }
 
-// explain assigns a write that may have been executed to each version whose value was never
-// seen, at most one version per write. A successful compare-and-set does not prove that an
-// unexplained version existed: it may have found another.
+// explain assigns writes that may have been executed to versions whose values were never seen. It
+// assigns each write to at most one version. A successful compare-and-set does not prove that a
+// version without a known write existed, because it may have found a different version.
 func (k *keyChecker) explain(unknown []mark) {
 	k.puts.fill(k.maybes, false)
 	for i := range unknown {

@@ -20,34 +20,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// etcdLie is a wrong behaviour that the model of etcd shows at most once in a history.
+// etcdLie is a kind of wrong behavior. The model of etcd shows it at most once in a history.
 type etcdLie int
 
 const (
 	etcdHonest   etcdLie = iota
-	etcdStale            // a read of an older state
-	etcdOldValue         // a read that claims to be of the newest state
+	etcdStale            // a read that returns an older state
+	etcdOldValue         // a read that returns old data, but claims to be of the newest state
 	etcdLost
 	etcdTwice
 	etcdWrongCAS
-	etcdSwapped // two writes have each other's revision
+	etcdSwapped // two writes have swapped their revisions
 	etcdLies
 )
 
 const (
 	etcdOperations = 28
-	etcdTimeouts   = 2 // each doubles the states that etcd's checker follows
+	etcdTimeouts   = 2 // each timeout doubles the number of states in etcd's checker
 	etcdUnread     = "other"
 )
 
 var etcdKeys = []string{"a", "b", "c"}
 
-// etcdRun holds clients of the model in etcd's robustness tests, and the histories for both
-// checkers.
+// etcdRun simulates clients with the model in etcd's robustness tests. It records the histories for
+// both checkers.
 type etcdRun struct {
 	*rand.Rand
 	lie      etcdLie
-	from     int // first operation of the fault
+	from     int // first operation that the fault can affect
 	states   []model.EtcdState
 	events   eventHeap
 	sent     []etcdOp
@@ -56,7 +56,7 @@ type etcdRun struct {
 	timeouts int
 }
 
-// etcdOp is an operation in the form of each checker.
+// etcdOp is an operation in the formats of both checkers.
 type etcdOp struct {
 	ours   history.Op
 	in     model.EtcdRequest
@@ -70,9 +70,9 @@ func etcdRunOf(seed uint64, lie etcdLie) *etcdRun {
 	first := r.request(kv.Get, 0)
 	first.ours.Invoked, first.ours.Done = 1, 2
 	_, first.theirs = r.now().Step(first.in)
-	r.answered(first) // it shows that the store is empty, as etcd's checker requires
-	// Writes by other clients, whose responses are missing and which explain revisions that no
-	// response has. etcd's checker assumes that there are no other clients.
+	r.answered(first) // it shows that the store is empty, which etcd's checker requires
+	// These are writes without responses. They explain revisions that no response contains, as if
+	// other clients had written. etcd's checker assumes that there are no other clients.
 	for range 2 {
 		r.clients++
 		other := &etcdOp{in: putOf(etcdUnread, "x"), ours: history.Op{Kind: kv.Put, Key: uint64(len(etcdKeys)), Written: 1 << 40, Session: r.clients, Invoked: 3, Done: 4}}
@@ -93,7 +93,7 @@ func etcdRunOf(seed uint64, lie etcdLie) *etcdRun {
 
 func (r *etcdRun) now() *model.EtcdState { return &r.states[len(r.states)-1] }
 
-// begin starts a new client after a time.
+// begin starts a new client at a later time.
 func (r *etcdRun) begin(after int64) {
 	r.clients++
 	r.next(r.clients, after)
@@ -134,7 +134,7 @@ func (r *etcdRun) serve(client uint32, invoked, now int64) {
 	r.next(client, o.ours.Done)
 }
 
-// lies serves an operation wrongly if the run's lie applies to it.
+// lies gives an operation a wrong response if the run's lie applies to it.
 func (r *etcdRun) lies(o *etcdOp) bool {
 	state, honest := r.now().Step(o.in)
 	switch {
@@ -149,7 +149,7 @@ func (r *etcdRun) lies(o *etcdOp) bool {
 	case r.lie == etcdTwice && o.ours.Kind == kv.Put:
 		o.theirs = honest
 		again, _ := state.Step(o.in)
-		// Our histories do not have the number of writes of a key.
+		// Our histories do not contain the number of writes of a key.
 		for i, key := range again.Keys {
 			if key == etcdKeys[o.ours.Key] {
 				v := *again.KeyValues[i]
@@ -210,7 +210,7 @@ func (r *etcdRun) request(kind kv.Kind, number int) *etcdOp {
 		o.in = putOf(key, strconv.FormatUint(o.ours.Written, 10))
 	}
 	if kind == kv.CAS {
-		// Often what the key has had, and sometimes nothing.
+		// Often use a value that the key has had, and sometimes none.
 		if v, ok := r.states[r.IntN(len(r.states))].GetValue(key); ok {
 			o.ours.Expected = v.ModRevision
 		}
@@ -223,13 +223,13 @@ func (r *etcdRun) request(kind kv.Kind, number int) *etcdOp {
 	return o
 }
 
-// unanswered records an operation with an unknown outcome.
+// unanswered records an operation whose outcome is unknown.
 func (r *etcdRun) unanswered(o *etcdOp) {
 	o.ours.Outcome, o.theirs = kv.TimedOut, model.MaybeEtcdResponse{Error: "timed out"}
 	r.sent = append(r.sent, *o)
 }
 
-// answered records an operation with its response, also in the form of this package.
+// answered records an operation with its response, in the formats of both checkers.
 func (r *etcdRun) answered(o *etcdOp) {
 	ours, theirs := &o.ours, &o.theirs
 	ours.At = theirs.Revision
@@ -275,11 +275,12 @@ func (r *etcdRun) reports() []report.ClientReport {
 	return out
 }
 
-// TestAgreesWithEtcdsChecker compares this checker with the one of etcd's robustness tests on
-// histories of etcd's model, correct ones and ones with a lie of each kind. Both find the same
-// histories wrong, except for violations in data that quorumbench does not record: then some order
-// of the operations is valid (explained), and none is if this checker reports a violation.
-// QUORUMBENCH_ORACLE sets the number of histories; etcd's checker is slow.
+// TestAgreesWithEtcdsChecker compares this package's checker with the checker in etcd's robustness
+// tests. The histories come from etcd's model. Some are correct, and some have a lie of each kind.
+// Both checkers must reject the same histories, except for violations in data that quorumbench does
+// not record. In that case, the operations must have a valid order (explained), and if this
+// package's checker reports a violation, they must not. QUORUMBENCH_ORACLE sets the number of
+// histories; etcd's checker is slow.
 func TestAgreesWithEtcdsChecker(t *testing.T) {
 	histories, err := strconv.Atoi(cmp.Or(os.Getenv("QUORUMBENCH_ORACLE"), "21"))
 	if err != nil {
@@ -299,9 +300,9 @@ func TestAgreesWithEtcdsChecker(t *testing.T) {
 			continue
 		}
 		theirs := found.Linearization.Status == validate.Success
-		// Our histories have neither the number of writes of a key, nor the value after a
-		// refused compare-and-set, nor a guarantee that no other client writes. Violations that
-		// need any of them must have an explanation without it.
+		// Our histories contain neither the number of writes of a key nor the value after a refused
+		// compare-and-set, and do not guarantee that no other client writes. If a violation needs
+		// one of these, the history must have an explanation without it.
 		if r.Right() && !theirs && explained(t, run.operations().ops) {
 			unknown[lie]++
 			continue

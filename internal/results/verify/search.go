@@ -13,23 +13,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mostSearched limits the operations of a key that are searched to the first that ended. The
-// search's memory grows with the square of their number.
+// mostSearched is the maximum number of operations on one key that are searched. The search uses
+// the operations that ended first. Its memory grows with the square of their number.
 const mostSearched = 2000
 
-// searched is an operation on one key, as input of the search for an order.
+// searched is an operation on one key, as an input for the search for a valid order.
 type searched struct {
-	kind     kv.Kind // Get, Put (a delete writes Absent) or CAS
-	value    uint64  // read or written
-	expected uint64  // of a CAS: the value that it expects, Unseen if unknown
-	outcome  role    // of a CAS: wrote, or read for a conflict; maybe: it may have been executed or not
+	kind     kv.Kind // Get, Put (also for deletes, which write Absent) or CAS
+	value    uint64  // value that was read or written
+	expected uint64  // CAS: the value that it requires; Unseen: unknown
+	outcome  role    // CAS: wrote if it succeeded, read if it had a conflict, maybe if its outcome is unknown
 }
 
-// register is a key's state in the search: its value, or Unseen until the first response that shows
-// it.
+// register is the state of a key during the search: its value, or Unseen until a response shows the
+// value.
 type register uint64
 
-// step applies an operation to the register.
+// step applies an operation to the register. It reports whether the operation's response is
+// possible in this state.
 func (r register) step(o *searched) (bool, register) {
 	was := uint64(r)
 	can := func(value uint64) bool { return was == value || was == history.Unseen || value == history.Unseen }
@@ -44,15 +45,15 @@ func (r register) step(o *searched) (bool, register) {
 		return true, r
 	case o.kind == kv.Put:
 		return true, register(o.value)
-	case o.outcome == read: // a conflict
+	case o.outcome == read: // the operation had a conflict
 		return o.expected == history.Unseen || was == history.Unseen || was != o.expected, r
 	case can(o.expected):
 		return true, register(o.value)
 	}
-	return o.outcome == maybe, r // a write that may have been executed was not
+	return o.outcome == maybe, r // the write may not have been executed
 }
 
-// decide searches for an order of operations that explains their responses.
+// decide searches for an order of the operations that explains their responses.
 func decide(ops []porcupine.Operation, first register, longest time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(porcupine.Model{
 		Init: func() any { return first },
@@ -60,8 +61,8 @@ func decide(ops []porcupine.Operation, first register, longest time.Duration) po
 	}, ops, longest)
 }
 
-// search checks a history of a store without revisions: it searches an order for each key of a
-// sample.
+// search checks the history of a store without revisions. It searches for a valid order for each
+// key in a sample.
 func (c *checker) search() error {
 	keys, of, err := c.sample()
 	if err != nil {
@@ -88,9 +89,9 @@ func (c *checker) search() error {
 	}
 	reference := "against real time and the revisions of reads"
 	if c.in.Header().Base == 0 {
-		reference = "against real time, and revisions of reads only for duplicates, because the first revision is unknown"
+		reference = "against real time, and against the revisions of reads only to find duplicates, because the first revision is unknown"
 	}
-	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("the store returns no revisions of writes: operations were checked %s, and %d of %d keys by a search for a valid order", reference, len(keys), c.result.Keys))
+	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("the store returns no revisions of writes. Operations were checked %s; for %d of %d keys, a search for a valid order was done, too", reference, len(keys), c.result.Keys))
 	if cut > 0 {
 		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("for %d of these keys, the search covered only the first %d operations", cut, mostSearched))
 	}
@@ -100,14 +101,14 @@ func (c *checker) search() error {
 	return nil
 }
 
-// keyHistory holds the operations of a sampled key.
+// keyHistory holds the operations on a key in the sample.
 type keyHistory struct {
 	ops   []history.Op
 	ords  []uint32
-	until int64 // operations that ended later are left out; 0 for none
+	until int64 // operations that ended after this time are not included; 0: no limit
 }
 
-// sample reads the keys whose mixed numbers are the lowest.
+// sample reads the operations on those keys whose hashes are the lowest.
 func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error) {
 	var lowest mixedHeap
 	in := map[uint64]bool{}
@@ -141,8 +142,9 @@ func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error)
 	return keys, of, err
 }
 
-// add adds an operation, in the order of their ends. After until it adds only writes that had begun
-// by then, because they may have been executed.
+// add adds an operation. It must be called in the order in which the operations ended. If an
+// operation ended after until, add includes it only if it is a write that began before until,
+// because such a write may have been executed.
 func (k *keyHistory) add(ord uint32, o *history.Op) {
 	if k.until > 0 && (o.Invoked > k.until || roleOf(o) == read) {
 		return
@@ -153,13 +155,13 @@ func (k *keyHistory) add(ord uint32, o *history.Op) {
 	}
 }
 
-// cutTime returns the time at which a history is cut after an operation: its end, or 1 for data
-// from before the history.
+// cutTime returns the time at which the history is cut so that o is its last operation. This is the
+// end of the operation, or 1 for data from before the history.
 func cutTime(o *history.Op) int64 { return max(o.Done, 1) }
 
-// operations returns the key's operations for the search.
+// operations returns the operations on the key as an input for the search.
 func (k *keyHistory) operations() (out []porcupine.Operation) {
-	values := map[int64]uint64{0: history.Absent} // by revision, as reads show it
+	values := map[int64]uint64{0: history.Absent} // by the revision that reads return
 	for i := range k.ops {
 		if o := &k.ops[i]; o.Kind == kv.Get && o.Mod > 0 && o.Read != history.Unseen {
 			values[o.Mod] = o.Read
@@ -179,7 +181,7 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 		case o.Kind.Reads(), o.Kind == kv.Delete && s.outcome == read:
 			s.kind, s.value = kv.Get, o.Read
 			if o.Read == history.Unseen {
-				continue // the existence of the key says little
+				continue // not included: that the key exists is little information
 			}
 		case o.Kind == kv.CAS:
 			s.kind, s.expected = kv.CAS, history.Unseen
@@ -192,14 +194,14 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 	return out
 }
 
-// finding names the last operation of the shortest prefix, in the order of ends, that has no
-// valid order. A binary search finds it, because a contradiction in a prefix is one in every
-// longer prefix.
+// finding returns a finding about the last operation of the shortest prefix that has no valid
+// order. Operations are ordered by their ends. A binary search can find this prefix, because if a
+// prefix has no valid order, no longer prefix has one.
 func (k *keyHistory) finding(key uint64) finding {
 	open := false
 	n := 1 + sort.Search(len(k.ops)-1, func(i int) bool {
 		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), until: cutTime(&k.ops[i])} // appending must not modify k
-		for _, o := range k.ops[i+1:] {                                              // operations that had started
+		for _, o := range k.ops[i+1:] {                                              // operations that had started before
 			part.add(0, &o)
 		}
 		found := decide(part.operations(), register(history.Unseen), time.Second)
@@ -207,11 +209,11 @@ func (k *keyHistory) finding(key uint64) finding {
 		return found == porcupine.Illegal
 	})
 	last := min(n, len(k.ops)) - 1
-	f := finding{kind: NoOrder, promise: history.Linearizable, key: key, n: 1, ords: [3]uint32{k.ords[last]}, state: "; the operations that ended before it have a valid order"}
+	f := finding{kind: NoOrder, promise: history.Linearizable, key: key, n: 1, ords: [3]uint32{k.ords[last]}, state: ", although the operations that ended before it have a valid order"}
 	if open {
-		f.state = " or of an earlier one, because the search ran out of time"
+		f.state = " or an earlier response; the search ran out of time before it found which"
 	}
-	for i := last - 1; i >= 0; i-- { // and the value that it should have returned
+	for i := last - 1; i >= 0; i-- { // also include the write of the value that it should have returned
 		if o := &k.ops[i]; o.Changes() && o.Done < k.ops[last].Invoked {
 			f.n, f.ords = 2, [3]uint32{k.ords[i], k.ords[last]}
 			break

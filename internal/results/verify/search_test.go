@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// TestJepsenHistories checks Jepsen's histories of an early etcd, which porcupine's module has
-// with their results.
+// TestJepsenHistories checks histories that Jepsen recorded with an early version of etcd. The
+// module porcupine contains them with their results.
 func TestJepsenHistories(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/anishathalye/porcupine").Output()
 	if err != nil {
@@ -45,7 +45,7 @@ func TestJepsenHistories(t *testing.T) {
 	}
 }
 
-// jepsen reads a log of Jepsen. Its values are numbers, which are not unique.
+// jepsen reads a log from Jepsen. Its values are numbers, which may occur more than once.
 func jepsen(t *testing.T, log string) (ops []porcupine.Operation) {
 	line := regexp.MustCompile(`jepsen\.util - (\d+)\s+:(\w+)\s+:(\w+)\s+(.*)`)
 	value := func(s string) uint64 {
@@ -82,7 +82,7 @@ func jepsen(t *testing.T, log string) (ops []porcupine.Operation) {
 		o := ops[i].Input.(*searched)
 		switch {
 		case strings.Contains(arg, "timed-out") || what == "info":
-			continue // nothing is known of it
+			continue // nothing is known about this operation
 		case what == "fail" && kind == "cas":
 			o.outcome = read
 		case what == "fail":
@@ -97,8 +97,8 @@ func jepsen(t *testing.T, log string) (ops []porcupine.Operation) {
 	return ops
 }
 
-// TestWithoutRevisionsAnOrderIsSearched uses a simulated store that does not return the
-// revisions of its writes.
+// TestWithoutRevisionsAnOrderIsSearched uses a simulated store that does not return the revisions
+// of writes.
 func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
 	wrong := 0
 	for seed := range uint64(8) {
@@ -146,8 +146,9 @@ func TestResultNamesUndecidedKeys(t *testing.T) {
 	}
 }
 
-// Data from before the history count as written by 0. A history that is cut after them still
-// violates its guarantees, so the finding names the impossible operation and not an earlier one.
+// Data from before the history counts as a write by client 0. If a history is cut after this data,
+// it still violates its guarantees, so the finding must contain the impossible operation and not an
+// earlier one.
 func TestDataBeforeHistoryAreNotNamed(t *testing.T) {
 	var k keyHistory
 	k.add(4, &history.Op{Kind: kv.Put, Written: 5})

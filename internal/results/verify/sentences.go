@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// text describes a violation.
+// text describes a violation in words.
 func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out string) {
 	for i := range ops {
 		out += Sentence(&ops[i], counted) + "\n"
@@ -25,28 +25,28 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	}
 	switch f.kind {
 	case EarlyEnd:
-		out += fmt.Sprintf("Lease %x ended within the time for which it had been renewed.", wrong.Written)
+		out += fmt.Sprintf("Lease %x ended before the time for which it had been renewed had passed.", wrong.Written)
 	case HeldTwice:
 		out += fmt.Sprintf("Client %d acquired the lock before the holder with fencing token %d had released it.", wrong.Session, f.revision)
 	case TokenBack:
-		out += fmt.Sprintf("Client %d acquired the lock with fencing token %d after another client had acquired it with %d.", wrong.Session, wrong.Mod, f.revision)
+		out += fmt.Sprintf("Client %d acquired the lock with fencing token %d after another client had acquired the lock with the higher token %d.", wrong.Session, wrong.Mod, f.revision)
 	case Disagreement:
 		out += f.state
 	case WrongResponse:
-		out += Who + " received a response that does not fit its request: another key, a value that was never written or already replaced, or against the protocol."
+		out += Who + " received a response that does not fit its request: it has another key, has a value that was never written or was already replaced, or violates the protocol."
 	case Reordered:
 		if f.state != "" {
 			return out + f.state
 		}
-		out += fmt.Sprintf("The store had returned revision %d before %s began, which received revision %d and not a later one.", f.revision, who, wrong.At)
+		out += fmt.Sprintf("The store had returned revision %d before %s began, but that operation received revision %d, which is not later.", f.revision, who, wrong.At)
 	case SameRevision:
 		out += fmt.Sprintf("Two writes have the same revision, %d.", f.revision)
 	case Backwards:
-		out += fmt.Sprintf("Client %d was served at revision %d, and afterwards at revision %d.", wrong.Session, f.revision, wrong.At)
+		out += fmt.Sprintf("Client %d was served at revision %d, and afterwards at the lower revision %d.", wrong.Session, f.revision, wrong.At)
 	case OtherValue:
 		out += fmt.Sprintf("The key has two values at revision %d.", f.revision)
 	case AppliedTwice:
-		out += fmt.Sprintf("One write took effect at two revisions, the second of which is %d.", f.revision)
+		out += fmt.Sprintf("One write took effect at two revisions; the second is %d.", f.revision)
 	case Invented:
 		out += fmt.Sprintf("No write in the history explains the version at revision %d.", f.revision)
 	case RefusedThere:
@@ -54,7 +54,7 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	case Future:
 		out += fmt.Sprintf("%s was served at revision %d, but returned a version of revision %d.", Who, wrong.At, f.revision)
 	case WrongConflict:
-		out += fmt.Sprintf("%s expected %s %d, which the key had, but the store reported a conflict.", Who, noun, wrong.Expected)
+		out += fmt.Sprintf("%s expected %s %d. The key had it, but the store reported a conflict.", Who, noun, wrong.Expected)
 	case WrongCAS:
 		out += fmt.Sprintf("%s expected %s %d and succeeded%s; before that, %s.", Who, noun, wrong.Expected, atRevision(wrong.At), f.state)
 	case NoOrder:
@@ -65,7 +65,8 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	return out
 }
 
-// ofWatcher describes a violation of a guarantee of watches.
+// ofWatcher describes a violation of a guarantee for watches. It returns an empty string for other
+// violations.
 func (f *finding) ofWatcher(wrong *history.Op) string {
 	switch f.kind {
 	case EventLost:
@@ -77,7 +78,7 @@ func (f *finding) ofWatcher(wrong *history.Op) string {
 	case EventTwice:
 		return fmt.Sprintf("Watcher %d received revision %d of the key twice.", wrong.Session, f.revision)
 	case EventLate:
-		return fmt.Sprintf("Watcher %d received revision %d after a later one.", wrong.Session, f.revision)
+		return fmt.Sprintf("Watcher %d received revision %d after a later revision.", wrong.Session, f.revision)
 	case EventSplit:
 		return fmt.Sprintf("Watcher %d received revision %d in two messages.", wrong.Session, f.revision)
 	case OtherKey:
@@ -92,7 +93,7 @@ func (f *finding) ofWatcher(wrong *history.Op) string {
 	return ""
 }
 
-// atRevision returns the words for a revision, if it is known.
+// atRevision returns the words for a revision, or an empty string if it is unknown.
 func atRevision(revision int64) string {
 	if revision == 0 {
 		return ""
@@ -100,7 +101,7 @@ func atRevision(revision int64) string {
 	return fmt.Sprintf(" at revision %d", revision)
 }
 
-// byMember names the member that responded, if it is known.
+// byMember returns the words for the member that responded, or an empty string if it is unknown.
 func byMember(o *history.Op) string {
 	if o.Member == 0 {
 		return ""
@@ -108,7 +109,7 @@ func byMember(o *history.Op) string {
 	return fmt.Sprintf(", by member %x", o.Member)
 }
 
-// describeKeepAlive describes a keep-alive, or an operation on a lock.
+// describeKeepAlive describes a keep-alive, or an acquisition or release of a lock.
 func describeKeepAlive(o *history.Op) string {
 	switch o.Lock {
 	case history.Granted:
@@ -130,7 +131,7 @@ func describeKeepAlive(o *history.Op) string {
 	return out + byMember(o) + "."
 }
 
-// describeWatch describes what a watcher received.
+// describeWatch describes a message that a watcher received.
 func describeWatch(o *history.Op) string {
 	out := fmt.Sprintf("Watcher %d, %s: ", o.Session, clock(o.Done))
 	switch o.Watch {
@@ -163,7 +164,7 @@ func describeWatch(o *history.Op) string {
 	return out + byMember(o) + "."
 }
 
-// conditionOf names what a compare-and-set compares.
+// conditionOf returns the word for the number that a compare-and-set compares.
 func conditionOf(counted bool) string {
 	if counted {
 		return "version"
@@ -171,7 +172,8 @@ func conditionOf(counted bool) string {
 	return "revision"
 }
 
-// Sentence describes an operation and its time; counted is as in history.Header.
+// Sentence describes an operation with its times. counted has the meaning of
+// history.Header.Counted.
 func Sentence(o *history.Op, counted bool) string {
 	switch o.Kind {
 	case kv.Ephemeral:
@@ -222,7 +224,7 @@ func Sentence(o *history.Op, counted bool) string {
 	return out + byMember(o) + "."
 }
 
-// Label describes an operation in a word or two.
+// Label describes an operation in at most a few words.
 func Label(o *history.Op) string {
 	switch o.Kind {
 	case kv.Ephemeral:
@@ -258,7 +260,7 @@ func Label(o *history.Op) string {
 	return out
 }
 
-// labelOfWatch describes what a watcher received in a word or two.
+// labelOfWatch describes a message that a watcher received in at most a few words.
 func labelOfWatch(o *history.Op) string {
 	switch {
 	case o.Watch == history.Began:
@@ -277,7 +279,7 @@ func labelOfWatch(o *history.Op) string {
 	return fmt.Sprintf("event: #%d", o.Read)
 }
 
-// labelOfKeepAlive describes a keep-alive or lock operation in a word or two.
+// labelOfKeepAlive describes a keep-alive or a lock operation in at most a few words.
 func labelOfKeepAlive(o *history.Op) string {
 	switch {
 	case o.Lock == history.Granted:
@@ -292,7 +294,7 @@ func labelOfKeepAlive(o *history.Op) string {
 	return "keep-alive: ?"
 }
 
-// ofRevision returns the words for the revision of a version, if it is known.
+// ofRevision returns the words for the revision of a version, or an empty string if it is unknown.
 func ofRevision(mod int64) string {
 	if mod == 0 {
 		return ""
@@ -300,7 +302,7 @@ func ofRevision(mod int64) string {
 	return fmt.Sprintf(" of revision %d", mod)
 }
 
-// clock writes a time of the history.
+// clock formats a time in the history.
 func clock(ns int64) string {
 	return fmt.Sprintf("%.6f s", time.Duration(ns).Seconds())
 }

@@ -27,7 +27,7 @@ func (m *memory) Read(do func([]history.Op) error) error {
 	return nil
 }
 
-// allPromises returns every guarantee.
+// allPromises returns all guarantees.
 func allPromises() map[history.Promise]string {
 	out := map[history.Promise]string{}
 	for _, p := range history.Promises {
@@ -36,7 +36,7 @@ func allPromises() map[history.Promise]string {
 	return out
 }
 
-// lieKind is a wrong behaviour of a simulated store.
+// lieKind is a kind of wrong behavior of a simulated store.
 type lieKind string
 
 const (
@@ -54,19 +54,19 @@ const (
 
 var lieKinds = []lieKind{lieStaleRead, lieLost, lieTwice, lieReordered, lieCAS, lieRefused, lieResurrects, lieTorn, lieOutlives}
 
-// lie is a wrong response. It counts if a response contradicts a guarantee because of it.
+// lie is a wrong response. It must be found if, because of it, a response contradicts a guarantee.
 type lie struct {
 	key    uint64
-	ops    []int // numbers of operations in the simulation, any of which may be found
+	ops    []int // numbers of operations in the simulation; the finding may be about any of them
 	proven bool
-	hinted bool  // a response shows a version because of the lie, but not its value, so other operations may explain it
-	rev    int64 // revision that a watcher did not receive; 0: another lie
+	hinted bool  // a response shows a version because of the lie, but not the value of the version, so other operations may explain it
+	rev    int64 // revision of the event that a watcher did not receive; 0 for other lies
 }
 
 type simVersion struct {
-	rev, done int64 // done: when it was acknowledged; forever if not
+	rev, done int64 // done: when the write was acknowledged; forever if it was not
 	value     uint64
-	acked     bool // its write was acknowledged
+	acked     bool // the write was acknowledged
 	count     int64
 }
 
@@ -74,13 +74,13 @@ const forever = int64(1) << 61
 
 type simKey struct {
 	versions               []simVersion
-	known                  int64 // version of a client's last read
-	lie                    *lie  // the lie that the next response proves
-	was                    *lie  // the lie that a response at a revision below wasUntil proves
+	known                  int64 // the version that a client's last read returned
+	lie                    *lie  // the lie that the next response will prove
+	was                    *lie  // the lie that a response at a revision below wasUntil will prove
 	wasUntil               int64
-	twice                  *lie // the lie that a get of twiceAt proves
+	twice                  *lie // the lie that a get of twiceAt will prove
 	twiceAt                int64
-	outlived               *lie // the lie that a read of the version outlivedOf at outlivedAt or later proves
+	outlived               *lie // the lie that a read of the version outlivedOf, at outlivedAt or later, will prove
 	outlivedOf, outlivedAt int64
 }
 
@@ -92,7 +92,7 @@ func (k *simKey) versionAt(rev int64) (v simVersion) {
 	return k.versions[i-1]
 }
 
-// add adds a version, which continues the count of the previous one.
+// add adds a version. Its count of writes continues the count of the previous version.
 func (k *simKey) add(v simVersion) {
 	if n := len(k.versions); v.value != 0 {
 		v.count = 1
@@ -103,7 +103,7 @@ func (k *simKey) add(v simVersion) {
 	k.versions = append(k.versions, v)
 }
 
-// version returns the number that a compare-and-set expects.
+// version returns the number that a compare-and-set requires for a version.
 func (s *simulation) version(v *simVersion) int64 {
 	if s.counted {
 		return v.count
@@ -118,24 +118,24 @@ func (v *simVersion) mod() int64 {
 	return v.rev
 }
 
-// simulation is a linearizable store with three members, clients that wait for their responses,
-// crashes without responses, and optional lies.
+// simulation is a linearizable store with three members. Its clients wait for their responses. It
+// has crashes without responses, and optionally lies.
 type simulation struct {
 	*rand.Rand
 	lies    lieKind
-	rate    float64 // of operations that lie
-	counted bool    // versions count the writes since a key was made
+	rate    float64 // share of operations that lie
+	counted bool    // a version counts the writes since its key was created
 	keys    []simKey
 	rev     int64
 	value   uint64
 	applied [3]int64
-	crash   [2]int64 // from, to
+	crash   [2]int64 // start and end of the crash
 	events  eventHeap
 	ops     []history.Op
 	proven  []*lie
 }
 
-// event is an operation that reaches the store, or a write that reaches it late.
+// event is an operation that reaches the store, or a write that reaches the store late.
 type event struct {
 	at      int64
 	client  uint32
@@ -158,7 +158,7 @@ func (h *eventHeap) Pop() any {
 
 const simBase = 1000
 
-// simulated returns a history of n operations and its lies.
+// simulated returns a history of n operations, and its lies.
 func simulated(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
 	return simulatedAs(seed, n, lies, rate, false)
 }
@@ -168,12 +168,12 @@ func simulatedAs(seed uint64, n int, lies lieKind, rate float64, counted bool) (
 	return m, proven
 }
 
-// simulatedBy also returns the store.
+// simulatedBy does the same as simulated, but also returns the store.
 func simulatedBy(seed uint64, n int, lies lieKind, rate float64, counted bool) (*simulation, *memory, []*lie) {
 	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 77)), lies: lies, rate: rate, counted: counted, rev: simBase, value: simBase}
 	s.keys = make([]simKey, 1+s.IntN(max(n/20, 2)))
 	for i := range s.keys {
-		if s.IntN(3) > 0 { // the key existed before, perhaps written by a run with the same values
+		if s.IntN(3) > 0 { // the key existed before, perhaps written by a run that used the same values
 			s.keys[i].versions = []simVersion{{rev: 1 + s.Int64N(simBase), value: 1 + s.Uint64N(simBase*2), acked: true, count: 1}}
 		}
 	}
@@ -228,7 +228,7 @@ func (s *simulation) begin(client uint32, now int64) {
 func (s *simulation) serve(e *event) {
 	number := uint64(s.IntN(len(s.keys)))
 	if s.IntN(2) == 0 {
-		number = uint64(s.IntN(1 + len(s.keys)/50)) // some keys are hot
+		number = uint64(s.IntN(1 + len(s.keys)/50)) // some keys are used more often
 	}
 	o := history.Op{
 		Session: e.client, Member: uint64(s.IntN(3)), Key: number, Invoked: e.invoked,
@@ -327,7 +327,7 @@ func (s *simulation) timeOut(o *history.Op, now int64) {
 	}
 }
 
-// replaced notes that a write at a revision replaced a version that a lie had kept.
+// replaced records that a write at a revision replaced a version that exists only because of a lie.
 func (k *simKey) replaced(rev int64) {
 	if k.lie != nil {
 		k.was, k.wasUntil, k.lie = k.lie, rev, nil
@@ -339,7 +339,7 @@ func (k *simKey) current(rev int64) *simVersion {
 	return &v
 }
 
-// parts returns the writes of an operation; a transaction has several.
+// parts returns the writes of an operation. A transaction has several writes.
 func (s *simulation) parts(o *history.Op) []history.Op {
 	out := []history.Op{*o}
 	for i := 1; o.Kind == kv.Txn && i < min(3, len(s.keys)); i++ {
@@ -421,8 +421,8 @@ func (s *simulation) write(o *history.Op, now int64) {
 	}
 }
 
-// close ends the session of a key's version, which expires with it. The response arrives only
-// sometimes, but the history always has the possible delete.
+// close ends the session of a version. The version is deleted at the same time. The response
+// arrives only sometimes, but the history always contains the possible delete.
 func (s *simulation) close(key uint64, made int64, value uint64, client uint32, now int64) {
 	k := &s.keys[key]
 	cur := k.versionAt(s.rev)
@@ -466,7 +466,7 @@ func (s *simulation) read(o *history.Op) {
 	s.answer(*o, k)
 }
 
-// readSeveral reads some keys. A lie returns one of them from an earlier state.
+// readSeveral reads several keys. A lie returns one of them from an earlier state.
 func (s *simulation) readSeveral(o *history.Op) {
 	s.stateFor(o)
 	for i := range 1 + s.IntN(min(5, len(s.keys))) {
@@ -493,14 +493,14 @@ func (s *simulation) stateFor(o *history.Op) {
 	}
 }
 
-// answer records a response with the state of a key, which can prove lies about it.
+// answer records a response with the state of a key. The response may prove a lie about this key.
 func (s *simulation) answer(o history.Op, k *simKey) {
 	s.ops = append(s.ops, o)
 	if l := k.lie; l != nil && o.At >= s.ops[l.ops[0]].At {
 		l.proven = true
 	}
 	if l := k.was; l != nil && o.At >= s.ops[l.ops[0]].At && o.At < k.wasUntil {
-		l.proven = true // a member that lags behind
+		l.proven = true // the member may only lag behind
 	}
 	if l := k.outlived; l != nil && o.Mod == k.outlivedOf && o.At >= k.outlivedAt {
 		l.proven = true
@@ -512,7 +512,8 @@ func (s *simulation) answer(o history.Op, k *simKey) {
 	}
 }
 
-// reorder swaps the revisions of two writes, the first of which had ended before the second began.
+// reorder swaps the revisions of two writes. The first write had ended before the second write
+// began.
 func (s *simulation) reorder() {
 	var writes []int
 	for i := range s.ops {
@@ -532,8 +533,8 @@ func (s *simulation) reorder() {
 	}
 }
 
-// history returns the recorded operations in the order of their ends, and numbers the lies
-// accordingly.
+// history returns the recorded operations in the order of their ends. It changes the numbers in the
+// lies accordingly.
 func (s *simulation) history(seed uint64) (*memory, []*lie) {
 	order := make([]int, len(s.ops))
 	for i := range order {
@@ -547,7 +548,7 @@ func (s *simulation) history(seed uint64) (*memory, []*lie) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.ops[a].Done, s.ops[b].Done) })
 	m := &memory{header: history.Header{Store: "simulated", Base: simBase, Counted: s.counted, Promises: allPromises()}}
-	delete(m.header.Promises, history.Session) // members differ
+	delete(m.header.Promises, history.Session) // the members differ, so this guarantee does not hold
 	places := make([]int, len(order))
 	for at, i := range order {
 		places[i] = at

@@ -9,25 +9,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Staleness is the age of one member's responses to reads of one consistency level that may be
-// stale, compared with the versions that were acknowledged when the read started.
+// Staleness describes how old the responses of one member were to reads at one consistency level,
+// if reads at this level may be stale. A response is compared with the versions that had been
+// acknowledged when the read started.
 type Staleness struct {
 	Consistency kv.Consistency
 	Member      uint64
 	Reads       uint64
 	Behind      uint64 // reads that returned an old version
-	// Versions and Nanoseconds cover all reads: how many newer versions existed, and for how
-	// long the first of them.
+	// Versions and Nanoseconds are distributions over all reads: the number of newer versions, and
+	// the time for which the first newer version had existed.
 	Versions, Nanoseconds Distribution
 }
 
-// Distribution describes values of reads, most of which are 0.
+// Distribution describes values, most of which are 0.
 type Distribution struct{ P50, P90, P99, P999, Max int64 }
 
-// staleness collects the staleness of one member and level.
+// staleness collects the staleness of reads at one member and consistency level.
 type staleness struct {
 	reads           uint64
-	versions, times *hdrhistogram.Histogram // of stale reads; nil: none
+	versions, times *hdrhistogram.Histogram // of stale reads; nil if there are none
 }
 
 func (s *staleness) recordLag(versions, since int64) {
@@ -35,13 +36,14 @@ func (s *staleness) recordLag(versions, since int64) {
 		s.versions = hdrhistogram.New(1, 1<<31, 2)
 		s.times = hdrhistogram.New(1000, 1<<43, 2)
 	}
-	_ = s.versions.RecordValue(min(versions, 1<<31)) // limited to the histogram's range
-	_ = s.times.RecordValue(min(since, 1<<43))       // limited to the histogram's range
+	_ = s.versions.RecordValue(min(versions, 1<<31)) // limited to the range of the histogram
+	_ = s.times.RecordValue(min(since, 1<<43))       // limited to the range of the histogram
 }
 
 type stalenesses struct {
 	by map[server]*staleness
-	// last and at cache the last lookup, because successive reads often are of the same member.
+	// last and at store the last lookup, because successive reads are often served by the same
+	// member.
 	last server
 	at   *staleness
 }
@@ -53,7 +55,7 @@ type server struct {
 
 func newStalenesses() *stalenesses { return &stalenesses{by: map[server]*staleness{}} }
 
-// get returns the staleness of a member and level, and adds it if it is missing.
+// get returns the staleness for a member and a level. It creates the entry if it is missing.
 func (s *stalenesses) get(lease bool, member uint64) *staleness {
 	k := server{lease, member}
 	if s.at != nil && s.last == k {
@@ -99,7 +101,7 @@ func (s *stalenesses) list() (out []Staleness) {
 	return out
 }
 
-// distribution returns the distribution of n values; the values that h lacks are 0.
+// distribution returns the distribution of n values. The values that are not in h are 0.
 func distribution(h *hdrhistogram.Histogram, n uint64) Distribution {
 	if h.TotalCount() == 0 {
 		return Distribution{}

@@ -12,18 +12,18 @@ import (
 // survey summarizes a history.
 type survey struct {
 	operations uint64
-	aside      uint64 // records among them that are not operations, such as watch events
-	parts      uint64 // records among them of further keys of transactions and ranges
+	aside      uint64 // number of records that are not operations, such as watch events
+	parts      uint64 // number of records for further keys of a transaction or range
 	longest    int64  // duration of the longest operation, in nanoseconds
-	base       int64  // versions up to this revision may be older than the history
+	base       int64  // versions up to this revision may have been written before the history
 	indefinite uint64
 	unordered  uint64 // acknowledged writes without a revision
 	others     uint64 // operations that are not checked
-	wrong      uint64 // operations whose response was wrong in itself
+	wrong      uint64 // operations whose response was already found wrong when it arrived
 }
 
-// isAuxiliary reports whether o is not an operation itself: a watch event, or the end of a lock or
-// session.
+// isAuxiliary reports whether a record is not an operation, but a watch event or the end of a lock
+// or session.
 func isAuxiliary(o *history.Op) bool {
 	return o.Kind == kv.Watch || o.Kind == kv.Ephemeral || o.Lock != history.NoHold
 }
@@ -50,7 +50,7 @@ func surveyOf(in Input) (s survey, err error) {
 			}
 			s.longest = max(s.longest, o.Done-o.Invoked)
 			switch role := roleOf(o); {
-			case role == unchecked && o.Outcome.Failed(): // no response, and nothing to check
+			case role == unchecked && o.Outcome.Failed(): // there is no response, so there is nothing to check
 			case role == unchecked:
 				s.others++
 			case role == wrote && o.At == 0:
@@ -67,14 +67,14 @@ func surveyOf(in Input) (s survey, err error) {
 		return nil
 	})
 	if s.base = in.Header().Base; s.base == 0 {
-		s.base = first - 1 // earlier revisions were written by other clients
+		s.base = first - 1 // other clients wrote the earlier revisions
 	}
 	return s, err
 }
 
 func (s *survey) undecided() (why []string) {
 	if s.others > 0 {
-		why = append(why, fmt.Sprintf("not verified: %s without keys in the history (counts, empty or unordered ranges, empty transactions)", text.Plural(s.others, "operation")))
+		why = append(why, fmt.Sprintf("not verified: %s for which the history contains no keys (counts, empty or unordered ranges, empty transactions)", text.Plural(s.others, "operation")))
 	}
 	return why
 }

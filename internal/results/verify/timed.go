@@ -8,15 +8,15 @@ import (
 	"sort"
 )
 
-// timed is an operation of a key without a revision. Only real time, and the
-// revisions that reads return, restrict its place in the order.
+// timed is an operation on a key in the history of a store without revisions of writes. Only real
+// time, and the revisions that reads return, restrict its position in the order.
 type timed struct {
-	began, ended int64 // ended: never, of a write that may have been done
+	began, ended int64 // ended: never, if the write has an unknown outcome
 	value        uint64
-	mod          int64 // revision of its version by its response or by reads; 0: none, or possibly older
-	expected     int64 // of a compare-and-set
-	answer       int64 // revision of the response in which a watcher received a deletion
-	from         int   // of a read: its write, or one of the constants below
+	mod          int64 // revision of its version, from its response or from reads; 0: unknown, or possibly older
+	expected     int64 // revision that a compare-and-set requires
+	answer       int64 // revision of the response that reported a deletion to a watcher
+	from         int   // read: index of the write of its value, or one of the constants below
 	ord          uint32
 	role         role
 	member       uint8
@@ -26,30 +26,30 @@ type timed struct {
 
 const never = math.MaxInt64
 
-// Origins of a read's value other than a write of the history.
+// Sources of the value of a read, if it does not come from a write in the history.
 const (
-	before    = -1 - iota // older than the history
-	nowhere               // reported as unwritten
+	before    = -1 - iota // the value was written before the history
+	nowhere               // no known write wrote the value
 	nothing               // the key did not exist
-	something             // the key existed in an unknown version
+	something             // the key existed, but its version is unknown
 )
 
-// timedKey holds the operations of a key. Its memory is reused.
+// timedKey holds the operations on a key. Its memory is reused.
 type timedKey struct {
 	writes, reads []timed
 	byValue       []int // writes with a value
-	acked         []int // writes in the order of their ends
-	latest        []int // for each prefix of acked, the write that began last
-	latestPut     []int // as latest, for writes that do not delete; -1: none
-	latestDelete  []int // as latest, for deletes
+	acked         []int // acknowledged writes, in the order of their ends
+	latest        []int // for each prefix of acked: the write that began last
+	latestPut     []int // like latest, but only for writes that are not deletes; -1: none
+	latestDelete  []int // like latest, but only for deletes
 	deletes, puts begun
 	marks         []mark
 }
 
-// begun holds writes in the order of their starts, and for each prefix the one that ended last.
+// begun holds writes in the order of their starts and, for each prefix, the write that ended last.
 type begun struct{ writes, longest []int }
 
-// sort orders the writes and computes longest.
+// sort orders the writes by their starts and sets longest.
 func (b *begun) sort(all []timed) {
 	slices.SortStableFunc(b.writes, func(x, y int) int { return cmp.Compare(all[x].began, all[y].began) })
 	b.longest = b.longest[:0]
@@ -62,8 +62,8 @@ func (b *begun) sort(all []timed) {
 	}
 }
 
-// latestEnd returns the latest end of the writes that began by a time; -1 if none had begun. Events
-// at the same time have no order.
+// latestEnd returns the latest end of all writes that had begun at a time, or -1 if none had begun.
+// Events at the same time have no order.
 func (b *begun) latestEnd(at int64, all []timed) int64 {
 	n := sort.Search(len(b.writes), func(i int) bool { return all[b.writes[i]].began > at })
 	if n == 0 {
@@ -72,15 +72,15 @@ func (b *begun) latestEnd(at int64, all []timed) int64 {
 	return all[b.longest[n-1]].ended
 }
 
-// endedBefore returns the number of entries of acked that ended before a time.
+// endedBefore returns the number of entries in acked that ended before a time.
 func (t *timedKey) endedBefore(at int64) int {
 	return sort.Search(len(t.acked), func(i int) bool { return t.writes[t.acked[i]].ended >= at })
 }
 
-// stateInTime describes the write that a read missed.
+// stateInTime describes the write that a read should have seen.
 func (w *timed) stateInTime() string {
 	if w.flagged(isDelete) {
-		return "a delete of the key had been acknowledged that began after the returned version had been written"
+		return "the store had already acknowledged a delete that began after the returned version had been written"
 	}
-	return fmt.Sprintf("value #%d had been acknowledged, and its write began after the returned version had been written", w.value)
+	return fmt.Sprintf("the store had already acknowledged a write of value #%d that began after the returned version had been written", w.value)
 }

@@ -1,12 +1,13 @@
-// Package verify checks a store's responses for violations of its guarantees, from the history
-// of every operation of a load and the store's own order of writes.
+// Package verify checks the responses of a store for violations of its guarantees. It uses the
+// history of all operations of a load, and the store's own order of writes.
 //
-// A history with revisions is checked in O(n log n). The responses at their revisions define one
-// sequence of states: real time must agree with it, each read must return the state at its own
-// revision, and each compare-and-set must have found the version it expected. A write with an
-// unknown outcome is included if its value or revision was seen: at any time after it started,
-// at most once. Deviations that a store does not exclude are counted and are no violations.
-// docs/decisions/0024 has the assumptions.
+// A history with revisions is checked in O(n log n). The responses, ordered by their revisions,
+// define one sequence of states. Three conditions must hold: the sequence agrees with real time,
+// each read returned the state at its own revision, and each compare-and-set found the version that
+// it requires. A write with an unknown outcome is included in the sequence if its value or revision
+// was seen. It may take effect at any time after its start, at most once. Deviations that the
+// store's guarantees allow are counted, but are not violations. docs/decisions/0024 lists the
+// assumptions.
 package verify
 
 import (
@@ -21,8 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Check checks a history. It reads the history several times, and needs about 64 bytes of memory
-// for each of opt.Partition operations.
+// Check checks a history. It reads the history several times. It needs about 64 bytes of memory per
+// operation, for up to opt.Partition operations.
 func Check(in Input, opt Options) (*Result, error) {
 	c, err := checkerOf(in, opt)
 	if err != nil {
@@ -51,14 +52,15 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	return c, err
 }
 
-// promisesOf returns a store's guarantees and the one of every protocol, each with its source.
+// promisesOf returns the guarantees of a store, and the guarantee that every protocol gives, each
+// with its source.
 func promisesOf(h *history.Header) map[history.Promise]string {
 	all := map[history.Promise]string{history.Fitting: "the store's protocol"}
 	maps.Copy(all, h.Promises)
 	return all
 }
 
-// restrict excludes findings about operations that ended at a time or later.
+// restrict excludes findings about operations that ended at the given time or later.
 func (c *checker) restrict(until int64) error {
 	judged := uint32(0)
 	c.result.Judged = 0
@@ -74,7 +76,7 @@ func (c *checker) restrict(until int64) error {
 	})
 	c.found.limit = judged
 	if left := c.survey.operations - uint64(judged); left > 0 {
-		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("undecided: %s at the end of an incomplete history, because missing operations may explain their responses", text.Plural(left, "operation")))
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("undecided: %s at the end of an incomplete history, because operations that are missing from it may explain the responses", text.Plural(left, "operation")))
 	}
 	return err
 }
@@ -104,8 +106,8 @@ func (c *checker) check() (*Result, error) {
 	return &c.result, nil
 }
 
-// wrongAnswers adds each operation whose response was found wrong when it arrived. A wrong
-// watch event has a separate kind (OtherKey).
+// wrongAnswers adds a finding for each operation whose response was found wrong when it arrived. A
+// wrong watch event has a separate kind (OtherKey).
 func (c *checker) wrongAnswers() error {
 	if c.survey.wrong == 0 {
 		return nil
@@ -117,7 +119,7 @@ func (c *checker) wrongAnswers() error {
 	})
 }
 
-// explained reads the operations of the first findings of each kind and describes them.
+// explained reads the operations of the first findings of each kind and describes the findings.
 func (c *checker) explained() ([]Violation, error) {
 	kept := c.found.first(c.opt.Keep)
 	want := map[uint32]history.Op{}

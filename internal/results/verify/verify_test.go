@@ -13,7 +13,7 @@ import (
 // Right reports whether the check found no violation.
 func (r *Result) Right() bool { return len(r.Counts) == 0 }
 
-// checked returns the result of Check with all findings.
+// checked returns the result of Check, and all findings.
 func checked(t testing.TB, m *memory, opt Options) (*Result, []finding) {
 	t.Helper()
 	c, err := checkerOf(m, opt)
@@ -31,8 +31,8 @@ func checked(t testing.TB, m *memory, opt Options) (*Result, []finding) {
 type example struct {
 	ops  []history.Op
 	want Kind   // empty for a correct history
-	also Kind   // if not empty, a violation of this kind as well
-	says string // in the violation's text
+	also Kind   // if not empty, the check also finds a violation of this kind
+	says string // part of the text of the violation
 }
 
 // holds compares the result of a check with the example.
@@ -58,8 +58,8 @@ func (e *example) holds(t *testing.T, name string, r *Result) {
 	}
 }
 
-// sizes returns the numbers and sizes of the histories: a fixed sample, or the large ones that
-// QUORUMBENCH_HISTORIES selects, such as 1000 or 200-399.
+// sizes returns which histories to check, and the number of operations in each. By default, they
+// are a fixed sample. QUORUMBENCH_HISTORIES selects large histories, for example 1000 or 200-399.
 func sizes(t *testing.T) (first, last, operations int) {
 	t.Helper()
 	which := os.Getenv("QUORUMBENCH_HISTORIES")
@@ -80,14 +80,14 @@ func sizes(t *testing.T) (first, last, operations int) {
 }
 
 // TestCorrectStoresCauseNoFindings checks stores with crashes, late and lost writes, stale local
-// reads, coarse clocks, and older keys and values.
+// reads and coarse clocks, and with keys and values from before the history.
 func TestCorrectStoresCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
 	var resolved, behind uint64
 	for i := first; i <= last; i++ {
 		m, _ := simulated(uint64(i), 1+operations>>(i%8*2), noLie, 0)
 		if i%3 == 1 {
-			m.header.Base = 0 // not known
+			m.header.Base = 0 // the first revision is unknown
 		}
 		r, _ := checked(t, m, Options{Partition: 1 + operations/(1+i%4)})
 		if !r.Right() {

@@ -8,29 +8,29 @@ import (
 // Watches counts the watch events of all watchers.
 type Watches struct {
 	Watchers, Events, Progress uint64
-	Resumed                    uint64 // re-creations of watchers after a lost connection
-	Ended                      uint64 // watchers that the store ended permanently: later events are not missing
+	Resumed                    uint64 // number of times that a watcher was created again after its connection was lost
+	Ended                      uint64 // watchers that the store ended permanently; later events do not count as missing
 }
 
 // watcher is the state of one watcher.
 type watcher struct {
 	session     uint32
 	first, keys uint64
-	from        int64 // it must receive every later revision
-	high        int64 // highest revision received, and the part of a message that carried it
+	from        int64 // the watcher must receive all later revisions
+	high        int64 // highest revision that it received, and the part of the message that contained it
 	highBy      uint32
-	newest      bool  // it may receive only the newest version
-	gaps        []gap // during which it was away
-	reached     int64 // highest revision of its progress notifications
+	newest      bool  // the store may send only the newest version of a key
+	gaps        []gap // revisions whose events it could not receive
+	reached     int64 // highest revision in its progress notifications
 	reachedBy   uint32
 }
 
-// gap is a range of revisions (after, upTo] whose events a watcher could not receive: its
-// connection was lost and it resumed at the present, or it received a deletion without its
-// revision.
+// gap is a range of revisions (after, upTo]. The watcher could not receive events in this range,
+// because its connection was lost and it resumed at the newest revision, or because it received a
+// deletion without the revision of the deletion.
 type gap struct{ after, upTo int64 }
 
-// isUnsubscribed reports whether the watcher could not receive events of a revision.
+// isUnsubscribed reports whether the watcher could not receive the events of a revision.
 func (w *watcher) isUnsubscribed(revision int64) bool {
 	for _, g := range w.gaps {
 		if revision > g.after && revision <= g.upTo {
@@ -40,8 +40,8 @@ func (w *watcher) isUnsubscribed(revision int64) bool {
 	return false
 }
 
-// completeUntil returns the revision up to which the watcher has all events, and the operation that
-// proves it.
+// completeUntil returns the revision up to which the watcher must have received all events, and the
+// operation that proves this.
 func (w *watcher) completeUntil() (revision int64, by uint32) {
 	if w.reached > w.high {
 		return w.reached, w.reachedBy
@@ -51,24 +51,24 @@ func (w *watcher) completeUntil() (revision int64, by uint32) {
 
 // watchers holds the watchers of a history.
 type watchers struct {
-	places map[uint32]uint32 // by session
+	places map[uint32]uint32 // by session: index of the watcher
 	all    []watcher
 	total  Watches
 
 	before map[watcherKey]lastEvent // for stores without revisions of writes
 
-	byKey map[uint64][]uint32 // watchers of few keys
-	wide  []uint32            // watchers of many keys
+	byKey map[uint64][]uint32 // watchers of at most fewKeys keys
+	wide  []uint32            // watchers of more keys
 }
 
-// fewKeys is the largest number of keys of a watcher in byKey.
+// fewKeys is the maximum number of keys for a watcher in byKey.
 const fewKeys = 64
 
 func newWatchers() *watchers {
 	return &watchers{places: map[uint32]uint32{}, byKey: map[uint64][]uint32{}}
 }
 
-// begin processes the creation of a watcher, including a repeated one.
+// begin processes the creation of a watcher. A watcher can be created several times.
 func (w *watchers) begin(o *history.Op) {
 	if at, ok := w.places[o.Session]; ok {
 		if o.Outcome != kv.Miss {
@@ -99,7 +99,7 @@ func (w *watchers) begin(o *history.Op) {
 	}
 }
 
-// forKey calls do with the place of each watcher of a key.
+// forKey calls the function do with the index of each watcher of a key.
 func (w *watchers) forKey(key uint64, do func(place uint32)) {
 	for _, at := range w.byKey[key] {
 		do(at)
@@ -115,9 +115,9 @@ func (w *watcher) watches(o *history.Op) bool {
 	return o.Outcome == kv.OK && o.Key-w.first < w.keys
 }
 
-// An event is an entry. Its at is the event's revision, value the key's new value, and mod and lo
-// the previous version and value. Its time holds the watcher's place and the number of the event
-// after which it should not have come.
+// A watch event is stored as an entry. at is the revision of the event, and value is the new value
+// of the key. mod and lo are the previous version and value. time contains the index of the
+// watcher, and the number of an earlier event if the event arrived too late.
 
 func eventOf(w *watcher, place uint32, o *history.Op, ord uint32) entry {
 	e := entry{at: o.Mod, value: o.Read, mod: o.Expected, lo: int64(o.Written), ord: ord, role: notice}
@@ -135,13 +135,13 @@ func (e *entry) watcher() uint32 { return uint32(e.time >> 32) }
 func (e *entry) after() uint32   { return uint32(e.time) }
 func (e *entry) before() uint64  { return uint64(e.lo) }
 
-// lastEvent is the last event of a key that a watcher received.
+// lastEvent is the last event that a watcher received for a key.
 type lastEvent struct {
 	revision int64
 	ord      uint32
 }
 
-// watcherKey is a key of a watcher.
+// watcherKey identifies a key of a watcher.
 type watcherKey struct {
 	watcher uint32
 	key     uint64

@@ -16,8 +16,8 @@ func watching(watcher uint32, watchKind history.WatchEvent, o history.Op) histor
 	return o
 }
 
-// began returns the creation of a watcher of the given number of keys, starting with key 0, at a
-// store revision.
+// began returns the creation of a watcher at a revision of the store. It watches the given number
+// of keys, starting with key 0.
 func began(watcher uint32, keys uint64, at int64) history.Op {
 	return watching(watcher, history.Began, history.Op{Written: keys, At: at})
 }
@@ -27,7 +27,7 @@ func resumed(watcher uint32, keys uint64, from int64) history.Op {
 	return watching(watcher, history.Began, history.Op{Written: keys, At: 10, Mod: from})
 }
 
-// recreated returns the repeated creation of a watcher that starts at the present.
+// recreated returns the repeated creation of a watcher that starts at the newest revision.
 func recreated(watcher uint32, at int64) history.Op { return began(watcher, 1, at) }
 
 // newest returns the creation of a watcher of key 0 that receives only the newest version.
@@ -37,7 +37,7 @@ func newest(watcher uint32, at int64) history.Op {
 	return o
 }
 
-// unknown returns a deletion with only an upper bound of its revision.
+// unknown returns a deletion of whose revision only an upper bound is known.
 func unknown(watcher uint32, at int64) history.Op {
 	o := newest(watcher, at)
 	o.Outcome = kv.Miss
@@ -88,7 +88,7 @@ func TestWatchKinds(t *testing.T) {
 		"ended by compaction":      {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), watching(1, history.Ended, history.Op{Outcome: kv.BadRequest})}},
 		"twice":                    {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 11, 1)}, want: EventTwice, says: "received revision 11 of the key twice"},
 		"twice, and late":          {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), happened(1, 12, 2), happened(1, 11, 1)}, want: EventTwice},
-		"out of order":             {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2), happened(1, 11, 1)}, want: EventLate, says: "received revision 11 after a later one"},
+		"out of order":             {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2), happened(1, 11, 1)}, want: EventLate, says: "received revision 11 after a later revision"},
 		"out of order, two keys":   {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2)), happened(1, 11, 1)}, want: EventLate},
 		"a whole revision":         {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), joined(2, happened(1, 11, 1))}},
 		"half a revision":          {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), of2(2, happened(1, 11, 1))}, want: EventSplit, says: "revision 11 in two messages"},
@@ -134,7 +134,7 @@ const (
 
 var watchLies = []lieKind{lieLose, lieDouble, lieLate, lieInvent, lieSplit, lieElse, liePremise, lieBefore}
 
-// teller delivers a simulated store's writes to watchers.
+// teller delivers the writes of a simulated store to watchers.
 type teller struct {
 	*rand.Rand
 	s      *simulation
@@ -152,8 +152,9 @@ type change struct {
 	v, prior simVersion
 }
 
-// watchedBy adds the events of some watchers after a load, when all writes have ended: all
-// events in order, in messages of whole revisions. Watchers are recreated where they stopped.
+// watchedBy adds the events of several watchers after a load, when all writes have ended. It adds
+// all events in order, in messages that contain whole revisions. If a watcher stops, it is created
+// again at the revision where it stopped.
 func watchedBy(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
 	s, m, _ := simulatedBy(seed, n, noLie, 0, false)
 	w := &teller{Rand: rand.New(rand.NewPCG(seed, 78)), s: s, m: m, lies: lies, rate: rate, now: 1<<60 + 1<<50}
@@ -285,20 +286,22 @@ func (w *teller) lie(number uint32, c change, at, k int) {
 	}
 }
 
-// record notes a lie that a response proves, or, without that response, an event at a revision.
+// record notes a lie that a response proves. If there is no such response, the lie is proven by an
+// event at a revision.
 func (w *teller) record(key uint64, op int, rev int64) {
 	w.proven = append(w.proven, &lie{key: key, ops: []int{op}, rev: rev, proven: true})
 }
 
-// TestCorrectWatchersCauseNoFindings delivers correct events of a store with crashes and late writes.
+// TestCorrectWatchersCauseNoFindings delivers correct events from a store with crashes and late
+// writes.
 func TestCorrectWatchersCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
-	operations /= 4 // each write is an event of several watchers
+	operations /= 4 // each write causes an event at several watchers
 	events := uint64(0)
 	for i := first; i <= last; i++ {
 		m, _ := watchedBy(uint64(i), 1+operations>>(i%8*2), noLie, 0)
 		if i%3 == 1 {
-			m.header.Base = 0 // not known
+			m.header.Base = 0 // the first revision is unknown
 		}
 		r, _ := checked(t, m, Options{Partition: 1 + len(m.ops)/(1+i%4)})
 		if !r.Right() {
@@ -316,7 +319,7 @@ func TestCorrectWatchersCauseNoFindings(t *testing.T) {
 // TestEveryLieToAWatcherIsFound checks that each lie that violates a guarantee is found.
 func TestEveryLieToAWatcherIsFound(t *testing.T) {
 	first, last, operations := sizes(t)
-	operations /= 4 // each write is an event of several watchers
+	operations /= 4 // each write causes an event at several watchers
 	delivered := map[lieKind]int{}
 	for i := first; i <= last; i++ {
 		kind := watchLies[i%len(watchLies)]

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// watched checks the key's watch events against its versions.
+// watched compares the watch events of a key with the versions of the key.
 func (k *keyChecker) watched() {
 	if len(k.watchers.all) == 0 {
 		return
@@ -30,7 +30,7 @@ func (k *keyChecker) watched() {
 	k.watchers.forKey(k.key, k.missed)
 }
 
-// replaced checks the previous version that an event reports.
+// replaced checks the previous version that an event contains.
 func (k *keyChecker) replaced(e *entry) {
 	if e.mod == 0 {
 		return
@@ -43,7 +43,7 @@ func (k *keyChecker) replaced(e *entry) {
 	k.add(finding{kind: WrongBefore, promise: history.WatchAccurate, n: 2, ords: [3]uint32{v.ord, e.ord}, revision: e.at, state: v.state()})
 }
 
-// missed finds versions that a watcher did not receive although it received later ones.
+// missed finds versions that a watcher did not receive, although it received later versions.
 func (k *keyChecker) missed(place uint32) {
 	w := &k.watchers.all[place]
 	until, by := w.completeUntil()
@@ -61,7 +61,7 @@ func (k *keyChecker) missed(place uint32) {
 			continue
 		}
 		promise := history.WatchAll
-		if w.newest { // with a later version, this one may be omitted; a watcher that has ended stays ended
+		if w.newest { // a watcher that receives only the newest version may miss this one if there is a later one; a watcher that has ended receives no more events
 			gone := !v.exists() && next > 0 && k.events[next-1].watcher() == place && k.events[next-1].value == history.Absent
 			if known || gone || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
 				continue

@@ -5,9 +5,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// withoutRevisions checks the keys of a history of a store without revisions of writes: first all
-// operations against real time and the revisions that reads return, then a sample of keys by
-// search.
+// withoutRevisions checks the history of a store without revisions of writes. It first compares all
+// operations with real time and with the revisions that reads return. Then it searches for a valid
+// order for each key in a sample.
 func (c *checker) withoutRevisions() error {
 	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	for part := range parts {
@@ -23,7 +23,7 @@ func (c *checker) withoutRevisions() error {
 	return c.search()
 }
 
-// takeTimed processes an operation, given both of its times.
+// takeTimed processes an operation whose start and end are known.
 func (p *pass) takeTimed(ord uint32, o *history.Op) {
 	switch p.ord = ord; o.Kind {
 	case kv.Watch:

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// stripRevisions removes the revisions of the responses from a history.
+// stripRevisions removes the revisions from the responses in a history.
 func stripRevisions(m *memory) *memory {
 	for i := range m.ops {
 		o := &m.ops[i]
@@ -23,7 +23,7 @@ func stripRevisions(m *memory) *memory {
 	return m
 }
 
-// existenceRead and notThere return reads of only the existence of a key.
+// existenceRead and notThere return reads that show only whether a key exists.
 func existenceRead() history.Op {
 	return history.Op{Kind: kv.Exists, Consistency: kv.Linearizable, Read: history.Unseen}
 }
@@ -37,9 +37,9 @@ func TestKindsInTime(t *testing.T) {
 	for name, c := range map[string]example{
 		"all is right":             {ops: []history.Op{get(0, 7, 9), put(0, 1), get(0, 11, 1), cas(0, 11, 2), get(0, 12, 2), del(0), get(0, 0, 0), cas(0, 0, 3), get(0, 14, 3), final(get(0, 14, 3))}},
 		"the same value, before":   {ops: []history.Op{get(0, 7, 1), put(0, 1), get(0, 11, 1)}},
-		"stale":                    {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), get(0, 11, 1)}, want: StaleRead, says: "value #2 had been acknowledged"},
+		"stale":                    {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), get(0, 11, 1)}, want: StaleRead, says: "had already acknowledged a write of value #2"},
 		"stale, of before":         {ops: []history.Op{put(0, 1), get(0, 11, 1), get(0, 7, 9)}, want: StaleRead},
-		"lost":                     {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 11, 1)}, want: LostWrite, says: "value #2 had been acknowledged"},
+		"lost":                     {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 11, 1)}, want: LostWrite, says: "had already acknowledged a write of value #2"},
 		"lost, and nothing there":  {ops: []history.Op{put(0, 1), get(0, 0, 0)}, want: LostWrite},
 		"lost on one member":       {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), final(get(0, 12, 2)), final(get(0, 11, 1))}, want: LostWrite},
 		"back on one member":       {ops: []history.Op{put(0, 1), get(0, 11, 1), del(0), get(0, 0, 0), final(get(0, 11, 1))}, want: Resurrected},
@@ -57,7 +57,7 @@ func TestKindsInTime(t *testing.T) {
 		"local, and may be stale":  {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), local(get(0, 11, 1))}},
 		"there":                    {ops: []history.Op{existenceRead(), put(0, 1), existenceRead(), del(0), absenceRead(), lost(put(0, 2)), existenceRead(), lost(del(0)), final(absenceRead())}},
 		"there by a late write":    {ops: []history.Op{lost(put(0, 1)), put(0, 2), del(0), final(existenceRead())}},
-		"there, and was deleted":   {ops: []history.Op{put(0, 1), del(0), existenceRead()}, want: StaleRead, says: "a delete of the key had been acknowledged"},
+		"there, and was deleted":   {ops: []history.Op{put(0, 1), del(0), existenceRead()}, want: StaleRead, says: "had already acknowledged a delete"},
 		"there, of before":         {ops: []history.Op{del(0), existenceRead(), lost(put(0, 1))}, want: StaleRead},
 		"there on one member":      {ops: []history.Op{put(0, 1), del(0), final(absenceRead()), final(existenceRead())}, want: Resurrected},
 		"there, and may be stale":  {ops: []history.Op{put(0, 1), del(0), local(existenceRead())}},
@@ -68,14 +68,14 @@ func TestKindsInTime(t *testing.T) {
 		for _, partition := range []int{0, 2} {
 			m := line(append(c.ops, of2(9, put(0, 1)))...)
 			r, _ := checked(t, m, Options{Partition: partition})
-			delete(r.Counts, NoOrder) // the search finds it as well
+			delete(r.Counts, NoOrder) // the search finds this violation, too
 			c.holds(t, name, r)
 		}
 	}
 }
 
-// TestCorrectStoresWithoutRevisionsCauseNoFindings checks stores with older keys, also with the
-// same values, and with a known and an unknown first revision.
+// TestCorrectStoresWithoutRevisionsCauseNoFindings checks stores with keys from before the history,
+// some with the same values. It checks them with a known and with an unknown first revision.
 func TestCorrectStoresWithoutRevisionsCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
 	behind := uint64(0)

@@ -7,22 +7,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mark is a version that a response returns and no acknowledged write explains.
+// mark is a version that a response contains and that comes from no acknowledged write.
 type mark struct {
 	rev   int64
 	value uint64
 	ord   uint32
-	cas   bool // the response is the success of a compare-and-set
+	cas   bool // the response reports the success of a compare-and-set
 }
 
-// writer is a write of the key, searched by its value.
+// writer is a write of the key that can be found by its value.
 type writer struct {
 	value uint64
 	e     *entry
 	used  bool
 }
 
-// pool holds writes with unknown outcomes, by the revision that they follow.
+// pool holds writes with unknown outcomes, ordered by the revision after which they took effect.
 type pool struct {
 	lows []int64
 	used int
@@ -38,8 +38,8 @@ func (p *pool) fill(maybes []entry, deletes bool) {
 	slices.Sort(p.lows)
 }
 
-// possible reports whether an unused write may have happened by a revision. Callers ask for ascending
-// revisions, so that every possible write is equally good.
+// possible reports whether an unused write may have taken effect at or before a revision. Callers
+// ask for ascending revisions, so it does not matter which of the possible writes is used.
 func (p *pool) possible(by int64) bool {
 	return p.used < len(p.lows) && p.lows[p.used] < by
 }
@@ -52,8 +52,9 @@ func (p *pool) take(by int64) bool {
 	return true
 }
 
-// takeLast removes the write that started last of those that are possible at a revision, so that
-// the others remain for earlier versions.
+// takeLast removes a write from the pool. Among the writes that are possible at a revision, it
+// selects the write that started last, so that the other writes remain available for earlier
+// versions.
 func (p *pool) takeLast(by int64) bool {
 	i, _ := slices.BinarySearch(p.lows, by)
 	if i <= p.used {
@@ -63,19 +64,19 @@ func (p *pool) takeLast(by int64) bool {
 	return true
 }
 
-// transactions holds transactions with unknown outcomes. If one part was seen, all parts must be
-// visible.
+// transactions holds transactions with unknown outcomes. If one part of a transaction was seen, all
+// its parts must be visible.
 type transactions struct {
-	again map[uint64]bool // keys to check again
+	again map[uint64]bool // keys that must be checked again
 
 	mu    sync.Mutex
-	heads map[uint32]uint32 // head of each part, by number
+	heads map[uint32]uint32 // by number of a part: number of the transaction's first part
 	keys  map[uint32][]uint64
-	at    map[uint32]int64 // revision by head
+	at    map[uint32]int64 // by number of the first part: revision of the transaction
 	fresh []uint32
 }
 
-// enter notes a part, and marks it as executed if another part was seen.
+// enter adds a part of a transaction. If another part was seen, it marks the part as executed.
 func (t *transactions) enter(e *entry, o *history.Op, head uint32) {
 	if e.role != maybe || !e.flagged(isTxn) {
 		return
@@ -94,7 +95,8 @@ func (t *transactions) enter(e *entry, o *history.Op, head uint32) {
 	t.keys[head] = append(t.keys[head], o.Key)
 }
 
-// resolve notes that a write, of a transaction or not, was seen at a revision.
+// resolve records that a write was seen at a revision. The write may or may not be a part of a
+// transaction.
 func (t *transactions) resolve(ord uint32, rev int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +108,7 @@ func (t *transactions) resolve(ord uint32, rev int64) {
 	t.fresh = append(t.fresh, head)
 }
 
-// siblings returns the keys of the transactions that were seen since its last call.
+// siblings returns the keys of transactions that were seen since its last call.
 func (t *transactions) siblings() map[uint64]bool {
 	t.again = map[uint64]bool{}
 	for _, head := range t.fresh {

@@ -22,8 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// agreeing returns a recorded run of five repeats that count, with different throughputs, and two
-// that do not count, with very different figures.
+// agreeing returns a recorded run with five repeats that count, which have different throughputs,
+// and two repeats that do not count, which have very different figures.
 func agreeing(t *testing.T) *record.Run {
 	run := opened(t, made{name: "agree", seconds: 12, trials: 7}.record(t))
 	for i, perSecond := range []float64{5200, 9800, 5896, 6421, 6575, 120, 6300} {
@@ -40,9 +40,9 @@ func agreeing(t *testing.T) *record.Run {
 	return run
 }
 
-// formats holds a run's output in every format.
+// formats holds the report of a run in every format.
 type formats struct {
-	text, markdown, page, compare string // as displayed
+	text, markdown, page, compare string // as shown to the reader
 	json, csv, bench, compareJSON []byte
 }
 
@@ -69,8 +69,8 @@ func formatsOf(t *testing.T, run *record.Run) formats {
 	}
 }
 
-// Every format of a report, and of a comparison of the run with itself, has the same figure for a
-// trial's repeats, the same interval, and the same causes for the same trials.
+// In every format, a report has the same figure for a trial's repeats, the same interval, and the
+// same causes for the same trials. This also applies to a comparison of the run with itself.
 func TestFormatsAgree(t *testing.T) {
 	all := map[string]*record.Run{"made": agreeing(t)}
 	for _, name := range runs.Recorded(t) {
@@ -94,7 +94,7 @@ func TestFormatsAgree(t *testing.T) {
 	}
 }
 
-// figureAgrees compares a row's throughput and p99 in all formats.
+// figureAgrees compares the throughput and p99 of a row in all formats.
 func figureAgrees(t *testing.T, f *formats, r *analyze.Row, row int) {
 	t.Helper()
 	var object struct {
@@ -146,7 +146,8 @@ func figureAgrees(t *testing.T, f *formats, r *analyze.Row, row int) {
 	benchAgrees(t, f, r)
 }
 
-// benchAgrees compares the median of the benchmark format's lines with the report's figure.
+// benchAgrees compares the median of the lines in the Go benchmark format with the figure in the
+// report.
 func benchAgrees(t *testing.T, f *formats, r *analyze.Row) {
 	t.Helper()
 	var each []float64

@@ -14,9 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// answer summarises a run in sentences: the stores and machines, the results, the bottlenecks, the
-// effects of faults and the reliability. found is not nil for a search for a capacity, whose
-// results are its intervals. steps is the anchor of the charts of ladders.
+// answer summarizes a run in sentences about the stores and machines, the results, the bottlenecks,
+// the effects of faults, and the reliability of the results. found is nil unless the run is a
+// capacity search, whose results are the intervals that it found. steps is the anchor of the charts
+// that show ladders.
 func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, ladders []size.Ladder, shown shownTrials, steps string) []sentence {
 	all := []sentence{tested(run, rows)}
 	if run.State != record.Complete {
@@ -34,7 +35,7 @@ func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, 
 	}
 	for i := range ladders {
 		if i == mostSentences {
-			all = append(all, sentence{Text: "The formats text and markdown have the knees of more steps.", Link: steps})
+			all = append(all, sentence{Text: "The formats text and markdown have more knees.", Link: steps})
 			break
 		}
 		all = append(all, sentence{About: ladders[i].Name, Text: report.KneeSentence(&ladders[i]), Link: steps})
@@ -47,7 +48,7 @@ func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, 
 	return append(all, reliability(run))
 }
 
-// capacities returns the intervals that searches found.
+// capacities returns sentences about the intervals that capacity searches found.
 func capacities(found *size.CapacityFindings) (all []sentence) {
 	for _, f := range found.All[:min(len(found.All), mostSentences)] {
 		all = append(all, sentence{About: searched(found, f), Text: report.CapacitySentences(f)[0] + ".", Link: "capacity-found"})
@@ -58,8 +59,8 @@ func capacities(found *size.CapacityFindings) (all []sentence) {
 	return all
 }
 
-// checked returns the verification of a row's first trial with a violation, or of its first
-// verified trial.
+// checked describes the verification of a row's first trial with a violation. If no trial has one,
+// it describes the row's first verified trial.
 func checked(r *analyze.Row, shown shownTrials) []sentence {
 	var of *record.Trial
 	for _, t := range r.Done {
@@ -76,7 +77,7 @@ func checked(r *analyze.Row, shown shownTrials) []sentence {
 	}}
 }
 
-// bounded returns sentences about rows, up to a limit.
+// bounded returns the sentences that of returns for each row, up to a limit.
 func bounded(rows []*analyze.Row, of func(*analyze.Row) []sentence) (all []sentence) {
 	for i, r := range rows {
 		if len(all) >= mostSentences {
@@ -87,7 +88,8 @@ func bounded(rows []*analyze.Row, of func(*analyze.Row) []sentence) (all []sente
 	return all
 }
 
-// linkTo returns the anchor of a part of a trial's section, or of the table if it has none.
+// linkTo returns the anchor for a part of a trial's section. If the trial has no section, it
+// returns the anchor of the table.
 func linkTo(t *record.Trial, part string, shown shownTrials) string {
 	if !shown.shows(t) {
 		return "table"
@@ -95,7 +97,7 @@ func linkTo(t *record.Trial, part string, shown shownTrials) string {
 	return id(t) + part
 }
 
-// tested names the stores and machines.
+// tested lists the tested stores and the machines.
 func tested(run *record.Run, rows []*analyze.Row) sentence {
 	var parts []string
 	for _, f := range analyze.SharedConditions(run, rows) {
@@ -109,7 +111,7 @@ func tested(run *record.Run, rows []*analyze.Row) sentence {
 	return sentence{About: "Tested", Text: strings.Join(parts, "; ") + ".", Link: "conditions"}
 }
 
-// headlines returns the main figures of a row.
+// headlines returns a sentence with the main figures of a row.
 func headlines(r *analyze.Row, shown shownTrials) []sentence {
 	if len(r.Done) == 0 {
 		return []sentence{{About: r.First().Name, Text: "has no result: " + string(r.First().State) + ".", Link: linkTo(r.First(), "", shown), Grave: true}}
@@ -130,17 +132,17 @@ func headlines(r *analyze.Row, shown shownTrials) []sentence {
 	return []sentence{{About: r.First().Name, Text: words + "." + report.CertaintySentence(r), Link: linkTo(r.Done[0], "", shown)}}
 }
 
-// single warns of trials without repeats.
+// single warns that trials have no repeats.
 func single(rows []*analyze.Row) []sentence {
 	for _, r := range rows {
 		if len(r.Done) != 1 {
 			return nil
 		}
 	}
-	return []sentence{{About: "Each trial", Text: "was run once: run-to-run variation is unknown. Add repeats (repeats: 5).", Link: "table"}}
+	return []sentence{{About: "Each trial", Text: "was run once: the variation between runs is unknown. Add repeats (repeats: 5).", Link: "table"}}
 }
 
-// early warns of windows that opened before the load was steady.
+// early warns that a window started before the load was steady.
 func early(r *analyze.Row, shown shownTrials) []sentence {
 	l, late := analyze.LateSteadyOf(r)
 	if !late {
@@ -149,7 +151,8 @@ func early(r *analyze.Row, shown shownTrials) []sentence {
 	return []sentence{{About: r.First().Name + ":", Text: l.String(), Link: linkTo(r.Done[0], "", shown), Grave: true}}
 }
 
-// limits returns the bottlenecks of the trials, shared ones once.
+// limits returns sentences about the bottlenecks of the trials. A bottleneck that several trials
+// share has one sentence.
 func limits(run *record.Run, shown shownTrials) (out []sentence) {
 	all := analyze.InOrder(run)
 	for _, c := range analyze.LimitsOfTrials(all) {
@@ -163,7 +166,7 @@ func limits(run *record.Run, shown shownTrials) (out []sentence) {
 	return out
 }
 
-// uneven reports the trial of a row whose clients were served most unevenly.
+// uneven reports that of a row's trials whose clients were served most unevenly.
 func uneven(r *analyze.Row, shown shownTrials) []sentence {
 	t, _ := analyze.MostUneven(r)
 	if t == nil {
@@ -172,7 +175,7 @@ func uneven(r *analyze.Row, shown shownTrials) []sentence {
 	return []sentence{{About: analyze.Label(t), Text: "served its clients unevenly: " + report.UnevennessLines(t)[0] + ".", Link: linkTo(t, "-fairness", shown)}}
 }
 
-// broken reports the failures in a row's trials, with the repeats in which they happened.
+// broken reports what went wrong in a row's trials, and in which repeats.
 func broken(r *analyze.Row, shown shownTrials) []sentence {
 	var parts []string
 	var first *record.Trial
@@ -218,7 +221,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 			words += " (" + kinds[0].Kind + ")"
 		}
 		if inFaults > 0 {
-			words += fmt.Sprintf(", %s of them during faults", text.Count(inFaults))
+			words += fmt.Sprintf(", of which %s failed during faults", text.Count(inFaults))
 		}
 		add(words, failed)
 	}
@@ -237,7 +240,7 @@ func mostFailed(trials []*record.Trial) *record.Trial {
 	return slices.MaxFunc(trials, func(a, b *record.Trial) int { return cmp.Compare(a.Errors, b.Errors) })
 }
 
-// reliability counts the verdicts.
+// reliability counts the verdicts of each kind.
 func reliability(run *record.Run) sentence {
 	counts := map[verdict.State]uint64{}
 	for i := range run.Trials {
@@ -251,7 +254,7 @@ func reliability(run *record.Run) sentence {
 	case valid+suspect+invalid == 0:
 		s.Text, s.Grave = "no trial has a result.", true
 	case suspect+invalid == 0:
-		s.Text = "all trials are valid. No disturbance moved a figure by more than its limit."
+		s.Text = "all trials are valid: no disturbance moved a figure by more than the rules allow."
 	default:
 		var parts []string
 		if invalid > 0 {

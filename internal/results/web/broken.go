@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// outages returns a chart for each kind of fault, with all trials side by side.
+// outages returns a chart for each kind of fault. It shows all trials side by side.
 func outages(rows []*analyze.Row) (out []chart.Chart) {
 	all := faults.FindEffects(rows)
 	for len(all) > 0 {
@@ -24,7 +24,7 @@ func outages(rows []*analyze.Row) (out []chart.Chart) {
 	return out
 }
 
-// broke returns sentences about the outages in a row's trials.
+// broke returns sentences about the outages in the trials of a row.
 func broke(r *analyze.Row) (all []sentence) {
 	for _, text := range report.OutageSentences(r) {
 		all = append(all, sentence{About: r.First().Name, Text: text + ".", Link: "broken"})
@@ -32,7 +32,8 @@ func broke(r *analyze.Row) (all []sentence) {
 	return all
 }
 
-// mostViolations limits the violations of a trial that are drawn; a verification shows fewer.
+// mostViolations is the maximum number of a trial's violations that are drawn. It exceeds the
+// number of violations that a verification records.
 const mostViolations = 60
 
 // violations returns a chart for each recorded violation of a trial.

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The page of a run with faults describes the outages in its answer, and has a table and a chart
-// for each kind of fault. Extreme values in a record do not break it.
+// The page of a run with faults describes the outages in its answer. It has a table and a chart for
+// each kind of fault. Extreme values in a record do not break the page.
 func TestPageHasFaults(t *testing.T) {
 	settle.Unraced(t)
 	for name, outages := range map[string][]float64{"outages": {1.5, 0.25}, "none": {0, 0}, "beyond all": {1e305, 1e-300}} {
@@ -34,7 +34,7 @@ func TestPageHasFaults(t *testing.T) {
 		if strings.Contains(page, "NaN") || strings.Contains(page, "Inf") || strings.Contains(page, "<b>1s") {
 			t.Errorf("%s: the page has what is no number, or a tag", name)
 		}
-		if name == "outages" && !strings.Contains(page, "no operation succeeded for 1.5 s; the longest gap before was 4 ms") {
+		if name == "outages" && !strings.Contains(page, "no operation completed for 1.5 s; the longest gap before the fault was 4 ms") {
 			t.Error("the answer does not say what the fault broke")
 		}
 		files, _ := Charts(run)

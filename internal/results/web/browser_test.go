@@ -30,7 +30,7 @@ type browser struct {
 
 	mu       sync.Mutex
 	wrong    []string // errors that the browser reported
-	requests []string // all requests, including the page's
+	requests []string // all requests, including the one for the page
 }
 
 // browse opens a page as a file. It skips the test if Chromium is not installed.
@@ -84,13 +84,14 @@ func value[T any](b *browser, format string, args ...any) T {
 	return v
 }
 
-// text returns an element's text.
+// text returns the text of an element.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
 	return value[string](b, "document.querySelector(%q).textContent", selector)
 }
 
-// point returns the place of a point within the inner picture of a chart; x and y are from 0 to 1.
+// point returns the position on the screen of a point in the inner picture of a chart. x and y are
+// shares from 0 to 1.
 func (b *browser) point(figure string, x, y float64) (float64, float64) {
 	b.t.Helper()
 	// After a scroll, the browser also generates a pointer move; wait a few frames for it.
@@ -112,13 +113,13 @@ func (b *browser) hover(figure string, x, y float64) {
 	b.do(chromedp.MouseEvent(chromedp.MouseMoved, at, up))
 }
 
-// legend returns the legend's value of a series of a chart.
+// legend returns the value that the legend shows for a series of a chart.
 func (b *browser) legend(figure string, n int) string {
 	b.t.Helper()
 	return b.text(fmt.Sprintf("#%s .legend li:nth-child(%d) .value", figure, n))
 }
 
-// unfold shows the section of a trial.
+// unfold opens the section of a trial.
 func (b *browser) unfold(trial string) {
 	b.t.Helper()
 	value[bool](b, "document.getElementById(%q).open = true", trial)
@@ -129,7 +130,8 @@ func (b *browser) viewBox(figure string) string {
 	return value[string](b, `document.querySelector("#%s svg.plot").getAttribute("viewBox")`, figure)
 }
 
-// atPeace checks that the page made no request except for itself, and reported no error.
+// atPeace checks that the page made no request except the request for itself, and that the browser
+// reported no error.
 func (b *browser) atPeace() {
 	b.t.Helper()
 	b.mu.Lock()
@@ -160,8 +162,8 @@ func click(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.Click(chromedp.CSS(selector))
 }
 
-// The window has 12 s, and second 4 takes 800 ms. The warm-up is the first of seven parts of the
-// axis.
+// The window lasts 12 s. Operations in second 4 take 800 ms. The warm-up is the first of seven
+// parts of the axis.
 func TestBrowserShowsValuesInAllCharts(t *testing.T) {
 	b := browse(t, written(t, made{name: "hover", seconds: 12, trials: 2, open: true}.record(t)))
 	b.unfold("t1-1")
@@ -271,8 +273,8 @@ func TestBrowserByKeyboard(t *testing.T) {
 	b.atPeace()
 }
 
-// The background is dark in the dark theme and white in print, and nothing readable is missing
-// without scripts.
+// The background is dark in the dark theme and white in print. Without scripts, all text is still
+// readable.
 func TestBrowserThemesPrintAndNoScript(t *testing.T) {
 	path := written(t, made{name: "themes", seconds: 12, trials: 1}.record(t))
 	b := browse(t, path)

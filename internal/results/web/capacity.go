@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// capacitySectionOf returns the part of the page about searches for a capacity.
+// capacitySectionOf returns the section of the page about capacity searches.
 func capacitySectionOf(found *size.CapacityFindings) (s capacitySection) {
 	for _, f := range found.All {
 		of := searched(found, f)
@@ -30,7 +30,8 @@ func capacitySectionOf(found *size.CapacityFindings) (s capacitySection) {
 	return s
 }
 
-// searched names one of several searches by its value; empty for the only one.
+// searched returns a name for one of several searches, which contains the parameter's value. It
+// returns an empty string if there is only one search.
 func searched(found *size.CapacityFindings, f *size.CapacityFinding) string {
 	if found.Parameter == "" {
 		return ""
@@ -38,10 +39,10 @@ func searched(found *size.CapacityFindings, f *size.CapacityFinding) string {
 	return found.Parameter + "=" + f.Value
 }
 
-// capacityChart names the chart of capacities over a parameter.
+// capacityChart is the name of the chart that shows the capacity for each value of a parameter.
 const capacityChart = "capacity"
 
-// capacitySection holds the results of searches for a capacity.
+// capacitySection holds the results of capacity searches.
 type capacitySection struct {
 	Answers  []said // one for each search
 	Sheets   []sheet

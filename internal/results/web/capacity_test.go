@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// The answer of a search for a capacity is its interval, not its trials. A chart shades the
+// The answer of a capacity search contains its interval, not its trials. A chart shades the
 // interval, with or without an upper end.
 func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 	run := ladderOf(t, "searched", 3)
@@ -44,7 +44,8 @@ func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 	}
 }
 
-// The legend of a chart's file has as many rows as its series need, and the chart is below them.
+// The legend in the file of a chart has as many rows as its series need, and the chart is below
+// these rows.
 func TestLegendsHaveRows(t *testing.T) {
 	// A chart of height 0 has 24 pixels for its axis.
 	for series, want := range map[int]string{3: `height="92"`, 30: `height="177"`} {

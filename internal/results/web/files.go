@@ -11,25 +11,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// File is a chart as a separate file.
+// File is a chart that is written to a separate file.
 type File struct {
-	Name string // without an extension
-	Text string // the SVG, which follows the viewer's theme
+	Name string // without the extension of the file
+	Text string // an SVG, which adapts to the viewer's light or dark theme
 
 	chart chart.Chart
 	of    string
 }
 
-// SVG writes the chart as it is.
+// SVG writes the chart as SVG.
 func (f *File) SVG(w io.Writer) error {
 	_, err := io.WriteString(w, f.Text)
 	return err
 }
 
-// pixels is the number of a PNG's pixels per SVG pixel. It makes charts sharp on projectors.
+// pixels is the number of pixels in a PNG per SVG pixel. It makes charts sharp on projectors.
 const pixels = 2
 
-// PNG returns a function that writes the same picture in pixels, in the dark or the light theme.
+// PNG returns a function that writes the chart as PNG, in the dark theme or the light theme.
 func (f *File) PNG(dark bool) func(io.Writer) error {
 	return func(w io.Writer) error {
 		if err := f.chart.PNG(w, f.of, chart.Pixels{Scale: pixels, Dark: dark}); err != nil {
@@ -39,9 +39,9 @@ func (f *File) PNG(dark bool) func(io.Writer) error {
 	}
 }
 
-// Charts returns the charts of all trials of a run, whose events have been read
-// (record.Run.ReadEvents), as files for slides and papers, and sentences about data that could not
-// be read.
+// Charts returns the charts of all trials in a run as files for slides and papers. The events of
+// the run must have been read (record.Run.ReadEvents). problems are sentences about data that could
+// not be read.
 func Charts(run *record.Run) (files []File, problems []string) {
 	all, problems := drawnTrials(shownTrials{analyze.InOrder(run), columnSteps[0]})
 	add := func(name, of string, c *chart.Chart) {

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// In the charts of a known run, the line of p50, the shade of the warm-up, the worst second in the
-// heat map and the background have their right places and colours, in both themes.
+// In the charts of a known run, these have the right positions and colors in both themes: the line
+// of p50, the shade of the warm-up, the worst second in the heat map, and the background.
 func TestChartsAsPNG(t *testing.T) {
 	settle.Unraced(t)
 	dir := made{name: "known", seconds: 10, trials: 1}.record(t)
@@ -44,19 +44,20 @@ func TestChartsAsPNG(t *testing.T) {
 			}
 		}
 	}
-	// The time axis is 960 wide from -2 to 10 s, at 84; a second is 80 wide.
+	// The time axis is 960 wide, starts at 84, and goes from -2 s to 10 s. A second is 80 wide.
 	second := func(s float64) int { return int(2 * (84 + 80*(s+2))) }
 	if c := colorAt(pictures["throughput"], second(-1), 2*60); c.R > 245 || c.R < 230 {
 		t.Errorf("the warm-up is not shaded but %v", c)
 	}
-	// The vertical axis is logarithmic from 1 ms to 1 s, 150 high, at 44. All operations of second
-	// 4 took 800 ms, and 99 % of earlier ones 1 ms, so the line of p99 hides that of p50.
+	// The vertical axis is logarithmic from 1 ms to 1 s. It is 150 high and starts at 44. All
+	// operations in second 4 took 800 ms, and 99 % of the operations before took 1 ms, so the line
+	// of p99 hides the line of p50.
 	p99 := color.NRGBA{0xd5, 0x5e, 0x00, 255}
 	latency := pictures["latency"]
 	if y := countColor(latency, second(2.5), p99); y < 2*(44+145) {
 		t.Errorf("p99 of 1 ms is drawn at %d", y)
 	}
-	slow := false // the lines of p50, p99 and max meet there; the last is on top
+	slow := false // the lines of p50, p99 and max meet there; the last one is on top
 	for y := 2 * 44; y < 2*(44+20); y++ {
 		if c := colorAt(latency, second(4.5), y); c.R < 200 && c != colorAt(latency, second(4.5), 3) {
 			slow = true
@@ -74,7 +75,7 @@ func colorAt(p image.Image, x, y int) color.NRGBA {
 	return color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA)
 }
 
-// countColor returns the first row of a column that has a colour, or -1.
+// countColor returns the first row of a column that has a color, or -1.
 func countColor(p image.Image, x int, c color.NRGBA) int {
 	for y := 2 * 40; y < p.Bounds().Max.Y; y++ {
 		if colorAt(p, x, y) == c {

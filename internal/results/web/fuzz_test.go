@@ -24,7 +24,7 @@ func leaves(of any) (all []leaf) {
 		if more := leaves(child); len(more) > 0 {
 			all = append(all, more...)
 		}
-		all = append(all, put) // a whole object, too
+		all = append(all, put) // also replace a whole object
 	}
 	switch v := of.(type) {
 	case map[string]any:
@@ -45,7 +45,7 @@ func leaves(of any) (all []leaf) {
 }
 
 // FuzzReports searches for a value in run.json that makes a report panic, breaks a page, or injects
-// an element into one.
+// an element into a page.
 func FuzzReports(f *testing.F) {
 	settle.Unraced(f)
 	dir := made{name: "fuzz", seconds: 3, trials: 2, open: true}.record(f)

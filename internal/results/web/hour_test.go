@@ -10,12 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The page of a long run has the same size limit as that of a minute, and columns of several
-// seconds keep every extreme.
+// The page of a long run has the same size limit as the page of a short run. Columns of several
+// seconds preserve all extreme values.
 func TestPageOfALongRun(t *testing.T) {
 	settle.Unraced(t)
 	hour := runs.Hour
-	hour.Seconds, hour.PerSecond = 1450, 30 // the size of the page depends on seconds and members, and hardly on operations
+	hour.Seconds, hour.PerSecond = 1450, 30 // the size of the page depends on seconds and members, but hardly on operations
 	dir := hour.Record(t, t.TempDir())
 	run := opened(t, dir)
 	text := pageOfRun(t, run)

@@ -11,39 +11,39 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// overview compares the trials at a glance: a row for each trial, with its throughput and its p99
-// as bars on a common axis.
+// overview compares the trials at a glance. It has a row for each trial, which shows the throughput
+// and the p99 as bars on a common axis.
 type overview struct {
-	Tail string // the title of the p99
+	Tail string // title of the p99 bars
 	Rows []overviewRow
 	Note string // explains the thin lines, if there are any
-	More string // about the trials that are left out
+	More string // a sentence about the trials that are not shown
 }
 
 // overviewRow shows a trial and its repeats.
 type overviewRow struct {
 	Name, Link string
-	On         string // the store, if the trials have several
+	On         string // name of the store, if the trials use several
 	Verdict    string
 	Throughput bar
 	Tail       bar
-	Limit      string // the kinds of the bottlenecks
+	Limit      string // the kinds of bottlenecks
 }
 
-// bar is a figure, and the ends of its interval, as shares of the axis from 0 to 100. Bar and
-// interval are empty if the figure or the interval is unknown.
+// bar holds a figure and the ends of its interval, as shares of the axis from 0 to 100. Bar is
+// empty if the figure is not known, and Interval is empty if the interval is not known.
 type bar struct {
 	Text     string
-	Interval string // in words
+	Interval string // the interval in words
 	End      string
 	Low      string
 	High     string
 }
 
-// mostOverview is the number of trials in an overview.
+// mostOverview is the maximum number of trials in an overview.
 const mostOverview = 30
 
-// overviewOf returns the overview of rows.
+// overviewOf returns the overview for rows of trials.
 func overviewOf(rows []*analyze.Row, shown shownTrials) overview {
 	var o overview
 	if more := len(rows) - mostOverview; more > 0 {
@@ -79,7 +79,7 @@ func overviewOf(rows []*analyze.Row, shown shownTrials) overview {
 	return o
 }
 
-// bottlenecks names the kinds of causes that limited the repeats of a trial.
+// bottlenecks lists the kinds of causes that limited the repeats of a trial.
 func bottlenecks(r *analyze.Row) string {
 	var kinds []string
 	for _, c := range analyze.LimitsOfTrials(r.Done) {
@@ -88,7 +88,7 @@ func bottlenecks(r *analyze.Row) string {
 	return strings.Join(kinds, ", ")
 }
 
-// axis is the common axis of a figure's bars, from 0.
+// axis is the common axis for the bars of a figure. It begins at 0.
 type axis struct {
 	figure record.Figure
 	end    float64
@@ -107,7 +107,7 @@ func newAxis(name string, rows []*analyze.Row) *axis {
 	return a
 }
 
-// bar returns the figure of a row.
+// bar returns the bar that shows the figure of a row.
 func (a *axis) bar(r *analyze.Row) bar {
 	v, _ := r.Figure(&a.figure)
 	b := bar{Text: report.Value(v)}

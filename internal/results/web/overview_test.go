@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// TestOverviewHasOneAxis checks that bars are shares of the largest value, and that intervals contain
-// the middle of the bar's end where the record has repeats.
+// TestOverviewHasOneAxis checks that bars are shares of the largest value. It also checks that, for
+// trials with repeats, intervals contain the end of the bar.
 func TestOverviewHasOneAxis(t *testing.T) {
 	run := opened(t, made{name: "bars", seconds: 6, trials: 2}.record(t))
 	run.Trials[1].PerSecond /= 4
@@ -29,7 +29,8 @@ func TestOverviewHasOneAxis(t *testing.T) {
 	}
 }
 
-// TestOverviewShowsTrialsWithoutResults checks trials that failed or have no percentile.
+// TestOverviewShowsTrialsWithoutResults checks trials that failed or whose percentiles are not
+// known.
 func TestOverviewShowsTrialsWithoutResults(t *testing.T) {
 	run := opened(t, made{name: "failing", seconds: 6, trials: 1, failing: true}.record(t))
 	o := overviewOf(analyze.Rows(run), choose(run))
@@ -43,7 +44,8 @@ func TestOverviewShowsTrialsWithoutResults(t *testing.T) {
 	}
 }
 
-// TestOverviewLimitsItsRows checks that an overview of many trials names the number left out.
+// TestOverviewLimitsItsRows checks that an overview of many trials shows the number of omitted
+// trials.
 func TestOverviewLimitsItsRows(t *testing.T) {
 	settle.Unraced(t)
 	run := opened(t, made{name: "many", seconds: 1, trials: mostOverview + 3}.record(t))

@@ -1,5 +1,6 @@
-// Package web renders findings as a page for a browser: one self-contained file with charts as SVG.
-// It computes nothing: it shows the findings of analyze in the words of report.
+// Package web renders findings as a page for a browser: a single self-contained file with charts as
+// SVG. It computes no figures. The findings come from the package analyze, and their wording from
+// the package report.
 package web
 
 import (
@@ -34,7 +35,7 @@ var chartStyle string
 //go:embed page.js
 var pageScript string
 
-// page holds the values of the template.
+// page holds the values for the template.
 type page struct {
 	Title    string
 	Policy   string
@@ -49,11 +50,11 @@ type page struct {
 	Broken   []sheet
 	Capacity capacitySection
 	Outages  []picture // one for each kind of fault
-	Charts   []picture // of all trials
+	Charts   []picture // charts that combine all trials
 	Steps    []picture
 	Together []together
 	Trials   []trial
-	More     string // about trials that are not drawn
+	More     string // a sentence about the trials that have no charts
 	Verdicts []said
 	Notes    []said
 	Facts    []analyze.Fact
@@ -61,12 +62,13 @@ type page struct {
 	Problems []string
 }
 
-// repeat holds the command that repeats a run, and the run's name in the field Of if there are
-// several.
+// repeat holds the command that repeats a run. If the page shows several runs, Of is the name of
+// the run.
 type repeat struct{ Of, Command, Scenario string }
 
-// HTML writes a run, whose events have been read (record.Run.ReadEvents), as one file, with
-// comparisons below the table. The page makes no request, and escapes all text.
+// HTML writes a run as a page in one file. The events of the run must have been read
+// (record.Run.ReadEvents). The comparisons are shown below the table. The page makes no requests,
+// and all text in it is escaped.
 func HTML(w io.Writer, run *record.Run, comparisons []*compare.Comparison) error {
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {
@@ -94,7 +96,7 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 	p.Policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
 	rows := analyze.Rows(run)
 	if more := len(run.Trials) - len(shown.trials); more > 0 {
-		p.More = fmt.Sprintf("%s of %s have charts here. The table and the formats csv and json have the figures of the others.",
+		p.More = fmt.Sprintf("Only %s of %s have charts on this page. The table and the formats csv and json have the figures of all trials.",
 			text.Count(uint64(len(shown.trials))), text.Plural(uint64(len(run.Trials)), "trial"))
 	}
 	drawn, problems := drawnTrials(shown)
@@ -141,7 +143,7 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 	return p
 }
 
-// addRows adds the tables of all trials, and their verdicts and notes.
+// addRows adds the tables with all trials, and the trials' verdicts and notes.
 func (p *page) addRows(run *record.Run, rows []*analyze.Row) {
 	tables := append(analyze.Tables(rows), analyze.WatchTables(rows)...)
 	for i := range tables {
@@ -158,7 +160,7 @@ func (p *page) addRows(run *record.Run, rows []*analyze.Row) {
 	p.Verdicts, p.Notes = about(why, run), about(notes, run)
 }
 
-// repeatsOf returns the commands that repeat the runs of scenarios.
+// repeatsOf returns the commands with which the runs of scenarios can be repeated.
 func repeatsOf(run *record.Run) (all []repeat) {
 	for _, p := range run.PartsOrSelf() {
 		if p.Scenario == "" {

@@ -1,12 +1,12 @@
 "use strict";
-// What the page does beside being read: values under the pointer in all charts of
-// a trial, a time span dragged zooms them all, a series is switched off in its
-// legend, and all of it from the keyboard. Without this script nothing is missing
-// but that. Only texts are written, never HTML.
+// This script makes the charts interactive. All charts of a trial show the values at the pointer.
+// Dragging selects a time span, to which all charts of the trial zoom. A click on an entry in the
+// legend hides its series. All of this also works with the keyboard. The page is complete without
+// the script. The script writes only text, never HTML.
 (() => {
 const svgNS = "http://www.w3.org/2000/svg";
 
-// Three significant digits, as in the tables.
+// Numbers have three significant digits, as in the tables.
 const digits = x => x >= 99.95 ? x.toFixed(0) : x >= 9.995 ? x.toFixed(1) : x.toFixed(2);
 const count = x => Math.round(x).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 const duration = ns => {
@@ -25,7 +25,7 @@ const size = n => {
 const plain = x => x < 99.95 && x !== Math.trunc(x) ? digits(x) : count(x);
 const written = {ns: duration, bytes: size, rate: x => plain(x) + "/s", number: plain};
 
-// Ticks of a time axis, as the charts have them from the start.
+// Distances between the ticks of a time axis, in seconds, as in the package chart.
 const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
 const seconds = (at, step) => {
   const [unit, name] = step >= 3600 ? [3600, " h"] : step >= 60 ? [60, " min"] : [1, " s"];
@@ -38,7 +38,7 @@ const make = (name, attributes, parent) => {
   return e;
 };
 
-// Chart is one figure: its inner picture, its legend, and where values are shown.
+// chart returns the parts of a figure: its inner picture, its legend and the elements that show values.
 const chart = figure => {
   const plot = figure.querySelector("svg.plot"), paper = figure.querySelector(".paper");
   const height = Number(plot.getAttribute("height"));
@@ -52,7 +52,7 @@ const chart = figure => {
     li.append(value);
     return {li, value, name: li.querySelector("span").textContent, series: li.querySelector("path").classList[0]};
   });
-  // A series is switched off with its legend's entry.
+  // A click on an entry in the legend hides or shows the series.
   entries.forEach((entry, i) => {
     const lines = [...plot.querySelectorAll("path.l")];
     const own = figure.classList.contains("events") ? [...plot.querySelectorAll("path.mark." + entry.series)]
@@ -79,8 +79,8 @@ const chart = figure => {
   return {figure, plot, paper, height, time, cursor, entries};
 };
 
-// Where a pointer is in the inner picture, both ways from 0 to 1. That picture's
-// own rectangle is that of what is drawn in it, and not its frame.
+// within returns the position of the pointer in the inner picture, as two shares from 0 to 1. It uses
+// the frame around the picture, because the rectangle of the picture covers only its shapes.
 const within = (c, e) => {
   const r = c.plot.parentNode.getBoundingClientRect();
   return [Math.min(Math.max((e.clientX - r.left) / r.width, 0), 1), Math.min(Math.max((e.clientY - r.top) / c.height, 0), 1)];
@@ -100,14 +100,14 @@ const trial = section => {
   back.textContent = "whole trial";
   back.hidden = true;
 
-  // What the axis counts, as its ticks and values say it.
+  // The axis shows seconds or numbers of writes.
   const axisSteps = data.writes ? [1, 2, 5].flatMap(m => [...Array(12).keys()].map(n => m * 10 ** n)).sort((a, b) => a - b) : steps;
   const place = data.writes ? at => count(at) : seconds;
   const columnOf = t => Math.min(Math.max(Math.floor((t - data.from) / data.width), 0), data.n - 1);
   const timeOf = i => data.from + i * data.width;
 
-  // Values of a column in all charts; of the heat map also of the row under the
-  // pointer.
+  // show shows the values of a column in all charts. In the heat map, it also shows the value of the
+  // row at the pointer.
   const show = (i, over, y) => {
     at = i;
     const when = place(timeOf(i), 1) + (data.width > 1 ? " to " + place(timeOf(i + 1), 1) : "") + (data.writes ? " writes" : "");
@@ -208,7 +208,7 @@ const trial = section => {
   }
 };
 
-// By percentile: the value of each curve at the percentile under the pointer.
+// Charts of percentiles show the value of each curve at the percentile under the pointer.
 const curves = figure => {
   const source = figure.querySelector("script");
   if (!source) return;
@@ -243,7 +243,7 @@ const curves = figure => {
   });
 };
 
-// Steps: what the one nearest to the pointer says.
+// Charts of ladder steps show the text of the step that is nearest to the pointer.
 const spots = figure => {
   const source = figure.querySelector("script");
   if (!source) return;
@@ -278,7 +278,7 @@ const spots = figure => {
 document.documentElement.classList.add("scripted");
 document.querySelectorAll("details.trial, section.linked").forEach(trial);
 
-// A link to a part of a folded trial unfolds the trial, and a printed page has all trials.
+// A link to a part of a folded trial opens the trial. A printed page shows all trials.
 const reveal = () => {
   const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
   const folded = target && target.closest("details:not([open])");

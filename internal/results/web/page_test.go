@@ -25,10 +25,10 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// made describes a run to make up.
+// made describes a run to simulate.
 type made struct {
 	name    string
-	seconds int // of each trial's window
+	seconds int // length of each trial's window
 	trials  int
 	failing bool // every operation fails
 	skip    func(second int) bool
@@ -37,8 +37,8 @@ type made struct {
 	open    bool
 }
 
-// record writes the run into a folder: each second has 2,000 operations of 1 ms, except 20 that
-// take 50 ms; in second 4 all take 800 ms.
+// record writes the run into a folder. Each second has 2,000 operations of 1 ms, except 20 that
+// take 50 ms. In second 4, all operations take 800 ms.
 func (m made) record(t testing.TB) string {
 	t.Helper()
 	w, err := record.Create(filepath.Join(t.TempDir(), "run"), m.name, noon, record.Run{Name: m.name + m.hostile, Planned: m.trials})
@@ -131,7 +131,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// opened reads a run directory as reports do.
+// opened reads a run directory in the same way as reports do.
 func opened(t testing.TB, dir string) *record.Run {
 	t.Helper()
 	run, err := record.Open(dir)
@@ -153,8 +153,8 @@ func pageOfRun(t testing.TB, run *record.Run) string {
 	return b.String()
 }
 
-// checkPage checks the properties of every page: its links have targets, it makes no requests, it
-// has one script, its charts are well-formed, and its size is limited.
+// checkPage checks properties that every page must have: its links have targets, it makes no
+// requests, it has one script, its charts are well-formed, and its size is limited.
 func checkPage(t testing.TB, text string) {
 	t.Helper()
 	if len(text) > 2<<20 {
@@ -269,7 +269,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
-// Every run has a report that opens, whatever its state.
+// Every run has a report that can be opened, in any state of the run.
 func TestReportsOfUnusualRuns(t *testing.T) {
 	for _, c := range []struct {
 		made
@@ -305,7 +305,7 @@ func TestTruncatedLogIsReported(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(path, b[:len(b)/2], 0o600))
 	if text := pageText0(t, dir); !strings.Contains(text, "latency.hlog is incomplete") || !strings.Contains(text, `id="t1-1-latency"`) {
-		t.Error("the page does not say that the log is not whole, or has no chart of the rest")
+		t.Error("the page does not say that the log is incomplete, or has no chart of the rest")
 	}
 	must(t, os.WriteFile(path, append(b[:len(b)/2:len(b)/2], "\nTag=rubbish\n"...), 0o600))
 	if text := pageText0(t, dir); !strings.Contains(text, "are incomplete: ") {
@@ -326,7 +326,8 @@ func TestErrorsWithoutKinds(t *testing.T) {
 	}
 }
 
-// Sentences about seconds and bottlenecks are right even if there are few seconds, or none.
+// Sentences about seconds and bottlenecks are correct even if there are only a few seconds, or
+// none.
 func TestUnknownFiguresAreOmitted(t *testing.T) {
 	if text := pageText0(t, made{name: "short", seconds: 1, trials: 1, failing: true}.record(t)); strings.Contains(text, "No second was far worse") {
 		t.Error("one second is said to be no worse than the others")
@@ -342,7 +343,7 @@ func TestUnknownFiguresAreOmitted(t *testing.T) {
 	}
 }
 
-// The answer counts the repeats of a trial with a result, and reports each failure once.
+// The answer counts only the repeats of a trial that have a result, and reports each failure once.
 func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
 	dir := made{name: "repeats", seconds: 5, trials: 6, failing: true}.record(t)
 	run := opened(t, dir)
@@ -359,7 +360,7 @@ func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
 	}
 }
 
-// Large charts are reduced, but not more than the limits require.
+// Large charts are reduced to fit the limits, but not more than that.
 func TestLargeChartsAreCut(t *testing.T) {
 	settle.Unraced(t)
 	dir := made{name: "large", seconds: 60, trials: 16}.record(t)
@@ -382,7 +383,7 @@ func TestLargeChartsAreCut(t *testing.T) {
 	}
 }
 
-// The pages of runs that were recorded on real clusters have charts.
+// The pages of runs that were recorded with real clusters have charts.
 func TestPagesOfRecordedRuns(t *testing.T) {
 	for _, name := range runs.Recorded(t) {
 		text := pageText0(t, runs.Unpack(t, t.TempDir(), name))
@@ -406,12 +407,12 @@ func TestPageOfManyTrials(t *testing.T) {
 	var b bytes.Buffer
 	must(t, HTML(&b, run, nil))
 	checkPage(t, b.String())
-	if !strings.Contains(b.String(), "1 of 10,001 trials have charts here") || !strings.Contains(b.String(), "The first 400 of 10,001 rows") {
+	if !strings.Contains(b.String(), "Only 1 of 10,001 trials have charts on this page") || !strings.Contains(b.String(), "Only the first 400 of 10,001 rows are shown") {
 		t.Error("it does not say what it leaves out")
 	}
 }
 
-// The answer states how certain a throughput is: within a single run of ten seconds or more, and
+// The answer states the certainty of a throughput: within a single run of at least ten seconds, and
 // over five repeats.
 func TestAnswerHasIntervals(t *testing.T) {
 	for _, c := range []struct {
@@ -435,15 +436,15 @@ func TestAnswerHasIntervals(t *testing.T) {
 	}
 }
 
-// The table has a footnote for a level that guarantees less than its name, and columns for the
-// costs of writes.
+// The table has a footnote for a consistency level that guarantees less than its name suggests, and
+// columns for the costs of writes.
 func TestTableHasFootnotesAndCosts(t *testing.T) {
 	dir := made{name: "notes", seconds: 3, trials: 1}.record(t)
 	run := opened(t, dir)
 	one := &run.Trials[0]
 	one.Consistency, one.ShortOf, one.Amplification = "linearizable", map[string]string{"linearizable": "sync, then getData"}, new(8.9)
 	text := pageOfRun(t, run)
-	for _, want := range []string{"linearizable¹", "¹ linearizable reads of etcd: sync, then getData.", "disk/user", "8.9", "Costs of the store (CPU, RSS, disk) are the sums of all members."} {
+	for _, want := range []string{"linearizable¹", "¹ linearizable reads of etcd: sync, then getData.", "disk/user", "8.9", "Costs of the store (CPU, RSS, disk) are sums over all members."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q", want)
 		}

@@ -12,11 +12,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// sentence is part of the answer, with a link to its evidence.
+// sentence is a sentence in the answer, with a link to the evidence for it.
 type sentence struct {
-	About string // a word before it
+	About string // a word that precedes the text
 	Text  string
-	Link  string // an element of the page
+	Link  string // anchor of an element in the page
 	Grave bool
 }
 
@@ -26,21 +26,22 @@ type sheet struct {
 	More string
 }
 
-// said is a sentence and the trials that it is about.
+// said is a sentence with the names of the trials to which it applies.
 type said struct{ Who, Text string }
 
 // picture is a chart in the page.
 type picture struct {
 	ID, Title string
-	Class     string // selects the script's behaviour
+	Class     string // selects the behavior of the script
 	SVG       template.HTML
 	Legend    []chart.Entry
 	Notes     []string
 	Curves    []points // the points of curves, for the script
-	Spots     [][]spot // the points of steps, for the script
+	Spots     [][]spot // the points of ladder steps, for the script
 }
 
-// The limits of a page. A part that exceeds one has a note about it; CSV and JSON have all values.
+// Limits for the size of a page. If a part exceeds its limit, a note says so. CSV and JSON contain
+// all values.
 const (
 	mostRows      = 400
 	mostSentences = 12
@@ -48,17 +49,17 @@ const (
 	mostBytes     = 2 << 20
 )
 
-// cut limits a table's rows.
+// cut limits the number of rows in a table.
 func cut(t *report.Table) sheet {
 	out := sheet{Table: t}
 	if len(t.Rows) > mostRows {
-		out.More = fmt.Sprintf("The first %d of %s; the format csv has all.", mostRows, text.Plural(uint64(len(t.Rows)), "row"))
+		out.More = fmt.Sprintf("Only the first %d of %s are shown; the format csv has all.", mostRows, text.Plural(uint64(len(t.Rows)), "row"))
 		t.Rows = t.Rows[:mostRows]
 	}
 	return out
 }
 
-// about returns sentences with the trials that they are about.
+// about returns sentences with the names of the trials to which they apply.
 func about(all []analyze.Sentence, run *record.Run) (out []said) {
 	for i, s := range all {
 		if i == mostSaid {
@@ -73,8 +74,8 @@ func about(all []analyze.Sentence, run *record.Run) (out []said) {
 	return out
 }
 
-// names lists the first of several trials' names, or returns "all trials" if they are all of
-// several.
+// names lists the names of the first trials of several. It returns "all trials" if all is set and
+// there are several.
 func names(of []string, all bool) string {
 	const most = 6
 	switch {
@@ -90,7 +91,7 @@ func pictureOf(c *chart.Chart, prefix, class string) picture {
 	return picture{ID: prefix + c.Name, Title: c.Title, Class: class, SVG: template.HTML(c.SVG), Legend: c.Legend, Notes: c.Notes}
 }
 
-// curvesPicture returns a chart by percentile with the points of its curves.
+// curvesPicture returns a chart of percentiles with the points of its curves.
 func curvesPicture(c *chart.Chart, prefix string, curves []analyze.PercentileCurve) picture {
 	p := pictureOf(c, prefix, "curves")
 	p.Curves = pointsOf(curves)

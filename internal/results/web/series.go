@@ -8,9 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
-// series holds the values of a trial's charts for the script, which shows those under the pointer.
+// series holds the values in a trial's charts for the script, which shows the values at the
+// pointer.
 type series struct {
-	// Writes reports whether the axis counts writes instead of seconds.
+	// Writes reports whether the horizontal axis counts writes instead of seconds.
 	Writes bool    `json:"writes,omitempty"`
 	From   int     `json:"from"`
 	Width  int     `json:"width"`
@@ -19,28 +20,30 @@ type series struct {
 	Heat   *heat   `json:"heat,omitempty"`
 }
 
-// panel holds the values of one chart.
+// panel holds the values in one chart.
 type panel struct {
 	Name  string `json:"name"`
 	Unit  string `json:"unit"`
 	Lines []line `json:"lines"`
 }
 
-// line has the maximum of each column, and the minimum if one differs.
+// line holds the maximum of each column. It also holds the minimum if it differs in at least one
+// column.
 type line struct {
 	High values `json:"h"`
 	Low  values `json:"l,omitempty"`
 }
 
-// heat holds the counts of a heat map. Each column consists of the number of its first row with a
-// count, and the counts of that row to the last with one; a column without any is empty.
+// heat holds the counts of a heat map. A column begins with the number of its first row whose count
+// is not 0. The counts from this row to the last row whose count is not 0 follow. A column without
+// counts is empty.
 type heat struct {
 	First   int        `json:"first"`
 	Rows    int        `json:"rows"`
 	Columns [][]uint64 `json:"columns"`
 }
 
-// values is written with six digits, as many as the page shows; an unknown value is null.
+// values is written with six digits, because the page shows no more. An unknown value is null.
 type values []float64
 
 // MarshalJSON writes the list.
@@ -59,7 +62,7 @@ func (v values) MarshalJSON() ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// appendDigits appends a number with six digits in the shortest form that JSON allows.
+// appendDigits appends a number with six digits, in the shortest form that JSON allows.
 func appendDigits(b []byte, x float64) []byte {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 5, 64), 64)
 	if err != nil {
@@ -72,7 +75,7 @@ func appendDigits(b []byte, x float64) []byte {
 	return append(b, plain...)
 }
 
-// unitName returns the script's name of a unit.
+// unitName returns the name that the script uses for a unit.
 func unitName(u measure.Unit) string {
 	switch u {
 	case measure.Nanoseconds:
@@ -131,10 +134,10 @@ func heatOf(m *analyze.HeatMap) *heat {
 	return h
 }
 
-// points holds a curve's percentiles and times.
+// points holds the percentiles and times of a curve.
 type points [][2]float64
 
-// MarshalJSON writes the list, with enough digits to distinguish the percentiles.
+// MarshalJSON writes the list. The numbers have enough digits to distinguish the percentiles.
 func (p points) MarshalJSON() ([]byte, error) {
 	b := []byte{'['}
 	for i, one := range p {

@@ -10,13 +10,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// spike is a stretch of bad seconds in words.
+// spike describes a sequence of bad seconds in words.
 type spike struct {
 	Text      string
 	Coincided []string
 }
 
-// spikesOf returns a trial's worst seconds, and a note if there are none.
+// spikesOf describes the worst seconds of a trial. If there are none, note explains that.
 func spikesOf(t *record.Trial) (out []spike, note string) {
 	if analyze.HasFigures(t) && !analyze.CanFindSpikes(t) {
 		return nil, "Too few seconds to detect spikes."
@@ -35,15 +35,15 @@ func spikesOf(t *record.Trial) (out []spike, note string) {
 			s.Coincided = append(s.Coincided, words)
 		}
 		if all[i].More > 0 {
-			s.Coincided = append(s.Coincided, "and "+text.Plural(uint64(all[i].More), "kind")+" of events more")
+			s.Coincided = append(s.Coincided, "and "+text.Plural(uint64(all[i].More), "kind")+" of other events")
 		}
 		if len(s.Coincided) == 0 {
-			s.Coincided = []string{"no recorded event coincides"}
+			s.Coincided = []string{"no recorded event occurred at this time"}
 		}
 		out = append(out, s)
 	}
 	if len(out) == 0 && analyze.HasFigures(t) {
-		note = "No spikes: no second had twice the median p99 (or slowest operation), many errors, or less than a quarter of the median throughput."
+		note = "No spikes. A spike is a second in which p99 (or the slowest operation) is at least twice its median, many operations failed, or throughput is below a quarter of its median."
 	}
 	return out, note
 }

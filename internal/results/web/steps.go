@@ -11,23 +11,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// steps is a picture of the ladders of one kind of loop, closed or open.
+// steps is a chart of the ladders with the same kind of loop, closed or open.
 type steps struct {
 	chart.Chart
 	spots [][]spot
 }
 
-// spot is a step in a picture for the script: its place and its text.
+// spot describes a ladder step in a chart for the script: its position and its text.
 type spot struct {
 	X    float64 `json:"x"`
 	Y    float64 `json:"y"`
 	Text string  `json:"t"`
 }
 
-const stepsNote = "Upper line: p99; thin line: p50; ring: knee; pale: steps that do not count. Falling throughput with rising time means overload."
+const stepsNote = "Upper line: p99. Thin line: p50. Ring: knee. Pale: steps that are not used. If throughput falls while times rise, the store is overloaded."
 
-// stepsOf draws ladders, closed and open loops separately, up to a number that can be
-// distinguished.
+// stepsOf draws the ladders, with separate charts for closed and open loops. It draws only as many
+// ladders as readers can distinguish.
 func stepsOf(ladders []size.Ladder) (out []steps) {
 	for _, open := range []bool{false, true} {
 		var of []size.Ladder
@@ -60,13 +60,14 @@ func stepsOf(ladders []size.Ladder) (out []steps) {
 		c.Notes = append([]string{stepsNote}, notes...)
 		add(c, places, ok)
 		c, places, ok = chart.Scaling("scaling-"+kind, "Steps of "+kind+" loops: throughput against the "+flight, of)
-		c.Notes = []string{"Dashed: Universal Scalability Law, if it fits the steps that count."}
+		c.Notes = []string{"Dashed: Universal Scalability Law, shown if it fits the steps that are used."}
 		add(c, places, ok)
 	}
 	return out
 }
 
-// axisOf names the times of closed loops' steps.
+// axisOf returns the text for the axes of the charts of closed loops. It includes which kind of
+// time the ladders show.
 func axisOf(ladders []size.Ladder) string {
 	axis := ""
 	for _, l := range ladders {

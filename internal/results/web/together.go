@@ -5,28 +5,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// together is the part of the page about trials of several stores or runs.
+// together is the section of the page that combines trials of several stores or runs.
 type together struct {
 	ID, Title string
-	Of        string // stores or runs
+	Of        string // "stores" or "runs"
 	Parts     []part
 	Notes     []string
 }
 
-// part holds charts that share an axis, with their values.
+// part holds charts with the same horizontal axis, and their values.
 type part struct {
 	ID, Title string
 	Pictures  []picture
 	Series    *series
 }
 
-// drawnTogether is trials of several stores or runs with their charts.
+// drawnTogether contains trials of several stores or runs, with the charts that combine them.
 type drawnTogether struct {
 	*analyze.ChartGroup
 	overTime, byWrites []chart.Chart
 }
 
-// togetherOf draws charts that combine trials of several stores or runs.
+// togetherOf draws the charts that combine trials of several stores or runs.
 func togetherOf(all []drawn) (out []drawnTogether) {
 	overs := make([]*analyze.OverTime, 0, len(all))
 	for i := range all {

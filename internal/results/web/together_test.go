@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// severalStores returns a run with a trial of each store; the memory of each trial's three members
-// grows.
+// severalStores returns a run with one trial for each store. The memory of each trial's three
+// members grows.
 func severalStores(t *testing.T, name string, stores ...string) *record.Run {
 	t.Helper()
 	dir := made{name: name, seconds: 12, trials: len(stores)}.record(t)
@@ -32,7 +32,7 @@ func severalStores(t *testing.T, name string, stores ...string) *record.Run {
 	return run
 }
 
-// ladderOf returns a run whose trials are steps of clients.
+// ladderOf returns a run whose trials differ in the number of clients.
 func ladderOf(t *testing.T, name string, steps int) *record.Run {
 	t.Helper()
 	dir := made{name: name, seconds: 5, trials: steps}.record(t)
@@ -48,8 +48,8 @@ func ladderOf(t *testing.T, name string, steps int) *record.Run {
 	return run
 }
 
-// The page and the files have one chart for each figure, over time and by writes, that combines all
-// stores.
+// For each figure, the page and the files have one chart over time and one chart by number of
+// writes. Each chart combines all stores.
 func TestPageHasStoresTogether(t *testing.T) {
 	settle.Unraced(t)
 	run := severalStores(t, "stores", "etcd", "zookeeper", "consul")
@@ -87,7 +87,7 @@ func TestEveryChartIsDrawnInPixels(t *testing.T) {
 	}
 }
 
-// The page has charts and sentences about steps, and each chart is a file, too.
+// The page has charts and sentences about ladder steps. Each chart is also a file.
 func TestPageHasSteps(t *testing.T) {
 	run := ladderOf(t, "steps", 6)
 	text := pageOfRun(t, run)
@@ -102,7 +102,7 @@ func TestPageHasSteps(t *testing.T) {
 	}
 }
 
-// The answer reports a bottleneck of all trials in one sentence.
+// The answer reports a bottleneck that all trials share in one sentence.
 func TestAnswerListsSharedLimitsOnce(t *testing.T) {
 	run := ladderOf(t, "limits", 5)
 	text := pageOfRun(t, run)
@@ -162,7 +162,7 @@ func TestBrowserShowsSteps(t *testing.T) {
 	b.atPeace()
 }
 
-// textOf returns the text of the file with a name. The file must exist and be well-formed.
+// textOf returns the text of the file with a name. The file must exist and must be well-formed.
 func textOf(t *testing.T, files []File, name string) string {
 	t.Helper()
 	i := slices.IndexFunc(files, func(f File) bool { return f.Name == name })

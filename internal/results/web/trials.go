@@ -12,27 +12,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// shownTrials holds the trials that have charts, and the number of columns of each chart.
+// shownTrials holds the trials that have charts, and the number of columns in each chart.
 type shownTrials struct {
 	trials  []*record.Trial
 	columns int
 }
 
-// The initial limits of a page's charts: a column of a line takes some 24 bytes, as path and as
-// values. HTML reduces them if the page becomes too large.
+// Initial limits for the charts on a page. A column of a line takes about 24 bytes, as a path and
+// as values. HTML reduces the limits if the page becomes too large.
 const (
 	mostCells  = 50_000
 	mostTrials = 24
-	// The size of a trial in charts of several trials: its lines, and the most columns of each.
+	// The size of a trial in charts that combine several trials: the number of its lines, and the
+	// maximum number of columns in each line.
 	linesTogether = 16
 	mostTogether  = 240
 )
 
-// columnSteps lists the numbers of columns that charts can have.
+// columnSteps lists the possible numbers of columns in a chart.
 var columnSteps = [...]int{720, 480, 360, 240, 180, 120}
 
-// choose returns the trials with a timeline, or all if they are few: as many as fit the page, with
-// as many columns as fit.
+// choose selects the trials that get charts: trials with a timeline, or all trials if there are
+// few. It selects as many trials, with as many columns, as fit the page.
 func choose(run *record.Run) shownTrials {
 	var all []*record.Trial
 	for _, t := range analyze.InOrder(run) {
@@ -45,7 +46,7 @@ func choose(run *record.Run) shownTrials {
 		for _, s.columns = range columnSteps {
 			cells := 0
 			for _, t := range s.trials {
-				lines := 20 + 10*t.Members // the lines of the panels, and the heat map
+				lines := 20 + 10*t.Members // the lines in the charts, and the heat map
 				cells += lines*min(len(t.Timeline), s.columns) + linesTogether*min(len(t.Timeline), mostTogether)
 			}
 			if cells <= mostCells || len(s.trials) == 1 && s.columns == columnSteps[len(columnSteps)-1] {
@@ -55,8 +56,8 @@ func choose(run *record.Run) shownTrials {
 	}
 }
 
-// shrink reduces the columns, or the trials if the columns are at their minimum, and reports
-// whether it did.
+// shrink reduces the number of columns. If that is at its minimum, it reduces the number of trials.
+// It reports whether a reduction was possible.
 func (s *shownTrials) shrink() bool {
 	if i := slices.Index(columnSteps[:], s.columns); i+1 < len(columnSteps) {
 		s.columns = columnSteps[i+1]
@@ -70,23 +71,23 @@ func (s *shownTrials) shrink() bool {
 // shows reports whether a trial has charts.
 func (s *shownTrials) shows(t *record.Trial) bool { return slices.Contains(s.trials, t) }
 
-// id returns a trial's name in links.
+// id returns the name of a trial in links.
 func id(t *record.Trial) string { return fmt.Sprintf("t%d-%d", t.Number, t.Repeat) }
 
 // drawn is a trial with its charts.
 type drawn struct {
 	trial *record.Trial
 	over  *analyze.OverTime
-	// colors has the series of the members and of other processes in machines.csv.
+	// colors has the series for the members and for the other processes in machines.csv.
 	colors  chart.Colors
-	charts  []chart.Chart // over time
-	events  bool          // whether the first of charts shows the events
+	charts  []chart.Chart // charts over time
+	events  bool          // the first of charts shows the events
 	heat    *chart.Chart
-	curves  []byPercentile // by operation, role and member, if there are several
+	curves  []byPercentile // by operation, role and member, if there are several of them
 	clients *chart.Chart
 }
 
-// drawnTrials reads and draws trials, and reports data that cannot be read.
+// drawnTrials reads and draws trials. problems are sentences about data that cannot be read.
 func drawnTrials(shown shownTrials) (all []drawn, problems []string) {
 	for _, t := range shown.trials {
 		over, err := analyze.ReadOverTime(t, shown.columns)
@@ -129,24 +130,25 @@ func draw(t *record.Trial, over *analyze.OverTime) drawn {
 	if curve, ok := analyze.ClientsCurveOf(t); ok {
 		d.clients = new(chart.Clients(&curve))
 		if n := len(curve.Operations); n < curve.Clients {
-			d.clients.Notes = append(d.clients.Notes, fmt.Sprintf("%d of %s, evenly spaced in their order.", n, text.Plural(uint64(curve.Clients), "client")))
+			d.clients.Notes = append(d.clients.Notes, fmt.Sprintf("Only %d of %s are shown, at even distances in ascending order.", n, text.Plural(uint64(curve.Clients), "client")))
 		}
 	}
 	return d
 }
 
-// markText describes an event with its time.
+// markText describes an event and includes its time.
 func markText(m *analyze.Mark) string {
 	return fmt.Sprintf("%s: %s", chart.Seconds(m.From, 1), report.EventText(&m.Events))
 }
 
-// byPercentile is a chart and the curves in it.
+// byPercentile is a chart with its curves.
 type byPercentile struct {
 	chart.Chart
 	curves []analyze.PercentileCurve
 }
 
-// sideBySide returns charts that each combine the drawn trials of one kind of loop and time.
+// sideBySide returns charts of percentiles. Each chart combines the drawn trials that have the same
+// kind of loop and the same headline time.
 func sideBySide(all []drawn) (out []byPercentile) {
 	for _, of := range []struct {
 		open        bool
@@ -178,9 +180,9 @@ func sideBySide(all []drawn) (out []byPercentile) {
 	return out
 }
 
-const percentilesNote = "Each step to the right leaves a tenth of the operations. A line ends with the sample or at failed operations. It is dashed with fewer than ten operations beyond."
+const percentilesNote = "Each division to the right leaves a tenth of the operations beyond it. A line ends at the slowest operation, or where percentiles fall on failed operations. It is dashed where fewer than ten operations are beyond it."
 
-// trialOf returns the part of the page about a trial.
+// trialOf returns the section of the page about a trial.
 func trialOf(d *drawn) trial {
 	t := d.trial
 	out := trial{ID: id(t), Name: analyze.Label(t), Headline: fmt.Sprintf("%s on %s, target %s of %s", analyze.Headline(t), analyze.Store(t), t.Target, text.Plural(uint64(max(t.Members, 0)), "member"))}
@@ -204,7 +206,7 @@ func trialOf(d *drawn) trial {
 	if len(out.OverTime) > 0 {
 		out.OverTime[len(out.OverTime)-1].Notes = append(out.OverTime[len(out.OverTime)-1].Notes, gridNote(&d.over.Grid)...)
 	} else {
-		out.Notes = append(out.Notes, "No charts, because no second was recorded.")
+		out.Notes = append(out.Notes, "No charts, because no complete second was recorded.")
 	}
 	if d.heat != nil {
 		p := pictureOf(d.heat, prefix, "heat")
@@ -227,7 +229,7 @@ func trialOf(d *drawn) trial {
 	return out
 }
 
-// measured adds the results of a finished trial.
+// measured adds the results of a trial that has finished.
 func (out *trial) measured(t *record.Trial) {
 	out.Facts = append(out.Facts, report.Results(t)...)
 	watched, _ := report.WatchFacts(t)
@@ -260,9 +262,9 @@ func (out *trial) measured(t *record.Trial) {
 	}
 }
 
-// gridNote explains the columns of a trial's charts.
+// gridNote returns notes that explain the columns in a trial's charts.
 func gridNote(g *analyze.Grid) []string {
-	text := "Time starts at the start of the window, " + clock(g.Opened) + " UTC"
+	text := "Time 0 is the start of the window, " + clock(g.Opened) + " UTC"
 	if g.From < 0 {
 		text += "; the warm-up is shaded"
 	}
@@ -270,16 +272,16 @@ func gridNote(g *analyze.Grid) []string {
 	if g.Width > 1 {
 		text += fmt.Sprintf("Each column is %d s wide and shows its minimum and maximum. ", g.Width)
 	}
-	return []string{text + "A gap is a second without a value, such as a percentile that falls on a failed operation or has too few operations."}
+	return []string{text + "A gap in a line is a second without a value: for example, the percentile falls on a failed operation, or there are too few operations."}
 }
 
-// heatNote explains the cells of the heat map.
+// heatNote returns a note that explains the cells of the heat map.
 func heatNote(o *analyze.OverTime) string {
-	return fmt.Sprintf("A cell covers %s of the trial and a range of times 21 %% wide. Darker (brighter on a dark page): more operations, up to %s. Only successes.",
+	return fmt.Sprintf("Each cell covers %s of the trial and a range of times that is 21 %% wide. A darker cell (brighter on a dark page) has more successful operations. The darkest has %s.",
 		text.Plural(uint64(max(o.Grid.Width, 1)), "second"), text.Count(o.Heat.Most))
 }
 
-// trial is the part of the page about one trial.
+// trial is the section of the page about one trial.
 type trial struct {
 	ID, Name, Headline string
 	Open               bool // whether the page shows it unfolded

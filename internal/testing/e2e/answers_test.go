@@ -138,7 +138,7 @@ func TestRangesCountTheirKeys(t *testing.T) {
 		}
 	}
 	out := w.run(t, "bench", "range", "r/", "r0", "--total", "50", "--endpoints", endpoints[0]).exits(t, exitDone).stdout.String()
-	if !strings.Contains(out, "5,000 (100 an operation)") {
+	if !strings.Contains(out, "5,000 (100 per operation)") {
 		t.Errorf("the keys read are not printed:\n%s", out)
 	}
 }

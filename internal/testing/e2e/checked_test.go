@@ -101,7 +101,7 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 	if broken.Indefinite == 0 {
 		t.Logf("no write ended without an answer")
 	}
-	for _, text := range []string{"Verification", "No consistency violation", "Final state of m3 verified (200 keys)", "local reads at m", "1 lock: acquired 100 times; wait p50"} {
+	for _, text := range []string{"Verification", "No consistency violation", "Data of m3 after the load verified (200 keys)", "local reads at m", "1 lock: acquired 100 times; wait p50"} {
 		if !strings.Contains(p.stdout.String(), text) {
 			t.Errorf("the report does not say %q", text)
 		}

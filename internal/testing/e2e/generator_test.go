@@ -93,7 +93,7 @@ func TestStopsThatMoveP90AreReported(t *testing.T) {
 	checkBetween(t, "how much too high p90 can be", trial.Verdict.Effect.ForFigure("p90"), 1, 100)
 	checkBetween(t, "how much too low the throughput of an open loop can be", trial.Verdict.Effect.ForFigure("ops"), 0, 0)
 	text := w.run(t, "report", dir).exits(t, exitDone).stdout.String()
-	if !strings.Contains(text, " ms?") || !strings.Contains(text, "? A reason of the verdict is about this figure.") {
+	if !strings.Contains(text, " ms?") || !strings.Contains(text, "? This figure is one of the reasons for the verdict.") {
 		t.Errorf("the report marks no figure:\n%s", text)
 	}
 }

@@ -113,8 +113,8 @@ func TestComparisonIgnoresInvalidRepeats(t *testing.T) {
 	}))
 	p := w.run(t, "compare", base, now).exits(t, exitDone)
 	holds(t, p, "4,930/s   4,930/s  +0.0 %",
-		"Not counted: put here, 1 of 6 (invalid R3); put in the baseline, 2 of 7 (interrupted).",
-		"3 changes were judged together with wider intervals (Holm's correction): if nothing differs, the chance that any is called better or worse is 5 %.",
+		"Not used: put here, 1 of 6 (invalid R3); put in the baseline, 2 of 7 (interrupted).",
+		"Holm's correction widened the intervals, because 3 changes were tested together: if nothing differs, the chance that any change is called better or worse is 5 %.",
 		"share its state, so they are not independent")
 }
 

@@ -80,7 +80,7 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 			}
 		}
 		// Other tests may use all CPUs, and nothing else can coincide.
-		if said := lines[worst][4]; said != "no recorded event coincides" && !strings.Contains(said, "CPUs of the machine were busy") {
+		if said := lines[worst][4]; said != "no recorded event occurred at this time" && !strings.Contains(said, "CPUs of the machine were busy") {
 			r.Errorf("with the spike coincides %q", said)
 		}
 	})
@@ -212,7 +212,7 @@ func TestSlowMemberIsNamed(t *testing.T) {
 		checkBetween(t, "operations of a client of null2", u.Members[0].Each.Number, 1, 4/0.04+2)
 		checkBetween(r, "operations of a client of null2", u.Members[0].Each.Number, 80, 4/0.04+2)
 		checkBetween(r, "operations of another client", u.Members[0].Others.Number, 500, 4/0.002)
-		checkBetween(r, "Jain's index", u.Fairness.Number, 0.66, 0.74) // 2/3 if its clients got nothing
+		checkBetween(r, "Jain's fairness index", u.Fairness.Number, 0.66, 0.74) // 2/3 if its clients got nothing
 		checkBetween(r, "the share of the slowest", u.TenthShare.Number, 0, 0.03)
 		for what, text := range map[string]string{
 			"bench": said, "the page": page,
@@ -258,7 +258,7 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 			}
 		}
 		for _, text := range []string{said, page, p.stdout.String()} {
-			if strings.Contains(text, "unevenly") || !strings.Contains(html.UnescapeString(text), "Jain's index") {
+			if strings.Contains(text, "unevenly") || !strings.Contains(html.UnescapeString(text), "Jain's fairness index") {
 				r.Errorf("the output is\n%.3000s", text)
 			}
 		}

@@ -45,8 +45,8 @@ type Precision struct {
 	hopeless bool
 }
 
-// byRule returns the figures by which a run is compared with its own baselines: the figures of
-// its precision target, if it has one.
+// byRule returns the figures by which a run is compared with the baselines in the same run: the
+// figures of its precision target, if it has one.
 func byRule(u *record.Until) Comparing {
 	if u == nil {
 		return DefaultComparing()

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// canvas collects the shapes of a picture, for SVG and PNG.
+// canvas collects the shapes of a picture. They can be written as SVG or as PNG.
 type canvas struct {
 	title  string
-	height int // of the plot
+	height int // height of the plot
 	shapes []shape
 }
 
-// shape is a drawn element. Between the start of the plot and its end, horizontal coordinates are
-// in the plot's units; outside of it they are shares of the width.
+// shape is an element of the picture. Between startPlot and the end of the plot, horizontal
+// coordinates are in the units of the plot. Elsewhere, they are shares of the picture's width.
 type shape struct {
 	kind  shapeKind
 	class string
@@ -27,26 +27,26 @@ type shape struct {
 type shapeKind uint8
 
 const (
-	startGroup shapeKind = iota // of class
+	startGroup shapeKind = iota // starts a group with a class
 	endGroup
-	startPlot // with the values from x to x+to
+	startPlot // starts the plot, which shows the values from x to x+to
 	endPlot
-	drawPath  // with words as its tooltip
-	drawShade // from x, to wide
-	drawRule  // across, at y
-	drawLabel // left of the plot, at y
-	drawLane  // words at the plot's left edge, at y
-	drawWords // at the share x, and at y
-	drawTick  // at the share x, with words
+	drawPath  // a path; words is its tooltip
+	drawShade // a shaded area from x with the width wide
+	drawRule  // a horizontal line at y
+	drawLabel // a label left of the plot, at y
+	drawLane  // words at the left edge of the plot, at y
+	drawWords // words at y and at x, a share of the width
+	drawTick  // a tick with words at x, a share of the width
 )
 
-// coord is a coordinate with its digits in SVG.
+// coord is a coordinate with the number of digits that it has in SVG.
 type coord struct {
 	at   float64
 	text string
 }
 
-// num returns a coordinate with as many digits as are visible.
+// num returns a coordinate with as many digits as readers can see.
 func num(v float64) coord {
 	s := strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
 	if s == "-0" {
@@ -61,22 +61,22 @@ func num3(v float64) coord {
 	return coord{v, strconv.FormatFloat(v, 'f', -1, 64)}
 }
 
-// share returns a coordinate as a share of the width.
+// share returns a coordinate that is a share of the picture's width.
 func share(v float64) coord {
 	return coord{math.RoundToEven(1e4*v) / 1e4, strconv.FormatFloat(100*v, 'f', 2, 64) + "%"}
 }
 
 // outline is a path of straight lines.
 type outline struct {
-	text   []byte // in SVG's syntax
+	text   []byte // the path in SVG's syntax
 	points []point
 }
 
-// point is the end of a line of an outline.
+// point is the end of a line in an outline.
 type point struct {
 	x, y   float64
-	starts bool // without a line to the point
-	closes bool // back to the start of this part of the outline
+	starts bool // no line is drawn to this point
+	closes bool // a line is drawn back to the start of this part of the outline
 }
 
 func (o *outline) empty() bool { return len(o.points) == 0 }
@@ -111,7 +111,7 @@ func (o *outline) end() {
 	o.points = append(o.points, point{closes: true})
 }
 
-// next moves to the first point, and draws a line to the others.
+// next starts a path at its first call, and draws a line to the given point at later calls.
 func (o *outline) next(x, y coord) {
 	if o.empty() {
 		o.move(x, y)
@@ -122,7 +122,7 @@ func (o *outline) next(x, y coord) {
 
 func (c *canvas) add(s shape) { c.shapes = append(c.shapes, s) }
 
-// path draws an outline with words as its tooltip.
+// path draws an outline. words is its tooltip.
 func (c *canvas) path(class string, o *outline, words string) {
 	c.add(shape{kind: drawPath, class: class, path: o, words: words})
 }
@@ -134,14 +134,14 @@ func (c *canvas) group(class string, draw func()) {
 	c.add(shape{kind: endGroup})
 }
 
-// plot draws the inner picture, whose horizontal axis begins at from and ends at to.
+// plot draws the inner picture. Its horizontal axis begins at from and ends at to.
 func (c *canvas) plot(from, to float64, draw func()) {
 	c.add(shape{kind: startPlot, x: num(from), to: num(to - from)})
 	draw()
 	c.add(shape{kind: endPlot})
 }
 
-// vertical draws the lines and labels of the vertical axis.
+// vertical draws the vertical axis: horizontal lines and their labels.
 func (c *canvas) vertical(s *scale) {
 	c.group("y", func() {
 		for _, t := range s.ticks {
@@ -154,16 +154,16 @@ func (c *canvas) vertical(s *scale) {
 	})
 }
 
-// y returns the place of a value, from the top.
+// y returns the vertical position of a value, measured from the top.
 func (c *canvas) y(s *scale, v float64) coord { return num(float64(c.height) * (1 - s.place(v))) }
 
-// horizontal draws the ticks below.
+// horizontal draws the ticks of the horizontal axis.
 func (c *canvas) horizontal(ticks []tick, from, to float64) {
 	c.group("x", func() {
 		for _, t := range ticks {
 			at := (t.at - from) / (to - from)
 			class := ""
-			if at > 0.97 { // keeps the label within the picture
+			if at > 0.97 { // keeps the label inside the picture
 				class = "e"
 			}
 			c.add(shape{kind: drawTick, class: class, x: share(at), words: t.label})
@@ -171,7 +171,7 @@ func (c *canvas) horizontal(ticks []tick, from, to float64) {
 	})
 }
 
-// dot draws a mark whose shape does not depend on the width of the picture.
+// dot draws a mark whose shape does not depend on the width of the picture. words is its tooltip.
 func (c *canvas) dot(class string, x, y coord, words string) {
 	var o outline
 	o.move(x, y)

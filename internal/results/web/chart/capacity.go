@@ -9,12 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostCapacities is the number of values that fit side by side.
+// mostCapacities is the maximum number of values that fit side by side.
 const mostCapacities = 24
 
-// Capacities draws the capacity for each value of a parameter, in their order: a thick line from
-// the lower end of the interval to the upper, or a dashed line to the top if there is no upper end.
-// Its tooltip contains the numbers.
+// Capacities draws the capacity for each value of a parameter, in the order of the searches. A
+// thick line goes from the lower end of the interval to its upper end. If there is no upper end, a
+// dashed line goes to the top. The tooltip of the line shows the numbers.
 func Capacities(name string, all *size.CapacityFindings) (Chart, bool) {
 	of := all.All[:min(len(all.All), mostCapacities)]
 	most := 0.0
@@ -40,14 +40,14 @@ func Capacities(name string, all *size.CapacityFindings) (Chart, bool) {
 		}
 	})
 	c.horizontal(ticks, 0, 1)
-	notes := []string{"Thick line: interval of the capacity. Dot with dashed line: lower end only. Values are in the order of the search, evenly spaced."}
+	notes := []string{"Thick line: interval of the capacity. Dot with dashed line: only the lower end is known. Values are in the order of the searches, at even distances."}
 	if more := len(all.All) - len(of); more > 0 {
 		notes = append(notes, fmt.Sprintf("%d more are in the table.", more))
 	}
 	return finish(name, c, nil, notes...), true
 }
 
-// interval draws the known part of a capacity.
+// interval draws the interval of a capacity, or its known end.
 func (c *canvas) interval(s *scale, x coord, f *size.CapacityFinding) {
 	class := Series(0)
 	low, says := c.y(s, f.LowerPerSecond), "at least "+text.PerSecond(f.LowerPerSecond)
@@ -66,9 +66,9 @@ func (c *canvas) interval(s *scale, x coord, f *size.CapacityFinding) {
 	c.path(class+" l unsure", &open, "")
 }
 
-// CapacityCurve draws response time against the parameter whose largest value was searched: each
-// trial's p99 and, as a thin line, its p50, over the interval that the search found. Trials that
-// missed the objective are pale. It returns false if no trial has a time.
+// CapacityCurve draws response time against the parameter for which the search found the largest
+// value. It draws the p99 of each trial, the p50 as a thin line, and the interval that the search
+// found. Trials that missed the objective are pale. It returns false if no trial has a time.
 func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	least, most, right := math.Inf(1), 0.0, 0.0
 	times := func(p *size.CapacityPoint) (median, tail measure.Figure) {
@@ -116,7 +116,7 @@ func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	p.path(class+" l thin", &lower, "")
 	p.legend = []Entry{{"p99", class}, {"p50", class + " thin"}}
 	out := p.end()
-	out.Notes = []string{"Pale dots: trials that missed the objective. Shaded: interval of the largest value that meets it."}
+	out.Notes = []string{"Pale dots: trials that missed the objective. Shaded: interval of the largest value that meets the objective."}
 	return out, true
 }
 

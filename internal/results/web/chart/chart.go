@@ -1,16 +1,17 @@
-// Package chart draws findings: axes with units, lines over time, heat maps, percentiles. It
-// computes only coordinates. A chart is drawn once, on a canvas, and written as SVG and as PNG.
+// Package chart draws findings as charts: lines over time, heat maps, percentiles and others. It
+// computes only coordinates. A chart is drawn once on a canvas, which can be written as SVG and as
+// PNG.
 //
-// A chart is as wide as its container, and its text keeps its size: horizontal coordinates are
-// percentages. Charts over time have an inner picture whose unit is the second, so changing its
-// viewBox zooms. Colours are classes of the page's style.
+// In SVG, a chart is as wide as the element that contains it, and its text has a fixed size:
+// horizontal coordinates are percentages. Charts over time have an inner picture whose unit is the
+// second, so that changing its viewBox zooms. Colors are classes in the style sheet of the page.
 package chart
 
 // Chart is a picture with its legend and notes.
 type Chart struct {
-	Name   string // in file names and links
+	Name   string // used in file names and links
 	Title  string
-	SVG    string // the picture, safe to include in a page
+	SVG    string // safe to include in a page
 	Legend []Entry
 	Notes  []string
 
@@ -20,26 +21,26 @@ type Chart struct {
 // Entry is a series in the legend.
 type Entry struct {
 	Name  string
-	Class string // its colour and dashes
+	Class string // determines its color and dashes
 }
 
-// The sizes of charts, in pixels.
+// Sizes in charts, in pixels.
 const (
 	plotHeight  = 150
-	axisHeight  = 24 // below, with the labels of its ticks
+	axisHeight  = 24 // axis below the plot, with labels
 	tickLength  = 4
-	tickLabel   = 17 // below the plot
-	labelRight  = -6 // where the vertical axis's labels end
+	tickLabel   = 17 // vertical distance of a tick's label below the plot
+	labelRight  = -6 // right end of the vertical axis's labels
 	fileWidth   = 960
-	fileLeft    = 84 // for the labels of the vertical axis
-	fileTop     = 44 // for the title and the legend's first row
+	fileLeft    = 84 // room for the labels of the vertical axis
+	fileTop     = 44 // room for the title and the first row of the legend
 	titleAt     = 18
-	legendRow   = 17 // for each further row
-	sampleWidth = 18 // of a series in the legend
-	sampleApart = 23 // from the start of a sample to its name
+	legendRow   = 17 // height of each further row
+	sampleWidth = 18 // width of the sample of a series in the legend
+	sampleApart = 23 // distance from the start of a sample to the name of its series
 )
 
-// finish returns a chart with the shapes of a canvas.
+// finish returns a chart with the shapes on a canvas.
 func finish(name string, c canvas, legend []Entry, notes ...string) Chart {
 	return Chart{Name: name, Title: c.title, SVG: c.svg(), Legend: legend, Notes: notes, canvas: c}
 }

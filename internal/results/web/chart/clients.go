@@ -8,8 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Clients draws the operations that each client of a closed loop completed, in ascending order,
-// next to the number with even service. The tooltip of a bar is its number.
+// Clients draws a bar for each client of a closed loop, whose height is the number of operations
+// that the client completed. Bars are in ascending order. A line shows the number for even service.
+// The tooltip of a bar is its number.
 func Clients(curve *analyze.ClientsCurve) Chart {
 	c := canvas{title: "Operations by client", height: plotHeight}
 	most := curve.Mean

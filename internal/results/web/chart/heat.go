@@ -8,11 +8,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
-// heatLevels is the number of shades of a heat map. Their counts grow exponentially, so that a
-// single slow operation is visible next to thousands.
+// heatLevels is the number of shades in a heat map. The counts of successive shades grow
+// exponentially, so that a single slow operation is visible next to thousands of others.
 const heatLevels = 8
 
-// heatLevel returns the shade of a count, from 1; 0 for none.
+// heatLevel returns the shade of a count, starting with 1. It returns 0 if the count is 0.
 func heatLevel(n, most uint64) int {
 	switch {
 	case n == 0:
@@ -23,7 +23,7 @@ func heatLevel(n, most uint64) int {
 	return 1 + int(math.Round((heatLevels-1)*math.Log(float64(n))/math.Log(float64(most))))
 }
 
-// Heat draws a trial's heat map. It returns false if there is no operation.
+// Heat draws the heat map of a trial. It returns false if there is no operation.
 func Heat(o *analyze.OverTime) (Chart, bool) {
 	m := &o.Heat
 	if m.Rows == 0 {
@@ -49,8 +49,8 @@ func Heat(o *analyze.OverTime) (Chart, bool) {
 	return finish("heat-map", c, nil), true
 }
 
-// cells returns the path of all cells of a level; cells that are adjacent in time become one
-// rectangle.
+// cells returns a path with all cells of one shade. Cells that are adjacent in time are combined to
+// a rectangle.
 func cells(g *analyze.Grid, m *analyze.HeatMap, level int, height float64) *outline {
 	var o outline
 	for r := range m.Rows {

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Outages draws the outages that one kind of fault caused: a column of dots for each trial, with a
-// line at its median. Faults without an outage are at the bottom. The tooltip of a dot is the
-// duration.
+// Outages draws the outages that one kind of fault caused. Each trial has a column of dots, with a
+// line at their median. Faults without an outage are at the bottom. The tooltip of a dot is the
+// duration of the outage.
 func Outages(name string, kind []*faults.KindEffects) Chart {
 	least, most := math.Inf(1), 0.0
 	for _, b := range kind {
@@ -22,10 +22,10 @@ func Outages(name string, kind []*faults.KindEffects) Chart {
 		}
 	}
 	if most == 0 {
-		least, most = 0.002, 1 // an axis in the range of possible outages
+		least, most = 0.002, 1 // default ends of the axis, for outages of a usual length
 	}
 	c := canvas{title: kind[0].What + ": longest time without any success", height: plotHeight}
-	s := logarithmic(least*1e9/2, most*1e9, measure.Nanoseconds) // leaves room below for faults without an outage
+	s := logarithmic(least*1e9/2, most*1e9, measure.Nanoseconds) // leaves room at the bottom for faults without an outage
 	place := func(seconds float64) coord { return c.y(&s, math.Min(seconds*1e9, s.most)) }
 	c.vertical(&s)
 	const width = 100
@@ -35,7 +35,7 @@ func Outages(name string, kind []*faults.KindEffects) Chart {
 		for i, b := range kind {
 			class, all := Series(i), b.Outage().All
 			for k, x := range all {
-				// Dots are side by side, so that equal ones can be counted.
+				// Dots are side by side, so that readers can count dots with equal values.
 				at := float64(width*i) + width*(0.25+0.5*(float64(k)+0.5)/float64(len(all)))
 				says := "no outage"
 				if x > 0 {
@@ -52,5 +52,5 @@ func Outages(name string, kind []*faults.KindEffects) Chart {
 		}
 	})
 	c.horizontal(ticks, 0, 1)
-	return finish(name, c, legend, "Each dot is one fault; line: median. Faults without an outage are at the bottom.")
+	return finish(name, c, legend, "Each dot is one fault. The line is the median. Faults without an outage are at the bottom.")
 }

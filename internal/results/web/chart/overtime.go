@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Colors maps the names of members to the numbers of their series, which are the same in all
+// Colors maps names of members to the numbers of their series. A member has the same series in all
 // charts of a trial.
 type Colors map[string]int
 
-// class returns the class of a panel's i-th line.
+// class returns the class for the i-th line in a panel.
 func (c Colors) class(name string, i int) string {
 	if n, ok := c[name]; ok {
 		return Series(n)
@@ -21,7 +21,7 @@ func (c Colors) class(name string, i int) string {
 	return Series(i)
 }
 
-// OverTime draws a panel.
+// OverTime draws the chart of a panel.
 func OverTime(o *analyze.OverTime, p *analyze.Panel, colors Colors) Chart {
 	c := canvas{title: p.Title, height: plotHeight}
 	s := scaleOf(p)
@@ -42,8 +42,8 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colors Colors) Chart {
 	return finish(p.Name, c, legend, p.Notes...)
 }
 
-// overTime draws the inner picture and the time axis, with the warm-up shaded and lines at grave
-// events.
+// overTime draws the inner picture and the time axis. It shades the warm-up and draws lines at
+// serious events.
 func (c *canvas) overTime(o *analyze.OverTime, marks bool, draw func(*analyze.Grid)) {
 	g := &o.Grid
 	from, to := float64(g.From), float64(g.End())
@@ -70,7 +70,7 @@ func (c *canvas) overTime(o *analyze.OverTime, marks bool, draw func(*analyze.Gr
 	}
 }
 
-// scaleOf returns the vertical axis for all of a panel's lines.
+// scaleOf returns the scale of the vertical axis for all lines in a panel.
 func scaleOf(p *analyze.Panel) scale {
 	least, most := math.Inf(1), 0.0
 	for i := range p.Lines {
@@ -84,7 +84,7 @@ func scaleOf(p *analyze.Panel) scale {
 		}
 	}
 	if p.Log {
-		if p.Unit == measure.Nanoseconds { // nothing shorter is visible next to network times
+		if p.Unit == measure.Nanoseconds { // shorter times are not visible next to network times
 			least = math.Max(least, math.Min(1e3, most))
 		}
 		return logarithmic(least, most, p.Unit)
@@ -92,8 +92,8 @@ func scaleOf(p *analyze.Panel) scale {
 	return linear(most, p.Unit)
 }
 
-// line returns a line's path: through the middle of each column and, if a column has several
-// values, through their minimum and maximum.
+// line returns the path of a line. The path goes through the middle of each column. If a column has
+// several values, it goes through their minimum and maximum.
 func (c *canvas) line(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
 	var o outline
 	known := func(i int) bool { return i >= 0 && i < len(l.Low) && !math.IsNaN(l.Low[i]) }
@@ -107,7 +107,7 @@ func (c *canvas) line(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
 		switch {
 		case known(i - 1):
 			o.line(num(middle), low)
-		case !known(i+1) && low.text == high.text: // without neighbours, it is as wide as its column, to be visible
+		case !known(i+1) && low.text == high.text: // a column without neighbors gets a line as wide as the column, so that it is visible
 			o.move(num3(middle-0.4*width), low)
 			o.lineAlong(num3(0.8 * width))
 		default:
@@ -120,7 +120,7 @@ func (c *canvas) line(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
 	return &o
 }
 
-// band returns the outline of the area between a line's minimum and its maximum.
+// band returns the outline of the area between the minimum and the maximum of a line.
 func (c *canvas) band(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
 	var o outline
 	x := func(i int) coord { return num(float64(g.From) + (float64(i)+0.5)*float64(g.Width)) }
@@ -144,11 +144,11 @@ func (c *canvas) band(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
 	return &o
 }
 
-// laneHeight is the height of the lane of a kind of events.
+// laneHeight is the height of the lane for one kind of event.
 const laneHeight = 30
 
-// Events draws a trial's events, a lane for each kind. what returns the tooltip of an event. It
-// returns false if there are no events.
+// Events draws the events of a trial, with a lane for each kind. what returns the tooltip of an
+// event. Events returns false if there are no events.
 func Events(o *analyze.OverTime, colors Colors, name func(store.SignalKind) string, what func(*analyze.Mark) string) (Chart, bool) {
 	var kinds []store.SignalKind
 	var members []string

@@ -8,12 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
-// percentilePlace returns a percentile's place on the axis: how often the share above it was divided by ten.
+// percentilePlace returns the position of a percentile on the axis: the number of times that the
+// share of operations above it was divided by ten.
 func percentilePlace(p float64) float64 { return -math.Log10(1 - p/100) }
 
-// Percentiles draws distributions over percentiles, as HdrHistogram's plots do: each step to the
-// right has a tenth of the operations beyond it. The line is dashed if fewer than ten operations
-// are beyond.
+// Percentiles draws distributions against percentiles, like the plots of HdrHistogram: each
+// division to the right leaves a tenth of the operations beyond it. The line is dashed where fewer
+// than ten operations are beyond it.
 func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, bool) {
 	least, most, right := math.Inf(1), 0.0, 1.0
 	for i := range curves {
@@ -54,8 +55,8 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 	return finish(name, c, legend), true
 }
 
-// percentileTicks returns a tick for each nine. With many ticks some have no label, so that the
-// labels fit a phone.
+// percentileTicks returns a tick for each additional nine (90 %, 99 %, 99.9 % and so on). If there
+// are many ticks, some have no label, so that the labels fit the screen of a phone.
 func percentileTicks(right float64) []tick {
 	ticks := []tick{{0, "0 %"}}
 	apart := 1

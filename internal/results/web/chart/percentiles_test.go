@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// The labels of percentiles are exact and fit a phone for any number of nines that the sample
-// supports.
+// The labels of percentiles are exact and fit the screen of a phone, regardless of how many nines a
+// sample supports.
 func TestPercentileLabelsFit(t *testing.T) {
-	const width, spacing, letter = 298, 20, 6.7  // pixels: of the plot, to its right, and of a digit
+	const width, spacing, letter = 298, 20, 6.7  // in pixels: width of the plot, room to its right, and width of a digit
 	for right := 1.0; right < 12; right += 0.1 { // 10¹² operations take a month
 		end := math.Inf(-1)
 		labels := 0

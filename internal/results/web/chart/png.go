@@ -13,14 +13,14 @@ import (
 	"golang.org/x/image/font/opentype"
 )
 
-// Pixels holds the options of a chart's PNG.
+// Pixels holds the options for a chart in PNG format.
 type Pixels struct {
-	Scale float64 // pixels per SVG pixel
-	Dark  bool    // as in a browser whose user prefers a dark theme
+	Scale float64 // number of pixels per SVG pixel
+	Dark  bool    // use the colors for a browser whose user prefers a dark theme
 }
 
-// PNG draws the same picture as File, for slides and for programs without SVG. Its text is set in
-// the Go fonts; a character that they lack is a box.
+// PNG draws the same picture as File, for slides and for programs that cannot show SVG. Its text
+// uses the Go fonts. A character that is not in these fonts appears as a box.
 func (c *Chart) PNG(w io.Writer, of string, p Pixels) error {
 	width, height, top := c.fileSize()
 	scaled := func(n int) int { return int(math.Ceil(p.Scale * float64(n))) }
@@ -48,12 +48,12 @@ func (c *Chart) PNG(w io.Writer, of string, p Pixels) error {
 	return d.to.EncodePNG(w)
 }
 
-// view maps the coordinates of an inner picture to pixels: sx*x + tx.
+// view maps coordinates of an inner picture to pixels: sx*x + tx.
 type view struct{ sx, sy, tx, ty float64 }
 
 func (v *view) transform(x, y float64) (px, py float64) { return v.sx*x + v.tx, v.sy*y + v.ty }
 
-// drawing is a PNG in progress.
+// drawing is a PNG that is being drawn.
 type drawing struct {
 	to     *gg.Context
 	scale  float64
@@ -62,19 +62,19 @@ type drawing struct {
 	failed error
 }
 
-// letters holds a font's size in SVG pixels and its weight.
+// letters holds the size of a font in SVG pixels, and its weight.
 type letters struct {
 	size float64
 	bold bool
 }
 
-// The letters of labels and of series.
+// The letters for labels and for the names of series.
 var (
 	labelLetters  = letters{size: 11}
 	legendLetters = letters{size: 12}
 )
 
-// picture draws the shapes of a canvas.
+// picture draws the shapes on a canvas.
 func (d *drawing) picture(c *canvas, chart view) {
 	inner := chart
 	for i := range c.shapes {
@@ -120,8 +120,8 @@ func (d *drawing) line(v view, c color.NRGBA, x1, y1, x2, y2 float64) {
 	d.paint(style{stroke: c, width: 1})
 }
 
-// unseen is an invisible length, in pixels, that the library still draws: a line without a length
-// has round ends in SVG, and none in the library.
+// unseen is a length in pixels that is too short to see. In SVG, a line of length 0 has round ends.
+// The library draws these ends only if the line is longer than 0.
 const unseen = 1. / 4
 
 func (d *drawing) path(v view, class string, o *outline) {
@@ -141,8 +141,8 @@ func (d *drawing) path(v view, class string, o *outline) {
 	d.paint(d.colors.style(class))
 }
 
-// paint fills and strokes the path, whose points are in pixels, so a line's width does not depend
-// on the view's scale.
+// paint fills and strokes the path. Its points are in pixels, so the width of a line does not
+// depend on the scale of the view.
 func (d *drawing) paint(s style) {
 	if s.fill.A > 0 {
 		d.to.SetColor(s.fill)
@@ -166,7 +166,7 @@ func (d *drawing) paint(s style) {
 	d.to.ClearPath()
 }
 
-// anchor selects the part of a text that is at its coordinate.
+// anchor determines which part of a text is at the text's coordinate.
 type anchor uint8
 
 const (
@@ -195,7 +195,7 @@ func (d *drawing) text(v view, l letters, c color.NRGBA, at anchor, x, y float64
 	d.to.DrawString(words, px, py)
 }
 
-// face returns a font, and loads it on first use.
+// face returns a font. It loads the font on first use.
 func (d *drawing) face(l letters) (font.Face, error) {
 	if face := d.faces[l]; face != nil {
 		return face, nil

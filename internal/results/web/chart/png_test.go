@@ -14,8 +14,8 @@ import (
 	"golang.org/x/image/font"
 )
 
-// pixelsOf draws on a canvas of 150 pixels' height at twice SVG's size, and returns the picture and
-// the place where the chart begins in it.
+// pixelsOf draws on a canvas that is 150 SVG pixels high, with two pixels per SVG pixel. It returns
+// the picture and the position of the chart in it.
 func pixelsOf(t *testing.T, dark bool, draw func(*canvas)) (p image.Image, left, top int) {
 	t.Helper()
 	c := canvas{title: "a title", height: plotHeight}
@@ -32,7 +32,7 @@ func pixelsOf(t *testing.T, dark bool, draw func(*canvas)) (p image.Image, left,
 	return p, 2 * fileLeft, 2 * fileTop
 }
 
-// checkColorAt checks a colour at a place of the chart, to one of 255 levels.
+// checkColorAt checks the color at a position in the chart. It may differ by one of 255 levels.
 func checkColorAt(t *testing.T, what string, p image.Image, x, y int, want color.NRGBA) {
 	t.Helper()
 	got := color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA)
@@ -44,8 +44,8 @@ func checkColorAt(t *testing.T, what string, p image.Image, x, y int, want color
 	}
 }
 
-// A line has the same width in the stretched plot as elsewhere and ends at the plot's edges. A line
-// without a length is a dot.
+// A line has the same width in the stretched plot as elsewhere, and ends at the edges of the plot.
+// A line of length 0 is a dot.
 func TestLinesAndDots(t *testing.T) {
 	p, left, top := pixelsOf(t, false, func(c *canvas) {
 		c.plot(-1, 1, func() {
@@ -68,7 +68,7 @@ func TestLinesAndDots(t *testing.T) {
 	checkColorAt(t, "next to a dot", p, left+2*fileWidth*3/4+8, top+2*100, paper)
 }
 
-// A closed outline is filled, and each theme has its own colours.
+// A closed outline is filled. Each theme has its own colors.
 func TestOutlinesAreFilled(t *testing.T) {
 	for _, c := range []*colors{light, dark} {
 		p, left, top := pixelsOf(t, c == dark, func(c *canvas) {
@@ -87,7 +87,7 @@ func TestOutlinesAreFilled(t *testing.T) {
 	}
 }
 
-// A style combines the rules of all classes; the stronger rule wins.
+// A style combines the rules of all classes. If rules conflict, the stronger rule applies.
 func TestStylesOfClasses(t *testing.T) {
 	for classes, want := range map[string]string{
 		"s0 l": "1.6 []", "s4 l": "1.6 [6 3]", "s7 l": "1.6 [1.5 3]", "s0 l unsure": "1.6 [2 4]", "s4 l unsure": "1.6 [6 3]", "s1 l fitted": "1.6 [6 3]",
@@ -102,7 +102,7 @@ func TestStylesOfClasses(t *testing.T) {
 	}
 }
 
-// Browsers and the PNG back end have the same colours.
+// Browsers and PNG files show the same colors.
 func TestThemesAgreeWithTheStyleSheet(t *testing.T) {
 	b, err := os.ReadFile("../chart.css")
 	if err != nil {
@@ -129,7 +129,7 @@ func TestThemesAgreeWithTheStyleSheet(t *testing.T) {
 	}
 }
 
-// Text is placed by its anchor, in its size.
+// Text has the position of its anchor and the right size.
 func TestText(t *testing.T) {
 	for at, want := range map[anchor]image.Rectangle{
 		start: image.Rect(98, 60, 160, 85), middle: image.Rect(68, 60, 132, 85), end: image.Rect(40, 60, 102, 85),

@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// tick is a labelled value of an axis.
+// tick is a value that is marked on an axis.
 type tick struct {
 	at    float64
-	label string // empty for a line without a label
+	label string // empty if the line has no label
 }
 
 // scale maps values to heights above the bottom, from 0 to 1.
@@ -20,8 +20,8 @@ type scale struct {
 	ticks       []tick
 }
 
-// place returns the height of a value. On a logarithmic scale, lower values such as 0 are at the
-// bottom.
+// place returns the height of a value. On a logarithmic scale, values below the scale, such as 0,
+// are at the bottom.
 func (s *scale) place(v float64) float64 {
 	if s.log {
 		v, least, most := math.Log10(max(v, s.least)), math.Log10(s.least), math.Log10(s.most)
@@ -30,11 +30,11 @@ func (s *scale) place(v float64) float64 {
 	return (v - s.least) / (s.most - s.least)
 }
 
-// beyondAll exceeds any value of a run; axes of larger values would not end.
+// beyondAll exceeds every value in a run. An axis with larger values would never end.
 const beyondAll = 1e300
 
-// linear returns a scale that begins at 0 and has about four steps, of 1, 2 or 5 times a power of
-// ten, or a power of two for bytes.
+// linear returns a scale that begins at 0 and has about four ticks. The distance between ticks is
+// 1, 2 or 5 times a power of ten or, for bytes, a power of two.
 func linear(most float64, unit measure.Unit) scale {
 	if !(most > 0) || most > beyondAll {
 		most = 1
@@ -48,8 +48,8 @@ func linear(most float64, unit measure.Unit) scale {
 	return s
 }
 
-// niceStep returns the smallest step of 1, 2 or 5 times a power of ten, or a power of two for
-// bytes, that is at least x.
+// niceStep returns the smallest number that is at least x and is 1, 2 or 5 times a power of ten or,
+// for bytes, a power of two.
 func niceStep(x float64, unit measure.Unit) float64 {
 	if unit == measure.Bytes {
 		return math.Max(1, math.Pow(2, math.Ceil(math.Log2(x))))
@@ -104,7 +104,7 @@ func logarithmic(least, most float64, unit measure.Unit) scale {
 	return s
 }
 
-// Label formats a value of an axis with its unit: 20,000/s, 100 ms, 64 MiB.
+// Label formats a value on an axis with its unit, for example 20,000/s, 100 ms or 64 MiB.
 func Label(v float64, unit measure.Unit) string {
 	switch {
 	case unit == measure.Nanoseconds:
@@ -123,7 +123,7 @@ func Label(v float64, unit measure.Unit) string {
 	return unit.Quantity(v)
 }
 
-// duration formats a tick of a logarithmic axis: 1 ms, 200 µs.
+// duration formats a tick of a logarithmic axis, for example 1 ms or 200 µs.
 func duration(ns float64) string {
 	for _, u := range []struct {
 		ns   float64
@@ -136,13 +136,14 @@ func duration(ns float64) string {
 	return strconv.FormatFloat(math.Round(ns), 'f', -1, 64) + " ns"
 }
 
-// timeSteps lists the steps of a time axis, in seconds.
+// timeSteps lists the possible distances between the ticks of a time axis, in seconds.
 var timeSteps = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 4 * 3600, 6 * 3600, 12 * 3600, 24 * 3600}
 
-// mostTimeTicks is the number of steps that fit on a phone; the last label ends at the edge.
+// mostTimeTicks is the maximum number of labels that fit the screen of a phone. The last label ends
+// at the edge.
 const mostTimeTicks = 5
 
-// timeTicks returns the ticks of a time axis from one time to another, in seconds.
+// timeTicks returns the ticks for a time axis that begins and ends at the given times, in seconds.
 func timeTicks(from, to float64) (ticks []tick) {
 	step := timeSteps[len(timeSteps)-1]
 	for _, s := range timeSteps {
@@ -160,7 +161,7 @@ func timeTicks(from, to float64) (ticks []tick) {
 	return ticks
 }
 
-// writesTicks returns the ticks of an axis that counts writes.
+// writesTicks returns the ticks for an axis that counts writes.
 func writesTicks(from, to float64) (ticks []tick) {
 	step := math.Max(niceStep((to-from)/5, measure.Number), 1)
 	for at := math.Ceil(from/step) * step; at <= to; at += step {
@@ -169,7 +170,7 @@ func writesTicks(from, to float64) (ticks []tick) {
 	return ticks
 }
 
-// Seconds formats a time on an axis whose ticks are step apart.
+// Seconds formats a time on an axis. step is the distance between the axis's ticks.
 func Seconds(at, step float64) string {
 	unit, name := 1.0, " s"
 	switch {

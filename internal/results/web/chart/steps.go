@@ -7,17 +7,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 )
 
-// Spot is the place of a step in the inner picture, from its left and its top, each from 0 to 1, so
-// that the pointer finds it.
+// Spot is the position of a ladder step in the inner picture, measured from the left and from the
+// top as shares from 0 to 1. The script uses it to find the step at the pointer.
 type Spot struct {
 	Step int
 	X, Y float64
 }
 
-// plotWidth is the inner picture's width in its own units.
+// plotWidth is the width of the inner picture in its own units.
 const plotWidth = 1000
 
-// xy is a picture of steps in which both axes are figures.
+// xy is a picture of ladder steps in which both axes show figures.
 type xy struct {
 	canvas
 	name       string
@@ -25,7 +25,7 @@ type xy struct {
 	wide, high scale
 }
 
-// beginSteps opens a picture, whose title names its axes.
+// beginSteps starts a picture. Its title contains the names of the axes.
 func beginSteps(name, title string, wide, high scale) *xy {
 	p := &xy{canvas: canvas{title: title, height: plotHeight + 90}, name: name, wide: wide, high: high}
 	p.vertical(&p.high)
@@ -33,8 +33,8 @@ func beginSteps(name, title string, wide, high scale) *xy {
 	return p
 }
 
-// x returns a figure's place along the width, from 0 to 1, with a margin so that no mark is cut
-// off.
+// x returns the horizontal position of a figure as a share from 0 to 1. It leaves a margin so that
+// no mark is cut off.
 func (p *xy) x(v float64) float64 { return 0.02 + 0.96*p.wide.place(v) }
 
 func (p *xy) coordinates(x, y float64) (coord, coord) {
@@ -50,7 +50,7 @@ func (p *xy) dot(class string, x, y float64) {
 	p.canvas.dot(class, px, py, "")
 }
 
-// end closes the picture.
+// end completes the picture.
 func (p *xy) end() Chart {
 	p.add(shape{kind: endPlot})
 	var ticks []tick
@@ -63,8 +63,9 @@ func (p *xy) end() Chart {
 	return finish(p.name, p.canvas, p.legend)
 }
 
-// Steps draws latency against throughput: each ladder's p99 and, as a thin line, its p50, with a
-// ring at the knee. Steps that do not count are pale. It returns the spots of each ladder.
+// Steps draws latency against throughput. It draws the p99 of each ladder and, as a thin line, its
+// p50, with a ring at the knee. Steps that are not used are pale. It returns the spots of each
+// ladder.
 func Steps(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 	least, most, right := math.Inf(1), 0.0, 0.0
 	known := func(s *size.LadderStep) bool { return s.P50.Known && s.P50.Number > 0 && s.Throughput.Known }
@@ -124,8 +125,8 @@ func Steps(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 	return p.end(), spots, true
 }
 
-// Scaling draws throughput against concurrency, with a dashed curve for each ladder to which the
-// Universal Scalability Law fits.
+// Scaling draws throughput against concurrency. If the Universal Scalability Law fits a ladder, it
+// also draws the law as a dashed curve.
 func Scaling(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 	least, most, top := math.Inf(1), 0.0, 0.0
 	known := func(s *size.LadderStep) bool { return s.Concurrency > 0 && s.Throughput.Known }

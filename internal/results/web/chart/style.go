@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// This file repeats the rules of chart.css for PNG. A test checks that both have the same colours.
+// This file repeats the rules in chart.css for PNG. A test checks that both have the same colors.
 
-// colors holds the colours of a theme.
+// colors holds the colors of a theme.
 type colors struct {
 	paper, ink, pale, rule, shade, grave, heat color.NRGBA
 	series                                     [8]color.NRGBA
 }
 
-// rgb returns an opaque colour.
+// rgb returns an opaque color.
 func rgb(hex uint32) color.NRGBA {
 	return color.NRGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 0xff}
 }
@@ -30,18 +30,18 @@ var (
 	}
 )
 
-// heatOpacity lists the opacity of a heat map's shades, from 1.
+// heatOpacity lists the opacity of the shades in a heat map, starting with shade 1.
 var heatOpacity = [heatLevels + 1]float64{0, .22, .32, .43, .54, .66, .78, .89, 1}
 
-// style describes how to paint a path; a fully transparent colour is not painted.
+// style describes how to paint a path. A fully transparent color is not painted.
 type style struct {
 	fill, stroke color.NRGBA
-	width        float64 // of the stroke, in SVG's pixels
-	round        bool    // its ends
+	width        float64 // width of the stroke in SVG pixels
+	round        bool    // lines have round ends
 	dashes       []float64
 }
 
-// style returns the style for the classes of a path.
+// style returns the style for a path with the given classes.
 func (c *colors) style(classes string) (s style) {
 	own, series, opacity := color.NRGBA{A: 0xff}, -1, 1.0
 	all := strings.Fields(classes)
@@ -99,7 +99,8 @@ func (c *colors) style(classes string) (s style) {
 	return s
 }
 
-// seriesDashes returns the dashes that distinguish the later half of the series without colours.
+// seriesDashes returns the dashes of a series. The later half of the series has dashes, so that
+// readers can distinguish series without seeing colors.
 func seriesDashes(series int) []float64 {
 	switch series {
 	case 4, 5:
@@ -110,7 +111,7 @@ func seriesDashes(series int) []float64 {
 	return nil
 }
 
-// faint returns a colour with its opacity multiplied by share.
+// faint returns a color with its opacity multiplied by share.
 func faint(c color.NRGBA, share float64) color.NRGBA {
 	c.A = uint8(float64(c.A)*share + 0.5)
 	return c

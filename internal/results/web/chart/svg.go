@@ -58,8 +58,8 @@ func (c *canvas) writeShape(b *strings.Builder, s *shape) {
 	}
 }
 
-// File returns the chart as a separate file, with title and legend. style is the page's style for
-// charts; of names the subject of the chart.
+// File returns the chart as the content of a separate SVG file, with title and legend. of is the
+// subject of the chart. style is the style sheet for charts.
 func (c *Chart) File(of, style string) string {
 	var b strings.Builder
 	width, height, top := c.fileSize()
@@ -75,7 +75,7 @@ func (c *Chart) File(of, style string) string {
 	return b.String()
 }
 
-// fileSize returns the size of the chart's file, and where the chart begins in it.
+// fileSize returns the size of the chart's file, and the vertical position of the chart in it.
 func (c *Chart) fileSize() (width, height, top int) {
 	_, rows := c.legend()
 	top = fileTop + legendRow*(rows-1)
@@ -89,9 +89,9 @@ type sample struct {
 	y int
 }
 
-// legend places the chart's series in a file, in as many rows as they need.
+// legend arranges the series of the chart in as many rows as they need in a file.
 func (c *Chart) legend() (samples []sample, rows int) {
-	const between, letter = 17, 6.5 // a letter's width is an estimate that fits most
+	const between, letter = 17, 6.5 // the width of a letter is an estimate that suits most letters
 	x, y := float64(fileLeft), 31
 	rows = 1
 	for i, e := range c.Legend {
@@ -106,5 +106,5 @@ func (c *Chart) legend() (samples []sample, rows int) {
 	return samples, rows
 }
 
-// Series returns the class of the n-th series; there are eight.
+// Series returns the class for the n-th series. There are eight classes.
 func Series(n int) string { return "s" + strconv.Itoa(n%8) }

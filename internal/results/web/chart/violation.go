@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	rowHeight = 34 // of an operation with its text above it
+	rowHeight = 34 // height of an operation, including the text above it
 	mostRows  = 16 // more than any violation has
 )
 
-// Violation draws the smallest history that shows a wrong response: a bar for each operation, from
-// sent to done, in the colour of the member that responded; the wrong response has a separate
-// colour.
+// Violation draws the smallest history that shows a wrong response. Each operation has a bar from
+// the time when it was sent to the time when it was done, in the color of the member that
+// responded. The wrong response has a separate color.
 func Violation(name string, v *record.Violation) (Chart, bool) {
 	if len(v.Operations) == 0 {
 		return Chart{}, false
@@ -68,10 +68,10 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 	var legend []Entry
 	for i, who := range members {
 		if who == "" {
-			who = "responding members unknown"
+			who = "unknown member responded"
 		}
 		legend = append(legend, Entry{who, Series(i)})
 	}
 	legend = append(legend, Entry{"wrong response", "none"})
-	return finish(name, c, legend, fmt.Sprintf("Time starts at %s of the history. %s", text.Duration(float64(from)), v.Why)), true
+	return finish(name, c, legend, fmt.Sprintf("Time 0 is %s after the start of the history. %s", text.Duration(float64(from)), v.Why)), true
 }
