@@ -91,7 +91,7 @@ func (f *Figure) Value(t *Trial) Value {
 	return v
 }
 
-// Share returns the figure as a share of its Whole, or the reason why there is no share.
+// Share returns the figure as a share of its Total, or the reason why there is no share.
 func (f *Figure) Share(t *Trial) (v Value, why string) {
 	if v = f.Value(t); !v.Known { // if so, the whole may not be known either
 		return Value{}, f.Missing
