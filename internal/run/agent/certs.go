@@ -81,7 +81,7 @@ func NewCredentials(hosts []string, valid time.Duration, now time.Time) (Credent
 }
 
 // Files returns the files for the hosts' agents: the authority's certificate, and the certificate
-// and key of each host. It omits those of the controller.
+// and key of each host. It omits the controller's files.
 func (c Credentials) Files() map[string][]byte {
 	files := maps.Clone(map[string][]byte(c))
 	delete(files, controllerName+".crt")

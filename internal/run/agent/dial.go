@@ -39,7 +39,7 @@ type Transport interface {
 	// Dial opens a connection to the agent. No other program may be able to read the connection or
 	// to impersonate the agent.
 	Dial(context.Context) (net.Conn, error)
-	// Close is called when the session has ended or could not begin.
+	// Close is called after the session, or if no session could be started.
 	Close() error
 }
 

@@ -71,7 +71,7 @@ func TestIsolatedLeaderIsReplaced(t *testing.T) {
 		status, err := c.Status(t.Context())
 		return err == nil && Unready(&status) == nil
 	})
-	if !strings.Contains(strings.Join(c.Notes(), " "), "in a separate network") {
+	if !strings.Contains(strings.Join(c.Notes(), " "), "has its own network") {
 		t.Errorf("the notes are %q", c.Notes())
 	}
 }

@@ -75,7 +75,7 @@ func (m *PlaygroundMember) processes() []host.Identity {
 	for _, b := range m.Behind {
 		out = append(out, b.Process)
 	}
-	if m.Process.PID != 0 { // it is 0 if Up was killed after it had started only the member's other processes
+	if m.Process.PID != 0 { // 0 if Up was killed after it had started only the member's other processes
 		out = append(out, m.Process)
 	}
 	return out

@@ -123,7 +123,7 @@ func TestPlaygroundNeverKillsAReusedNumber(t *testing.T) {
 	p := asLeft(t, dir, 1)
 	p.Members[0].Process = self
 	rewrite(t, p)
-	if _, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir}, time.Unix(1, 0)); !errors.Is(err, ErrAlreadyRunning) || !strings.Contains(err.Error(), "none of its members runs") {
+	if _, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir}, time.Unix(1, 0)); !errors.Is(err, ErrAlreadyRunning) || !strings.Contains(err.Error(), "none of its members is running") {
 		t.Errorf("up on the remains of another cluster: %v", err)
 	}
 	down, err := Down(t.Context(), dir)

@@ -35,7 +35,7 @@ func (s *Space) Run(what func() error) (err error) {
 }
 
 // RunOnThread calls what on a locked thread. It never uses the process's main thread, because /proc
-// shows that thread's namespaces as those of the process.
+// shows that thread's namespaces as the process's namespaces.
 func RunOnThread(what func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
