@@ -7,22 +7,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// CauseClients is the number of clients of a closed loop.
+// CauseClients is the kind of cause for a closed loop whose throughput is limited by its number of
+// clients.
 const CauseClients = "number of clients"
 
-// Bounds returns what limited a trial's throughput, the worst cause first. A closed loop always
-// has a limit: if no recorded resource reached its own, it is the number of clients. An open
-// loop that kept its rate with short response times has none.
+// Bounds returns what limited a trial's throughput, with the worst cause first. A closed loop
+// always has a limit: if no resource reached its limit, it is the number of clients. An open loop
+// that reached its rate with short response times has no limit.
 //
-// Every output format reports these causes and no others. Each cause is the worst of its kind;
-// more counts the further findings of that kind.
+// All output formats report exactly these causes. Each cause is the worst cause of its kind. more
+// contains the number of other causes of the same kind.
 func (l *Limits) Bounds() (causes []Cause, more []int) {
 	t := l.Trial
 	if causes, more = l.Worst(); len(causes) > 0 || t.Open() {
 		return causes, more
 	}
-	// A leader change, or a single pause of the load generator, does not limit a trial whose
-	// response times were short.
+	// A leader change, or a single pause of the load generator, does not limit a trial with short
+	// response times.
 	once := func(c *Cause) bool { return c.What == CauseElection || c.What == CauseTester && c.Unit == "s" }
 	if causes, more = worstOfKinds(l.Causes, func(c *Cause) bool { return once(c) && !IsSlow(t) }); len(causes) > 0 {
 		return causes, more
@@ -33,8 +34,8 @@ func (l *Limits) Bounds() (causes []Cause, more []int) {
 	return nil, nil
 }
 
-// clientsBound applies Little's law (1961): N clients that each wait W on average complete at
-// most N/W operations a second.
+// clientsBound applies Little's law (1961): N clients whose operations take W on average complete
+// at most N/W operations per second.
 func clientsBound(t *record.Trial) (Cause, bool) {
 	mean := t.Headline().Mean
 	if !HasFigures(t) || t.Open() || t.Clients <= 0 || !mean.Known || mean.NS <= 0 {

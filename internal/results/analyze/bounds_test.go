@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Without other causes a closed loop is limited by its clients, and an open loop by nothing.
+// If there are no other causes, a closed loop is limited by its clients, and an open loop is not
+// limited.
 func TestBounds(t *testing.T) {
 	m := shape{seed: 8, seconds: 5, perSecond: 100, idle: -1}.record(t)
 	l := FindLimits(&m.run.Trials[0])

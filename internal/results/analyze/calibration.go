@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// LimitsOfGenerator returns the figures of a run of the calibration scenario. Its error names a
-// trial that has no usable result.
+// LimitsOfGenerator returns the load generator's limits, measured by a run of the calibration
+// scenario. Its error names a trial without a usable result.
 func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 	names := scenario.Calibrated
 	all, err := loadsOf(run, names.OneClient, names.ManyClients, names.Paced, names.Overloaded)
@@ -52,7 +52,8 @@ func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 	return g, nil
 }
 
-// OneClientTimes returns p50 and p99 of the service times of the load with a single client.
+// OneClientTimes returns the p50 and p99 of the service times in the calibration load with a single
+// client.
 func OneClientTimes(run *record.Run) (p50, p99 *record.RoundsSummary, err error) {
 	name := scenario.Calibrated.OneClient
 	all, err := loadsOf(run, name)
@@ -62,8 +63,8 @@ func OneClientTimes(run *record.Run) (p50, p99 *record.RoundsSummary, err error)
 	return ofRounds(all[name], serviceAt(50)), ofRounds(all[name], serviceAt(99)), nil
 }
 
-// loadsOf returns the trials of a run by name. Its error reports a name without trials, or a
-// trial without a usable result.
+// loadsOf returns the trials in a run by name. It returns an error if a name has no trials, or if a
+// trial has no usable result.
 func loadsOf(run *record.Run, names ...string) (map[string][]*record.Trial, error) {
 	all := TrialsByName(run).Of
 	for _, name := range names {
@@ -84,7 +85,8 @@ func loadsOf(run *record.Run, names ...string) (map[string][]*record.Trial, erro
 	return all, nil
 }
 
-// ofRounds summarizes a figure over all rounds; nil if any round lacks it.
+// ofRounds summarizes a figure over all rounds. It returns nil if the figure is missing in any
+// round.
 func ofRounds(trials []*record.Trial, figure func(*record.Trial) (float64, bool)) *record.RoundsSummary {
 	var rounds []float64
 	for _, t := range trials {
@@ -101,10 +103,12 @@ func serviceAt(p float64) func(*record.Trial) (float64, bool) {
 	return func(t *record.Trial) (float64, bool) { return ns(t.ServiceTime.Percentile(p)) }
 }
 
-// ns returns a figure in nanoseconds; ok is false if it is unknown or landed on a failure.
+// ns returns a figure in nanoseconds. It returns false if the figure is unknown or falls on a
+// failed operation.
 func ns(f measure.Figure) (float64, bool) { return f.NS, f.Known && !f.Failed }
 
-// firstError returns the text of one of a trial's errors after a colon; empty if there is none.
+// firstError returns ": " and the text of one of the trial's errors. It returns an empty string if
+// no error has a text.
 func firstError(t *record.Trial) string {
 	for kind := range t.ErrorsByKind {
 		if text := t.ErrorTexts[kind]; text != "" {
@@ -114,7 +118,8 @@ func firstError(t *record.Trial) string {
 	return ""
 }
 
-// CalibrationLine returns a line about what the machine can resolve; empty without a calibration.
+// CalibrationLine describes in one line how fast the load generator is on this machine. It returns
+// an empty string if there is no calibration.
 func CalibrationLine(c *record.Calibration) string {
 	if c == nil {
 		return ""
@@ -143,7 +148,8 @@ func CalibrationLine(c *record.Calibration) string {
 	return words
 }
 
-// Rounds formats the median of the rounds, with the lowest and the highest.
+// Rounds formats the median over the rounds, followed by the range from the lowest to the highest
+// round.
 func Rounds(s *record.RoundsSummary, shown func(float64) string) string {
 	if s == nil {
 		return text.Dash
@@ -155,8 +161,8 @@ func Rounds(s *record.RoundsSummary, shown func(float64) string) string {
 	return fmt.Sprintf("%s (%s)", shown(s.Median), text.JoinRange(low, high))
 }
 
-// atFloor returns notes about a trial whose figures are no better than those of the null server
-// on the same machine.
+// atFloor returns notes about a trial whose figures are no better than the figures of the null
+// server on the same machine.
 func atFloor(t *record.Trial) (notes []string) {
 	c := t.Calibration
 	if c == nil || c.Outdated != "" || !HasFigures(t) {

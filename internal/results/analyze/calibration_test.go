@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// timesOf returns times whose percentiles are all ns nanoseconds.
+// timesOf returns a distribution in which all percentiles are ns nanoseconds.
 func timesOf(ns int64) record.Times {
 	h := measure.NewHistogram()
 	measure.RecordAll(h, ns, 10_000)
@@ -43,7 +43,7 @@ func calibrating() *record.Run {
 func TestLimitsOfGenerator(t *testing.T) {
 	g, err := LimitsOfGenerator(calibrating())
 	must(t, err)
-	// A histogram knows times to three digits.
+	// A histogram has a precision of three significant digits.
 	for name, of := range map[string]struct {
 		got  *record.RoundsSummary
 		unit float64
@@ -62,8 +62,8 @@ func TestLimitsOfGenerator(t *testing.T) {
 	}
 }
 
-// A generator and a null server that share a processor are a second mode, and both modes are the
-// machine's.
+// If the generator and the null server share a CPU, the times are different. The limits of the
+// machine include both cases.
 func TestOneClient(t *testing.T) {
 	c, run := calibrated(t), calibrating()
 	for i := range run.Trials {
@@ -89,7 +89,7 @@ func TestOneClient(t *testing.T) {
 	}
 }
 
-// A figure is unknown if the sample of one round does not support it.
+// A figure is unknown if the sample of one round is too small for it.
 func TestLimitsOfGeneratorOfFewOperations(t *testing.T) {
 	run := calibrating()
 	few := measure.NewHistogram()
@@ -144,7 +144,7 @@ func TestCalibrated(t *testing.T) {
 	}
 }
 
-// Notes appear only for figures that the machine also measures without a store.
+// Notes appear only for figures that the machine reaches without a store, too.
 func TestAtFloor(t *testing.T) {
 	c := calibrated(t)
 	trial := func(ns int64, perSecond float64) *record.Trial {
@@ -173,7 +173,8 @@ func TestAtFloor(t *testing.T) {
 			}
 		}
 	}
-	open := trial(200_000, 1500) // an open loop, compared by response times and open-loop throughput
+	// an open loop is compared by its response times and its throughput
+	open := trial(200_000, 1500)
 	open.Arrival = scenario.Constant
 	if got := atFloor(open); len(got) != 1 || !strings.HasPrefix(got[0], "The p50 of 4.00 ms is not above that of an open loop") {
 		t.Errorf("%q", got)

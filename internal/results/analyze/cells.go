@@ -2,25 +2,27 @@ package analyze
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// Table is a table of a report.
+// Table is a table in a report.
 type Table struct {
-	Kind    TableKind
-	Shared  string // the load that all closed-loop trials share, or the trial of the workers or hosts; empty for none
+	Kind TableKind
+	// the load that all closed-loop trials have in common, or the trial to which the table belongs;
+	// may be empty
+	Shared  string
 	Columns []Column
 	Rows    [][]Cell
-	// Footnotes are the sentences that cells refer to, numbered from 1.
+	// Footnotes are the sentences to which cells refer. The first footnote has the number 1.
 	Footnotes []string
-	Response  bool // of closed loops: the times are response times
-	Repeated  bool // some row has several repeats
-	Members   bool // some column's figures are sums of all members
-	LeftOut   bool // some row has repeats whose figures do not count
-	Doubted   bool // some cell is doubted
+	Response  bool // for closed loops: set if the times are response times
+	Repeated  bool // set if a row has several repeats
+	Members   bool // set if a column shows sums over all members
+	LeftOut   bool // set if a row has repeats whose figures are not used
+	Doubted   bool // set if a cell is doubted
 }
 
-// TableKind is the content of a table.
+// TableKind describes what a table contains.
 type TableKind uint8
 
-// The kinds.
+// The values of TableKind.
 const (
 	ClosedLoop TableKind = iota
 	OpenLoop
@@ -32,40 +34,41 @@ const (
 	OfFaults
 )
 
-// Column is a column's heading and layout.
+// Column is the heading and the layout of a column.
 type Column struct {
 	Title string
-	Left  bool // left-aligned names; figures are right-aligned
-	Wide  bool // only wide output shows it
-	// Condition reports whether the column holds a condition of the trials. Where all rows have the
-	// same one, a narrow terminal shows it once, above the table.
+	Left  bool // set for names, which are left-aligned; figures are right-aligned
+	Wide  bool // shown only in wide output
+	// Condition is set if the column contains a condition of the trials. If the condition is the
+	// same for all rows, a narrow terminal shows it once, above the table.
 	Condition bool
-	// Drop orders the columns that a narrow terminal leaves out until the table fits, the highest
-	// first. Columns with 0 always stay.
+	// Drop determines which columns a narrow terminal omits until the table fits. Columns with the
+	// highest value are omitted first. Columns with 0 are always shown.
 	Drop int
-	// Members reports whether the figures are sums over all members.
+	// Members is set if the figures are sums over all members.
 	Members bool
 }
 
-// Cell is a text or a figure.
+// Cell is one cell of a table: a text or a figure.
 type Cell struct {
 	Text  string
-	Notes []int // footnotes of the text
+	Notes []int // numbers of the footnotes for the text
 	Value record.Value
-	Share record.Value // the figure's share of its total, if known
-	// Change is the difference from the baseline.
+	Share record.Value // the figure as a share of its total, if known
+	// Change is the difference between the figure and the baseline.
 	Change Change
-	// Certainty is the interval of the figure in the previous cell; nil if unknown.
+	// Certainty is the confidence interval or range of the figure in the previous cell. It is nil
+	// if unknown.
 	Certainty *Certainty
 	Kind      CellKind
-	// Doubted reports whether the figure may be off by more than a trial's verdict allows.
+	// Doubted is set if the error of the figure may be larger than a valid verdict allows.
 	Doubted bool
 }
 
-// CellKind is the content of a cell.
+// CellKind describes what a cell contains.
 type CellKind uint8
 
-// The kinds.
+// The values of CellKind.
 const (
 	Words CellKind = iota
 	OneFigure

@@ -8,40 +8,41 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Basis is the source of a Certainty, as files spell it.
+// Basis describes from which data a Certainty was computed. Its values are used in files.
 type Basis string
 
-// The bases.
+// The values of Basis.
 const (
-	// OverRepeats is an interval of the mean of at least MinRepeats repeats.
+	// OverRepeats is the confidence interval of the mean over at least MinRepeats repeats.
 	OverRepeats Basis = "repeats"
-	// WithinRun is an interval within a single run; it does not cover the difference between
-	// runs.
+	// WithinRun is the confidence interval within a single run. It does not include the variation
+	// between runs.
 	WithinRun Basis = "run"
-	// RangeOfRepeats is the minimum and maximum of repeats that have no interval: there are too
-	// few, one is 0 or landed on a failed operation, or they are so far apart that the interval
-	// of their mean reaches 0 or excludes the median shown.
+	// RangeOfRepeats is the minimum and maximum of the repeats. It is used if there is no
+	// confidence interval, because there are too few repeats, because a value is 0 or falls on a
+	// failed operation, or because the repeats differ so much that the interval of their mean
+	// reaches 0 or excludes the median that is shown.
 	RangeOfRepeats Basis = "range"
 )
 
-// Certainty describes how precise a figure is: an interval of its mean at stats.Level, or its
-// range.
+// Certainty describes how precise a figure is: the confidence interval of its mean at stats.Level,
+// or its range.
 type Certainty struct {
 	Basis
 	Low, High record.Value
-	// Repeats is the number of repeats, unless the basis is WithinRun.
+	// Repeats is the number of repeats. It is not set for WithinRun.
 	Repeats int
-	// Seconds is the number of seconds of a single run's interval, and Effective the number of
-	// independent seconds with the same precision. Short reports whether the run is too short
-	// for the variation in it.
+	// Seconds is the number of seconds from which the interval of a single run was computed.
+	// Effective is the number of independent seconds that would give the same precision. Short is
+	// set if the run is too short for its variation.
 	Seconds   int
 	Effective float64
 	Short     bool
 }
 
-// CertaintyOf returns the certainty of a row's figure: an interval over at least MinRepeats
-// comparable repeats, the range of fewer, or, for the throughput of a single run, the interval
-// within it.
+// CertaintyOf returns how precise a row's figure is. The result is a confidence interval if there
+// are at least MinRepeats comparable repeats, and a range if there are fewer. For the throughput of
+// a single run, the result is the interval within the run.
 func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	switch {
 	case len(r.Done) > 1:
@@ -52,8 +53,8 @@ func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	return c, false
 }
 
-// overRepeats returns the certainty over repeats; stopped reports that the repeats may have
-// ended because they were precise enough.
+// overRepeats returns the certainty over several repeats. stopped is set if the run repeats only
+// until its figures are precise enough.
 func overRepeats(of Repeated, better record.Better, stopped bool) (c Certainty, ok bool) {
 	all := of.Values
 	if len(all) < 2 {
@@ -90,22 +91,22 @@ func withinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool) {
 	if !ok {
 		return c, false
 	}
-	// An interval of a positive throughput that reaches 0 means that the seconds vary too much.
+	// If the throughput is positive but its interval reaches 0, the seconds vary too much.
 	c = Certainty{Basis: WithinRun, Seconds: len(seconds), Short: within.Short || within.Low <= 0 && within.Value > 0}
 	c.Effective = min(stats.EffectiveSize(seconds), float64(len(seconds)))
-	if !c.Short { // otherwise the bounds are not known
+	if !c.Short { // otherwise the bounds are unknown
 		c.bound(within.Interval, f.Value(t))
 	}
 	return c, true
 }
 
-// bound sets the interval's bounds, in the unit of a value.
+// bound sets Low and High to the bounds of the interval, with the unit of the value like.
 func (c *Certainty) bound(i stats.Interval, like record.Value) {
 	c.Low, c.High = like, like
 	c.Low.Number, c.High.Number = i.Low, i.High
 }
 
-// sayings returns the footnote for each basis in a column of a table.
+// sayings returns the footnote that explains each basis in a table column.
 func sayings(all map[*Row]*Certainty) map[Basis]string {
 	least, most := math.Inf(1), 0.0
 	for _, c := range all {

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// doneIn returns a trial with the given number of operations in each second.
+// doneIn returns a trial with the given number of completed operations in each second.
 func doneIn(perSecond ...float64) *record.Trial {
 	t := withP99(make([]float64, len(perSecond))...)
 	sum := 0.0
@@ -20,8 +20,8 @@ func doneIn(perSecond ...float64) *record.Trial {
 	return t
 }
 
-// Five repeats have Student's interval; fewer have none. A single run has an interval over its
-// whole seconds if there are enough and none is missing.
+// Five repeats have Student's interval; fewer repeats have a range. A single run has an interval
+// over its complete seconds, if there are enough of them and none is missing.
 func TestCertaintyOf(t *testing.T) {
 	ops := record.Registered("ops")
 	row := func(all ...*record.Trial) *Row { return &Row{Trials: all, Done: all} }
@@ -30,7 +30,7 @@ func TestCertaintyOf(t *testing.T) {
 		repeats = append(repeats, doneIn(n, n))
 	}
 	c, ok := CertaintyOf(row(repeats...), &ops)
-	// Five values with a standard deviation of √10: t(0.975, 4) = 2.776.
+	// The five values have a standard deviation of √10: t(0.975, 4) = 2.776.
 	if want := 2.7764 * math.Sqrt(10) / math.Sqrt(5); !ok || c.Basis != OverRepeats || c.Repeats != 5 || math.Abs(c.High.Number-100-want) > 0.001 || math.Abs(100-c.Low.Number-want) > 0.001 {
 		t.Errorf("of five: %+v, %v", c, ok)
 	}
@@ -55,8 +55,8 @@ func TestCertaintyOf(t *testing.T) {
 	}
 }
 
-// Repeats with a failed operation have a range, whose maximum is the failure; an unknown repeat
-// leaves no range.
+// If a repeat failed, the result is a range whose maximum is the failure. If a repeat is unknown,
+// there is no result.
 func TestRangeOfRepeats(t *testing.T) {
 	failed := record.Value{Failed: true}
 	for _, tt := range []struct {
@@ -68,20 +68,21 @@ func TestRangeOfRepeats(t *testing.T) {
 		{[]record.Value{fig(3), failed, fig(1), fig(2), fig(2), fig(4)}, RangeOfRepeats, fig(1), failed},
 		{[]record.Value{fig(3), fig(0), fig(1), fig(2), fig(2)}, RangeOfRepeats, fig(0), fig(3)},
 		{[]record.Value{fig(2), fig(2), fig(2), fig(2), fig(2)}, OverRepeats, fig(2), fig(2)},
-		{[]record.Value{fig(1), fig(15), fig(15), fig(16), fig(90)}, RangeOfRepeats, fig(1), fig(90)}, // the mean's interval reaches 0
+		// the interval of the mean reaches 0
+		{[]record.Value{fig(1), fig(15), fig(15), fig(16), fig(90)}, RangeOfRepeats, fig(1), fig(90)},
 		{[]record.Value{fig(3), {}}, "", record.Value{}, record.Value{}},
 	} {
 		if c, ok := overRepeats(Repeated{Values: tt.of}, record.Less, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
 			t.Errorf("of %v: %+v", tt.of, c)
 		}
-		// Repeats that stop when an interval is narrow have a wider interval.
+		// If the repeats stop when an interval is narrow, the interval is wider.
 		if c, _ := overRepeats(Repeated{Values: tt.of}, record.Less, true); c.Basis != tt.basis || c.Low.Number > tt.low.Number || c.High.Number < tt.high.Number {
 			t.Errorf("of %v, until it was precise: %+v", tt.of, c)
 		}
 	}
 }
 
-// The median shown is within the interval shown next to it, and no interval reaches 0.
+// The median that is shown is inside the interval that is shown next to it. No interval reaches 0.
 func TestCertaintyHoldsWhatIsShown(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	bases := map[Basis]int{}

@@ -12,34 +12,37 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// MinRepeats is the number of repeats that each side needs for an interval of a change and for a
-// judgement.
+// MinRepeats is the minimum number of repeats on each side for a change to have an interval and to
+// be judged.
 const MinRepeats = 5
 
-// Change is the relative difference of a figure from its baseline: 0.25 is a quarter more.
+// Change is the relative difference between a figure and its baseline. For example, 0.25 means an
+// increase by 25 %.
 type Change struct {
 	Share float64
 	Known bool
-	// Low and High bound the change with 95 % confidence, if Interval.
+	// Low and High are the bounds of the change with 95 % confidence. They are set only if Interval
+	// is set.
 	Low, High float64
 	Interval  bool
-	// Judged is the word for the change: with Interval by an interval corrected for the number
-	// of changes judged together, otherwise stats.Unclear.
+	// Judged contains the word for the change. If Interval is set, the word is based on an interval
+	// that is corrected for the number of changes judged together. Otherwise, the word is
+	// stats.Unclear.
 	Judged                      stats.Judgement
 	CorrectedLow, CorrectedHigh float64
-	// Lacking describes why the change has no interval, such as "a number above 0 in every
-	// repeat"; empty if only repeats are missing.
+	// Lacking is the reason why the change has no interval, such as "a repeat has no value above
+	// 0". It is empty if there are only too few repeats.
 	Lacking string
 
 	Ratio stats.Ratio
-	// Disturbed reports whether disturbances may have moved a repeat.
+	// Disturbed is set if disturbances may have changed the value of a repeat.
 	Disturbed bool
 }
 
-// ChangeOf compares the repeats of a figure with those of its baseline by the ratio of their
-// geometric means (stats.Ratio). All repeats need figures above 0; the interval needs MinRepeats
-// on both sides. With rounds, repeats at the same index of now and base belong to the same
-// round.
+// ChangeOf compares the repeats of a figure with the repeats of its baseline. The change is the
+// ratio of their geometric means (stats.Ratio). All repeats need a value above 0. The interval
+// needs MinRepeats repeats on both sides. If rounds is set, the repeats with the same index in now
+// and base belong to the same round.
 func ChangeOf(now, base Repeated, rounds bool) Change {
 	a, okA := now.Numbers()
 	b, okB := base.Numbers()
@@ -70,12 +73,13 @@ func ChangeOf(now, base Repeated, rounds bool) Change {
 	return c
 }
 
-// mostApart is the largest typical effect at which repeats of two different times are still
-// compared. The claimed effects at one time predict little about another time: of ten pairs of
-// equal runs on a full machine, with claims of 54 to 98 %, one was called better.
+// mostApart is the largest typical effect of disturbances with which repeats from two different
+// times are still compared. The effects that are claimed at one time predict little about another
+// time. In a test on a full machine, the claimed effects were 54 to 98 %. One of ten pairs of equal
+// runs was then called better.
 const mostApart = 0.25
 
-// typicalEffect returns the median of the effects' absolute values; 0 without effects.
+// typicalEffect returns the median of the absolute values of the effects, or 0 if there are none.
 func typicalEffect(effects []float64) float64 {
 	if len(effects) == 0 {
 		return 0
@@ -88,8 +92,8 @@ func typicalEffect(effects []float64) float64 {
 	return sizes[len(sizes)/2]
 }
 
-// WithoutInterval returns the change without its interval, which would be wrong for the reason
-// in lacking.
+// WithoutInterval returns the change without its interval, which would be wrong. lacking is the
+// reason.
 func (c Change) WithoutInterval(lacking string) Change {
 	if c.Interval {
 		c.Interval, c.Lacking, c.Judged = false, lacking, stats.Judgement{Word: stats.Unclear}
@@ -97,8 +101,8 @@ func (c Change) WithoutInterval(lacking string) Change {
 	return c
 }
 
-// WithShownFigures returns a change that has no interval with its share computed from the two
-// rounded figures shown, so that 23 ms to 20 ms is not shown as an increase.
+// WithShownFigures recomputes a change that has no interval from the two rounded figures that are
+// shown. So a report never shows, for example, an increase next to the figures 23 ms and 20 ms.
 func (c Change) WithShownFigures(now, base record.Value) Change {
 	if !c.Interval && c.Known && now.Known && base.Known && base.Number > 0 {
 		c.Share = now.Number/base.Number - 1

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// changeOf is ChangeOf for undisturbed repeats.
+// changeOf calls ChangeOf with repeats that were not disturbed.
 func changeOf(now, base []record.Value, rounds bool) Change {
 	return ChangeOf(Repeated{Values: now}, Repeated{Values: base}, rounds)
 }
@@ -24,8 +24,8 @@ func sample(rng *rand.Rand, n int, center, spread float64) []record.Value {
 	return all
 }
 
-// Identical samples have no change and an interval around 0; a change of unit has no effect;
-// exchanging the sides inverts the ratio.
+// Identical samples have no change, and their interval contains 0. A change of the unit has no
+// effect. Swapping the sides inverts the ratio.
 func TestChangeProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 60 {
@@ -93,7 +93,7 @@ func TestChangeNeedsKnownPositiveFigures(t *testing.T) {
 	if c := changeOf(failed, five, false); c.Known {
 		t.Errorf("one of them failed: %+v", c)
 	}
-	// The median of a single repeat is that repeat.
+	// The median of a single repeat is the value of that repeat.
 	one := []record.Value{{Number: 14433.8, Known: true}}
 	if v := Median(one, record.More); v != one[0] {
 		t.Errorf("of one repeat: %v", v)
@@ -109,8 +109,8 @@ func TestChangeNeedsKnownPositiveFigures(t *testing.T) {
 	}
 }
 
-// A median is the figure of one repeat, never a mean of two: of an even number the slower of the
-// middle two.
+// A median is always the value of one repeat, never the mean of two. If the number of repeats is
+// even, it is the slower of the two middle values.
 func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for n := 1; n < 12; n++ {
@@ -144,8 +144,8 @@ func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 	}
 }
 
-// Repeats of the same rounds are compared in pairs if there are enough, so that drift between
-// rounds cancels.
+// If there are enough rounds, the repeats of each round are compared as a pair, so that a drift
+// between rounds cancels.
 func TestDriftBetweenRoundsCancels(t *testing.T) {
 	drifting := func(by float64) (all []record.Value) {
 		for round := range stats.FewestRounds {

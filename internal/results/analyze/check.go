@@ -13,36 +13,38 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostSpread is the largest standard deviation that passes; leastShare and mostSlow limit the
-// throughput and the slowest write. All three are the limits of `etcdctl check perf`.
+// Limits of `etcdctl check perf`: mostSpread is the largest standard deviation that passes.
+// leastShare is the minimum throughput as a share of the rate. mostSlow is the longest time that a
+// write may take.
 const mostSpread = 100 * time.Millisecond
 
 // PerfCheck is the result of a performance check of a cluster.
 type PerfCheck struct {
 	Trial *record.Trial
 	Pass  bool
-	// NotKnown is a phrase that explains why the check neither passes nor fails: every failed
-	// limit may be the effect of disturbances. Empty otherwise.
+	// NotKnown explains why the check neither passes nor fails: disturbances may have caused every
+	// missed limit. It is empty if the result is known.
 	NotKnown string
-	// Lines are the result in the words of `etcdctl check perf`, except for the last line, PASS
-	// or FAIL.
+	// Lines contains the result in the words of `etcdctl check perf`, without the last line (PASS
+	// or FAIL).
 	Lines           []string
 	ByError         []Failure
-	Slowest, Spread float64 // seconds
+	Slowest, Spread float64 // in seconds
 	NotSent         uint64
 	Limits          Limits
-	// Disk is a line with the probe of the data folder that the user named; empty without one.
+	// Disk is a line with the result of probing the data folder that the user specified. It is
+	// empty if the user specified none.
 	Disk string
 }
 
-// Failure is one kind of error.
+// Failure describes the errors of one kind.
 type Failure struct {
-	Kind  string `json:"kind"`           // as errors_by_kind spells it
-	Text  string `json:"text,omitempty"` // the first error's text, from the store
+	Kind  string `json:"kind"`           // the name of the kind, as in errors_by_kind
+	Text  string `json:"text,omitempty"` // the text of the first error, from the store
 	Count uint64 `json:"count"`
 }
 
-// String formats an error as in the line FAIL: ERROR().
+// String formats the errors as in the line FAIL: ERROR(...).
 func (f Failure) String() string {
 	if f.Text == "" {
 		return f.Kind
@@ -50,8 +52,8 @@ func (f Failure) String() string {
 	return f.Kind + ": " + f.Text
 }
 
-// failures lists the errors by kind, except operations that were not sent, which measure the
-// store's speed and are not its responses.
+// failures returns the errors by kind. It omits operations that were never sent: they show that the
+// store was slow, but they are not errors in its responses.
 func failures(t *record.Trial) []Failure {
 	out := []Failure{}
 	for o := kv.NotSent + 1; o < kv.NumOutcomes; o++ {
@@ -63,9 +65,9 @@ func failures(t *record.Trial) []Failure {
 }
 
 // CheckPerf compares an open loop of writes with the limits. Response times start when a write
-// was due, so they include the wait for a free client. Writes that were never sent are not the
-// store's errors: they reduce the throughput, and their waiting time counts for the slowest
-// write.
+// became due, so they include the wait for a free client. Writes that were never sent are not
+// errors of the store. They reduce the throughput, and the time they waited is included when the
+// slowest write is determined.
 func CheckPerf(t *record.Trial) PerfCheck {
 	c := PerfCheck{Trial: t, ByError: failures(t), NotSent: t.ErrorsByKind[kv.NotSent.String()], Limits: FindLimits(t)}
 	if t.DataDir != nil {
@@ -107,35 +109,36 @@ func errorLines(all []Failure) []string {
 	return lines
 }
 
-// ScaleCheck is the cost of many keys for the members.
+// ScaleCheck reports how much memory and disk space many keys need in each member.
 type ScaleCheck struct {
 	Trial   *record.Trial
 	Pass    bool
-	Lines   []string     // of the errors, in etcdctl's words
-	Members []MemberCost // in the order of the endpoints given
+	Lines   []string     // the errors, in etcdctl's words
+	Members []MemberCost // in the order in which the user gave the endpoints
 	ByError []Failure
 }
 
-// MemberCost is a member's memory and disk use before and after the load, in bytes.
+// MemberCost holds a member's memory and disk use before and after the load, in bytes.
 type MemberCost struct {
 	Name, Endpoint string
 	Memory, Disk   Growth
-	Unread         string // why its memory is unknown
+	Unread         string // the reason why the member's memory is unknown
 }
 
-// Growth is a figure before and after the load; Known reports whether both are known.
+// Growth holds a value before and after the load. Known is set if both values are known.
 type Growth struct {
 	Before, After int64
 	Known         bool
 }
 
-// Grown returns the difference.
+// Grown returns the difference between the two values.
 func (c Growth) Grown() int64 { return c.After - c.Before }
 
-// MB returns the difference in mebibytes, which etcdctl calls MB.
+// MB returns the difference in MiB, which etcdctl calls MB.
 func (c Growth) MB() float64 { return float64(c.Grown()) / (1 << 20) }
 
-// Each returns the growth per key; ok is false if the growth is unknown or negative, or n is 0.
+// Each returns the growth per key for n keys. It returns false if the growth is unknown or
+// negative, or n is 0.
 func (c Growth) Each(n uint64) (bytes float64, ok bool) {
 	if !c.Known || n == 0 || c.Grown() < 0 {
 		return 0, false
@@ -156,8 +159,8 @@ func CheckScale(t *record.Trial) ScaleCheck {
 	return c
 }
 
-// growth returns the difference between the first and the last value of a member's gauge; it is
-// known if the member's last row has the gauge.
+// growth returns the first and the last value of a member's gauge. Known is set only if the
+// member's last row contains the gauge.
 func growth(t *record.Trial, endpoint string, metric store.Metric) (c Growth) {
 	for i := range t.Stores {
 		if t.Stores[i].Endpoint != endpoint {
@@ -175,20 +178,21 @@ func growth(t *record.Trial, endpoint string, metric store.Metric) (c Growth) {
 	return c
 }
 
-// DiskCheck is the time that a disk needs for records that are synced one after the other, and
-// each store's judgement of it.
+// DiskCheck is the result of writing records to a disk and syncing each record before writing the
+// next. It contains the times, and whether they meet the rule of each store.
 type DiskCheck struct {
-	Dir                string
-	Record             int // bytes per record
-	Records            int
-	Seconds            float64
-	FileSystem         string
-	Durable            bool
-	Sync, WriteAndSync measure.Summary // of fdatasync, and of the write with it
+	Dir        string
+	Record     int // bytes per record
+	Records    int
+	Seconds    float64
+	FileSystem string
+	Durable    bool
+	// times of fdatasync alone, and of the write including fdatasync
+	Sync, WriteAndSync measure.Summary
 	Opinions           []DiskOpinion
 }
 
-// PerSecond returns the records per second, rounded to a tenth.
+// PerSecond returns the number of records written per second, rounded to one decimal.
 func (c *DiskCheck) PerSecond() float64 {
 	if c.Seconds <= 0 {
 		return 0
@@ -196,21 +200,21 @@ func (c *DiskCheck) PerSecond() float64 {
 	return math.Round(10*float64(c.Records)/c.Seconds) / 10
 }
 
-// NS returns the duration of the check in nanoseconds.
+// NS returns the duration of the whole check in nanoseconds.
 func (c *DiskCheck) NS() float64 { return 1e9 * c.Seconds }
 
-// DiskTimes are the times of one part of writing a record.
+// DiskTimes holds the times of one part of writing a record.
 type DiskTimes struct {
 	Name string
 	measure.Summary
 }
 
-// Times returns the times of fdatasync, and of the write including fdatasync.
+// Times returns the times of fdatasync, and the times of the write including fdatasync.
 func (c *DiskCheck) Times() []DiskTimes {
 	return []DiskTimes{{"fdatasync", c.Sync}, {"write + fdatasync", c.WriteAndSync}}
 }
 
-// SecondsOf returns the known percentiles, in seconds, by name.
+// SecondsOf returns the known percentiles in seconds, by name, such as p99.
 func SecondsOf(s measure.Summary) map[string]float64 {
 	out := map[string]float64{}
 	for i, f := range s.Percentiles {
@@ -221,7 +225,7 @@ func SecondsOf(s measure.Summary) map[string]float64 {
 	return out
 }
 
-// SecondsWithMax returns the known percentiles and the maximum, in seconds.
+// SecondsWithMax returns the known percentiles and the maximum in seconds, by name.
 func SecondsWithMax(s measure.Summary) map[string]float64 {
 	out := SecondsOf(s)
 	if s.Max.Known {
@@ -230,34 +234,36 @@ func SecondsWithMax(s measure.Summary) map[string]float64 {
 	return out
 }
 
-// Pass reports whether the check meets a store's rule.
+// Pass reports whether the disk meets the store's rule.
 func (c *DiskCheck) Pass(store string) bool {
 	return slices.ContainsFunc(c.Opinions, func(o DiskOpinion) bool { return o.Store == store && o.Pass })
 }
 
-// Unknown reports whether too few records were written to decide a store's rule.
+// Unknown reports whether too few records were written to decide whether the disk meets the store's
+// rule.
 func (c *DiskCheck) Unknown(store string) bool {
 	return slices.ContainsFunc(c.Opinions, func(o DiskOpinion) bool { return o.Store == store && o.Unknown() })
 }
 
-// DiskOpinion is a store's judgement of a disk.
+// DiskOpinion is the result of applying a store's rule to a disk.
 type DiskOpinion struct {
 	Store string
 	Pass  bool
-	// Known is false if there were too few syncs for the rule's percentile, or none at all. Such
-	// a check does not pass.
+	// Known is false if there were too few syncs for the rule's percentile, or no syncs. Then the
+	// check does not pass.
 	Known  bool
-	Figure float64 // seconds
+	Figure float64 // in seconds
 	Rule   kv.DiskRule
 	Text   string
-	// volatile reports that data do not survive a power loss, so that the rule is broken.
+	// volatile is set if data do not survive a power loss, so that the disk cannot meet the rule.
 	volatile bool
 }
 
-// Unknown reports whether the rule could not be decided.
+// Unknown reports whether there were too few records to decide the rule.
 func (o *DiskOpinion) Unknown() bool { return !o.Known && !o.volatile }
 
-// Judge adds a store's opinion, by its rule. A file system that is not durable meets no rule.
+// Judge applies a store's rule to the disk and adds the result. A file system that is not durable
+// meets no rule.
 func (c *DiskCheck) Judge(store string, rule kv.DiskRule) {
 	c.Opinions = append(c.Opinions, c.opinion(store, rule))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The formats of `etcdctl check perf` 3.7.3, ctlv3/command/check.go, as regular expressions. A
-// Go %f has six decimals.
+// The output formats of `etcdctl check perf` 3.7.3 (ctlv3/command/check.go) as regular expressions.
+// Go's %f prints six decimals.
 var original = map[string]*regexp.Regexp{
 	"throughput bad":  regexp.MustCompile(`^FAIL: Throughput too low: \d+ writes/s$`),
 	"throughput good": regexp.MustCompile(`^PASS: Throughput is \d+ writes/s$`),
@@ -42,7 +42,7 @@ func TestPerfIsJudged(t *testing.T) {
 		pass   bool
 	}{
 		{"good", func(*record.Trial) {}, []string{"throughput good", "slowest good", "stddev good"}, true},
-		// The original fails at 0.9 itself, and passes at 0.5 s and 0.1 s.
+		// The original fails at exactly 0.9 of the rate, but passes at exactly 0.5 s and 0.1 s.
 		{"nine tenths", func(t *record.Trial) { t.PerSecond = 900 }, []string{"throughput bad", "slowest good", "stddev good"}, false},
 		{"above nine tenths", func(t *record.Trial) { t.PerSecond = 900.1 }, []string{"throughput good", "slowest good", "stddev good"}, true},
 		{"half a second", func(t *record.Trial) { t.Slowest = new(5e8) }, []string{"throughput good", "slowest good", "stddev good"}, true},
@@ -95,8 +95,8 @@ func TestErrorsAreListedWithTheirCounts(t *testing.T) {
 	}
 }
 
-// The costs are the differences between the first and the last row, in the order of the
-// endpoints; a member that did not respond at the end has none.
+// The cost is the difference between the first and the last row, in the order of the endpoints. A
+// member that did not respond at the end has no cost.
 func TestKeysCost(t *testing.T) {
 	row := func(second int, name string, memory, disk float64) record.StoreRow {
 		return record.StoreRow{Time: noon.Add(time.Duration(second) * time.Second), Name: name, Endpoint: name + ":1", Answer: time.Millisecond,
@@ -104,7 +104,7 @@ func TestKeysCost(t *testing.T) {
 	}
 	gone := row(9, "m3", 0, 0)
 	gone.Metrics, gone.Failure = nil, "no answer"
-	stated := gone // its status has the size
+	stated := gone // the size comes from the member's status
 	stated.Name, stated.Endpoint, stated.Metrics = "m4", "m4:1", store.Sample{store.DatabaseBytes: {Value: 25}}
 	trial := &record.Trial{State: record.Complete, Seconds: 5, Counts: record.Counts{Operations: 10, ErrorsByKind: map[string]uint64{}},
 		Conditions: record.Conditions{Endpoints: []string{"m3:1"}},

@@ -12,35 +12,37 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// MembersCheck compares the members of a cluster: which one is slow.
+// MembersCheck compares the members of a cluster to find slow members.
 type MembersCheck struct {
 	Trial   *record.Trial
 	Members []CheckedMember
 	Pass    bool
 }
 
-// CheckedMember has the times of one member, in nanoseconds.
+// CheckedMember holds the results for one member. Times are in nanoseconds.
 type CheckedMember struct {
 	Name, Endpoint, Role string
 	Operations, Errors   uint64
-	Reads, Writes        record.Times // from when an operation was due
-	// RoundTrip is the shortest time in which the member's machine accepted a TCP connection.
-	// Fsync and Commit are p99s of the member's own metrics. Not known if there are none.
+	Reads, Writes        record.Times // measured from when an operation became due
+	// RoundTrip is the shortest time in which the member's machine accepted a TCP connection. Fsync
+	// and Commit are the p99s of the timers that the member reports. Each is unknown if there are
+	// no values.
 	RoundTrip, Fsync, Commit measure.Figure
-	// Slow has a phrase for each figure by which the member is slow, and for its errors.
+	// Slow has a phrase for each figure that shows that the member is slow, and a phrase about its
+	// errors.
 	Slow []string
 }
 
-// A member is slow by a figure that is above slowRatio times the median of all members' and
-// at least slowApart (slowRoundTrip for a round trip) longer: members of a healthy cluster
-// differ by small amounts.
+// A member is slow if one of its figures is more than slowRatio times the members' median and also
+// at least slowApart above the median. For round trips, slowRoundTrip is used instead of slowApart.
+// The absolute limits are needed because the members of a healthy cluster differ by small amounts.
 const (
 	slowRatio     = 2
 	slowApart     = 5 * time.Millisecond
 	slowRoundTrip = 2 * time.Millisecond
 )
 
-// CheckMembers compares the members that a load went to in turn.
+// CheckMembers compares the members in a trial whose load went to each member in turn.
 func CheckMembers(t *record.Trial) MembersCheck {
 	c := MembersCheck{Trial: t, Pass: len(t.Absent) == 0}
 	metrics := MembersMetrics(t)
@@ -74,7 +76,7 @@ func CheckMembers(t *record.Trial) MembersCheck {
 	return c
 }
 
-// roleOf returns the last known role of a member; empty if it is not known.
+// roleOf returns the last known role of a member, or an empty string if no role is known.
 func roleOf(t *record.Trial, id record.ID) (role string) {
 	term := uint64(0)
 	for _, r := range t.Roles {
@@ -85,7 +87,7 @@ func roleOf(t *record.Trial, id record.ID) (role string) {
 	return role
 }
 
-// addMetrics adds the member's own metrics.
+// addMetrics adds figures that the member itself reported, and the round trip.
 func (m *CheckedMember) addMetrics(of *MemberMetrics) {
 	if of.Connect.Min > 0 {
 		m.RoundTrip = measure.Figure{NS: float64(of.Connect.Min), Known: true}
@@ -98,15 +100,16 @@ func timerP99(r store.Reading) measure.Figure {
 	return measure.Figure{NS: seconds * float64(time.Second), Known: ok}
 }
 
-// memberFigure is a figure by which members are compared.
+// memberFigure is a figure in which members are compared. apart is the minimum difference from the
+// median.
 type memberFigure struct {
 	name  string
 	of    func(*CheckedMember) measure.Figure
 	apart time.Duration
 }
 
-// memberFigures returns the figures by which members are compared: of their times the p50
-// and the p99, or the p90 if there are too few operations for a p99.
+// memberFigures returns the figures in which members are compared. For response times, these are
+// the p50 and the p99. If there are too few operations for a p99, the p90 replaces it.
 func memberFigures(members []CheckedMember) []memberFigure {
 	all := []memberFigure{
 		{"round trip", func(m *CheckedMember) measure.Figure { return m.RoundTrip }, slowRoundTrip},
@@ -128,7 +131,7 @@ func memberFigures(members []CheckedMember) []memberFigure {
 	return all
 }
 
-// markSlow marks the members that are slower than the median by a figure.
+// markSlow adds a phrase to each member whose figure is much slower than the median.
 func markSlow(members []CheckedMember, f memberFigure) {
 	var known []float64
 	for i := range members {
@@ -149,7 +152,7 @@ func markSlow(members []CheckedMember, f memberFigure) {
 	}
 }
 
-// Seconds returns a time in seconds; nil if it is not known.
+// Seconds returns a time in seconds, or nil if the time is unknown.
 func Seconds(f measure.Figure) *float64 {
 	if !f.Known {
 		return nil

@@ -10,66 +10,69 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// ClassicSection is a section of the summary that etcd's benchmark prints: its heading, and the
-// name that perfdash appends to the command's name.
+// ClassicSection is a section in the summary that etcd's benchmark prints. Heading is its heading.
+// Label is the suffix that perfdash appends to the command's name.
 type ClassicSection struct{ Heading, Label string }
 
-// ClassicSections are the sections of a load with watchers: its operations, the creation of its
-// watchers, and their events. A nil section is left out; without any section the operations have
-// no heading.
+// ClassicSections holds the sections for a load with watchers: its operations, the creation of its
+// watchers, and its watch events. A nil section is omitted. If all sections are nil, the summary
+// shows the operations without a heading.
 type ClassicSections struct{ Operations, Created, Events *ClassicSection }
 
-// ClassicPart is one summary: a trial's operations, only its reads or writes, or one of the
-// times of its watchers. Times are response times in an open loop and service times in a closed
-// one.
+// ClassicPart is one summary. It covers a trial's operations, only its reads, only its writes, or
+// one of its watchers' times. The times are response times in an open loop, and service times in a
+// closed loop.
 type ClassicPart struct {
-	Name       string // Read or Write, or the section's
-	Heading    string // of a section
-	Operations uint64 // successes and failures
-	// Times are the times of the successes; nil if there are none.
-	Times       *ClassicTimes
-	Percentiles []ClassicPercentile // of all operations; the ones that the sample supports
-	Errors      []ClassicError      // ordered by kind
-	Lost        uint64              // watch events
+	Name       string // "Read", "Write", or the section's label
+	Heading    string // the section's heading
+	Operations uint64 // number of successes and failures
+	// Times describes the times of the successes. It is nil if there were no successes.
+	Times *ClassicTimes
+	// percentiles over all operations, as far as the sample supports them
+	Percentiles []ClassicPercentile
+	Errors      []ClassicError // in the order of the error kinds
+	Lost        uint64         // number of lost watch events
 	Seconds     []ClassicSecond
 
-	length float64 // of the window, in seconds
+	length float64 // length of the window in seconds
 	times  *measure.Histogram
 	failed uint64
-	each   uint64 // events per write; 0 for operations
+	each   uint64 // events per write; 0 if the summary is about operations
 }
 
-// ClassicTimes describes the times of the successes, in seconds.
+// ClassicTimes describes the times of the successes in seconds.
 type ClassicTimes struct {
-	Total                             float64 // the window's length
+	Total                             float64 // the length of the window
 	Slowest, Fastest, Average, Stddev float64
 	PerSecond                         float64
 	Bins                              []ClassicBin
 }
 
-// ClassicBin counts the times above the previous bin's bound and up to UpTo seconds. Bar is the
-// length of its bar, at most ClassicBar.
+// ClassicBin is a bar in the histogram. Count is the number of times that are at most UpTo seconds
+// and above the previous bin's UpTo. Bar is the length of the bar in characters, at most
+// ClassicBar.
 type ClassicBin struct {
 	UpTo  float64
 	Count int64
 	Bar   int
 }
 
-// ClassicBar is the length of the longest bar, and classicSteps the number of bins after the
-// first.
+// ClassicBar is the length of the longest bar in characters. classicSteps is the number of bins
+// after the first one.
 const (
 	ClassicBar   = 40
 	classicSteps = 10
 )
 
-// ClassicPercentile is a percentile in seconds; Failed if it landed on a failed operation.
+// ClassicPercentile is a percentile in seconds. Failed is set if the percentile falls on a failed
+// operation.
 type ClassicPercentile struct {
 	Percentile, Seconds float64
 	Failed              bool
 }
 
-// Milliseconds returns a percentile; nil if it landed on a failure or the sample does not
-// support it.
+// Milliseconds returns a percentile in milliseconds. It returns nil if the percentile falls on a
+// failed operation or if the sample does not support it.
 func (p *ClassicPart) Milliseconds(percentile float64) *float64 {
 	f := p.percentiles(percentile)[0]
 	if !f.Known {
@@ -78,20 +81,20 @@ func (p *ClassicPart) Milliseconds(percentile float64) *float64 {
 	return new(f.NS / 1e6)
 }
 
-// percentiles returns the figures at percentiles of all successes and failures.
+// percentiles returns percentiles over all successes and failures.
 func (p *ClassicPart) percentiles(at ...float64) []measure.Figure {
 	count := uint64(p.times.TotalCount()) + p.failed
 	return measure.Grouped(measure.PercentilesOf(p.times, p.failed, at...), count, max(p.each, 1), at...)
 }
 
-// ClassicError counts the errors of a kind.
+// ClassicError is the number of errors of one kind, with their text.
 type ClassicError struct {
 	Count uint64
 	Text  string
 }
 
-// ClassicSecond is a second of the window. It has no latencies if no operation due in it
-// succeeded.
+// ClassicSecond is a one-second interval of the window. Known is false if no operation that became
+// due in the interval succeeded; then there are no latencies.
 type ClassicSecond struct {
 	Unix                 int64
 	Known                bool
@@ -99,11 +102,12 @@ type ClassicSecond struct {
 	Done                 uint64
 
 	start time.Time
-	times *measure.Histogram // of successes due in the second
+	times *measure.Histogram // the successes that became due in the interval
 }
 
-// ClassicParts returns a trial's summaries: one each for reads and writes if there are both, or
-// one per section.
+// ClassicParts returns a trial's summaries. If s has sections, there is one summary per section;
+// the operations have two if the load both reads and writes. Without sections, only the operations
+// are summarized.
 func ClassicParts(t *record.Trial, files *record.Files, s ClassicSections) []ClassicPart {
 	if s == (ClassicSections{}) {
 		return operationParts(t, files)
@@ -131,8 +135,8 @@ func ClassicParts(t *record.Trial, files *record.Files, s ClassicSections) []Cla
 	return all
 }
 
-// watcherPart returns the summary of one of the times of watching. Events are limited to the
-// window; a watcher may have been created before it.
+// watcherPart returns the summary of one of the watchers' times. It includes only events in the
+// window, but all creations of watchers, because watchers may have been created before the window.
 func watcherPart(t *record.Trial, files *record.Files, time record.Time, seconds float64, lost uint64) ClassicPart {
 	p := ClassicPart{length: seconds, times: measure.NewHistogram(), Lost: lost, failed: lost}
 	if time != record.WatchMade {
@@ -147,7 +151,8 @@ func watcherPart(t *record.Trial, files *record.Files, time record.Time, seconds
 	return p
 }
 
-// operationParts splits the measured window into reads, then writes; a single kind is one part.
+// operationParts returns one summary for the reads in the measurement window and one for the
+// writes. A summary without operations is omitted.
 func operationParts(t *record.Trial, files *record.Files) []ClassicPart {
 	parts := []ClassicPart{{Name: "Read"}, {Name: "Write"}}
 	errors := make([][kv.NumOutcomes]uint64, len(parts))
@@ -188,7 +193,7 @@ func operationParts(t *record.Trial, files *record.Files) []ClassicPart {
 	return parts
 }
 
-// add adds an interval to the part and to its second.
+// add adds the histogram of an interval to the summary and to the matching entry in Seconds.
 func (p *ClassicPart) add(in record.Interval) {
 	p.times = in.AddTo(p.times)
 	s := p.second(in.Start, func(s ClassicSecond) bool { return s.start.Equal(in.Start) })
@@ -199,7 +204,8 @@ func (p *ClassicPart) add(in record.Interval) {
 	s.Done += uint64(in.Total())
 }
 
-// second returns the second that is found, or a new one.
+// second returns the entry in Seconds for which the function is returns true. If there is none, it
+// adds a new entry.
 func (p *ClassicPart) second(start time.Time, is func(ClassicSecond) bool) *ClassicSecond {
 	i := slices.IndexFunc(p.Seconds, is)
 	if i < 0 {
@@ -209,9 +215,9 @@ func (p *ClassicPart) second(start time.Time, is func(ClassicSecond) bool) *Clas
 	return &p.Seconds[i]
 }
 
-// describe computes the figures of the added intervals. For the only part of a trial, the
-// timeline also gives the seconds without a success, and counts operations in the second in
-// which they were done.
+// describe computes the figures from the added histograms. If the trial has only one summary,
+// timeline must be set: it adds the seconds without a success, and it assigns each operation to the
+// second in which it was done.
 func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 	h := p.times
 	p.Operations = uint64(h.TotalCount()) + p.failed
@@ -242,12 +248,12 @@ func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 	}
 }
 
-// near reports whether two start times, one of them rounded to milliseconds, are of the same
-// second.
+// near reports whether two start times belong to the same one-second interval. One of them may be
+// rounded to milliseconds.
 func near(a, b time.Time) bool { return a.Sub(b).Abs() < 2*time.Millisecond }
 
-// classicBins counts the times up to each bound and above the previous one: the first bound is
-// the fastest, the last the slowest time.
+// classicBins counts the times in each bin. The bound of the first bin is the fastest time, and the
+// bound of the last bin is the slowest time.
 func classicBins(h *measure.Histogram) []ClassicBin {
 	fastest, slowest := float64(h.Min()), float64(h.Max())
 	bins := make([]ClassicBin, classicSteps+1)
@@ -257,7 +263,7 @@ func classicBins(h *measure.Histogram) []ClassicBin {
 	}
 	bounds[classicSteps] = slowest
 	at, most := 0, int64(1)
-	for _, bar := range h.Distribution() { // by value
+	for _, bar := range h.Distribution() { // in ascending order of time
 		for at < classicSteps && float64(bar.From) > bounds[at] {
 			at++
 		}

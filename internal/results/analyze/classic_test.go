@@ -37,8 +37,8 @@ func TestClassicBinsCountEverything(t *testing.T) {
 	}
 }
 
-// The parts count every operation of the window once: reads and writes separately, failures
-// included, with matching counts per second.
+// The parts count each operation in the window exactly once: separately for reads and writes,
+// including failures, and with matching counts for each second.
 func TestClassicPartsHoldEverything(t *testing.T) {
 	opened := time.Unix(1_700_000_000, 0).UTC()
 	trial := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 2}
@@ -75,7 +75,7 @@ func TestClassicPartsHoldEverything(t *testing.T) {
 			t.Errorf("p%g of 60 successes and 40 failures: %+v", p.Percentile, p)
 		}
 	}
-	// For a single part the timeline has the second in which operations were done.
+	// If there is only one part, the timeline determines the second in which operations were done.
 	files.Intervals = files.Intervals[:2]
 	files.Timeline = []record.Row{{Phase: "measured", Time: opened.Add(time.Millisecond), Done: 70}, {Phase: "measured", Time: opened.Add(time.Second), Done: 30}}
 	if p := ClassicParts(trial, files, ClassicSections{})[0]; len(p.Seconds) != 2 || p.Seconds[0].Done != 70 || p.Seconds[1].Done != 30 || !p.Seconds[0].Known || p.Seconds[1].Known {

@@ -2,17 +2,18 @@ package analyze
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// ClientsCurve holds the operations of each client of a closed loop, in ascending order.
+// ClientsCurve shows how evenly the clients of a closed loop were served: the number of operations
+// per client, in ascending order.
 type ClientsCurve struct {
 	Clients int
-	// Operations are the counts of all clients, or of a sample at equal distances; Mean is the
-	// count per client.
+	// Operations holds the numbers for all clients, or for a sample of clients at equal distances.
+	// Mean is the mean number over all clients.
 	Operations []uint64
 	Mean       float64
 }
 
-// ClientsCurveOf returns the curve of a closed loop of several clients that completed
-// operations.
+// ClientsCurveOf returns the curve of a closed loop. It returns false if there is only one client
+// or if no operation completed.
 func ClientsCurveOf(t *record.Trial) (c ClientsCurve, ok bool) {
 	b := t.ByClient
 	if b == nil || len(b.Operations) < 2 || b.Mean <= 0 {

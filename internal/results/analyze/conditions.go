@@ -11,18 +11,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Fact is a line of a report: its subject and a text.
+// Fact is a line in a report: a label and a text.
 type Fact struct {
 	What, Text string
-	Wide       bool // only wide output shows it
+	Wide       bool // shown only in wide output
 }
 
-// facts returns the facts that have a text.
+// facts returns the facts whose text is not empty.
 func facts(all ...Fact) []Fact {
 	return slices.DeleteFunc(all, func(f Fact) bool { return f.Text == "" })
 }
 
-// SharedConditions returns the conditions that all trials share.
+// SharedConditions returns the conditions that are the same for all trials.
 func SharedConditions(run *record.Run, all []*Row) []Fact {
 	first := all[0].First()
 	var list []Fact
@@ -60,7 +60,7 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 		Fact{What: "load", Text: strings.Join(load, ", ")}, Fact{"seed", ofParts(run, seed), true}, Fact{"tool", ofParts(run, tool), true}, Fact{What: "resumed", Text: ofParts(run, ResumptionText)})...)
 }
 
-// calibratedBy lists the calibrations of all trials, each once.
+// calibratedBy returns the calibrations of all trials. Each calibration is listed only once.
 func calibratedBy(all []*Row) string {
 	var texts []string
 	for _, r := range all {
@@ -71,7 +71,8 @@ func calibratedBy(all []*Row) string {
 	return strings.Join(texts, "; ")
 }
 
-// ofParts returns a text about a run's parts: once if it is the same for all.
+// ofParts returns a text about the parts of a run. If the text is the same for all parts, ofParts
+// returns it only once. Otherwise, it adds the name of the part to each text.
 func ofParts(run *record.Run, of func(*record.Run) string) string {
 	var different, each []string
 	for _, p := range run.PartsOrSelf() {
@@ -85,19 +86,21 @@ func ofParts(run *record.Run, of func(*record.Run) string) string {
 	return strings.Join(each, "; ")
 }
 
-// Conditions returns the conditions of one trial.
+// Conditions returns the conditions of a single trial.
 func Conditions(t *record.Trial) []Fact {
-	return facts(Fact{What: "load", Text: load(t)}, Fact{What: "consistency", Text: strings.Join(shortOf(t), " ")}, Fact{"durability", Durability(t), t.Durability == nil}, // a note says that it is unknown
+	// if the durability is unknown, a note says so
+	return facts(Fact{What: "load", Text: load(t)}, Fact{What: "consistency", Text: strings.Join(shortOf(t), " ")}, Fact{"durability", Durability(t), t.Durability == nil},
 		Fact{What: "machine", Text: Machine(t)}, Fact{"calibrated", CalibrationLine(t.Calibration), true}, Fact{"clocks", Clocks([]*record.Trial{t}), true},
 		Fact{"seed", strconv.FormatUint(t.Seed, 10), true})
 }
 
-// load describes the trial's load in a line.
+// load describes the trial's load in one line.
 func load(t *record.Trial) string {
 	var parts []string
 	if t.Open() {
 		arrival := t.Arrival.String()
-		if t.Application.Name != "" { // an application's call times do not come from a recording
+		// the times of an application's calls do not come from a recording
+		if t.Application.Name != "" {
 			arrival = "scheduled"
 		}
 		parts = append(parts, fmt.Sprintf("open loop, %s, %s", arrival, strings.TrimPrefix(DueRate(t), "poisson ")))
@@ -118,7 +121,7 @@ func load(t *record.Trial) string {
 	return strings.Join(parts, ", ")
 }
 
-// Headline returns the trial's operations and their consistency.
+// Headline returns the trial's operation, or its mix, and the consistency.
 func Headline(t *record.Trial) string {
 	if t.Consistency == "" {
 		return operation(t)
@@ -126,8 +129,8 @@ func Headline(t *record.Trial) string {
 	return operation(t) + ", " + t.Consistency
 }
 
-// durabilities returns the distinct sentences about durability; named adds the store's name to
-// each.
+// durabilities returns the different sentences about durability. If named is set, each sentence
+// starts with the name of the store.
 func durabilities(all []*Row, named bool) []string {
 	var texts []string
 	for _, g := range all {
@@ -140,7 +143,8 @@ func durabilities(all []*Row, named bool) []string {
 	return texts
 }
 
-// Durability describes what an acknowledged write guarantees.
+// Durability describes what the store guarantees for an acknowledged write, and how fast the disk
+// syncs.
 func Durability(t *record.Trial) string {
 	d := t.Durability
 	if d == nil {
@@ -165,7 +169,7 @@ func Durability(t *record.Trial) string {
 	return words + "; the store does not sync"
 }
 
-// Machine describes the generator's machine, and whether members share it.
+// Machine describes the load generator's machine, and whether members run on it, too.
 func Machine(t *record.Trial) string {
 	m := t.Machine
 	if m == nil {
@@ -192,16 +196,17 @@ func Machine(t *record.Trial) string {
 	return words
 }
 
-// facet is a condition that is printed above the table if all trials share it, otherwise in its
-// own column.
+// facet is a condition that is printed above the table if it is the same for all trials. Otherwise,
+// it has its own column.
 type facet struct {
-	title string // of the column
+	title string // the title of the column
 	cell  func(*record.Trial) string
-	above func(*record.Trial) string // nil if SharedConditions has its own text
+	// the text above the table; nil if SharedConditions creates the text
+	above func(*record.Trial) string
 }
 
-// facets returns the store, the members, and the load's parameters as package scenario defines
-// them.
+// facets returns the store, the number of members, and the parameters of a load
+// (scenario.Readings).
 func facets() []facet {
 	all := []facet{{"store", Store, nil}, {"members", func(t *record.Trial) string { return strconv.Itoa(t.Members) }, nil}}
 	for _, r := range scenario.Readings() {
@@ -216,7 +221,7 @@ func facetOf(r *scenario.Reading) facet {
 		func(t *record.Trial) string { return r.Above(&t.Load) }}
 }
 
-// shared reports whether a facet is the same for all rows.
+// shared reports whether the condition is the same for all rows.
 func (f facet) shared(all []*Row) bool {
 	for _, r := range all {
 		if f.cell(r.First()) != f.cell(all[0].First()) {
@@ -226,7 +231,7 @@ func (f facet) shared(all []*Row) bool {
 	return true
 }
 
-// Store returns the store's kind and version, and the scenario's name for the build.
+// Store returns the store's kind and version, and the name that the scenario gives to the build.
 func Store(t *record.Trial) string {
 	name := strings.TrimSpace(t.Store + " " + t.Version)
 	if t.Label != "" {
@@ -235,7 +240,7 @@ func Store(t *record.Trial) string {
 	return name
 }
 
-// operation returns the trial's operation, or its mix with the weights.
+// operation returns the trial's operation, or its mix with the shares.
 func operation(t *record.Trial) string {
 	if len(t.Mix) < 2 {
 		return t.Operation
@@ -251,7 +256,7 @@ func operation(t *record.Trial) string {
 	return t.Operation + " (" + strings.Join(parts, ", ") + ")"
 }
 
-// DueRate returns the open loop's rate; its text marks random gaps.
+// DueRate returns the rate of an open loop as text. The text mentions Poisson arrivals.
 func DueRate(t *record.Trial) string {
 	switch {
 	case t.Rate == nil:

@@ -9,10 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// WhyNotCounted explains why a repeat's figures cannot be compared; empty if they can. An
-// invalid figure does not measure the store, and an interrupted window or one with fewer workers
-// measures another load. Suspect repeats count, because the interval covers the possible effect
-// of a disturbance.
+// WhyNotCounted returns the reason why the figures of a repeat cannot be compared, or an empty
+// string if they can. An invalid figure does not measure the store. If a window was interrupted or
+// had fewer workers, it measured a different load. Suspect repeats can be compared, because the
+// interval includes the possible effect of the disturbance.
 func WhyNotCounted(t *record.Trial) string {
 	switch {
 	case t.State == record.Interrupted:
@@ -33,8 +33,8 @@ func WhyNotCounted(t *record.Trial) string {
 	return strings.TrimSpace(string(t.Verdict.State) + " " + strings.Join(rules, " "))
 }
 
-// ComparableTrials returns the trials of a run whose figures another program may compare, including
-// suspect ones, and the reasons for those left out.
+// ComparableTrials returns the trials in a run whose figures another program may compare, including
+// suspect trials. leftOut lists the other trials with the reasons why they cannot be compared.
 func ComparableTrials(run *record.Run) (count []*record.Trial, leftOut []string) {
 	for _, t := range InOrder(run) {
 		if why := WhyNotCounted(t); why != "" {
@@ -46,16 +46,17 @@ func ComparableTrials(run *record.Run) (count []*record.Trial, leftOut []string)
 	return count, leftOut
 }
 
-// NamedTrials holds a run's trials by name, in the order of the scenario.
+// NamedTrials holds the trials in a run by name. Order lists the names in the order of the
+// scenario.
 type NamedTrials struct {
 	Order []string
 	Of    map[string][]*record.Trial
 }
 
-// TrialsByName groups the trials of a run by name.
+// TrialsByName groups the trials in a run by name.
 func TrialsByName(run *record.Run) NamedTrials { return GroupByName(InOrder(run)) }
 
-// GroupByName groups trials by name, in the order of each name's first trial.
+// GroupByName groups trials by name. The names are in the order of their first trial.
 func GroupByName(trials []*record.Trial) NamedTrials {
 	n := NamedTrials{Of: map[string][]*record.Trial{}}
 	for _, t := range trials {
@@ -67,8 +68,9 @@ func GroupByName(trials []*record.Trial) NamedTrials {
 	return n
 }
 
-// ComparableTrials returns the repeats that figures, intervals and comparisons use: those that
-// WhyNotCounted accepts, or all if it accepts none.
+// ComparableTrials returns the repeats that are used for figures, intervals and comparisons: the
+// repeats that WhyNotCounted accepts. If it accepts none, ComparableTrials returns all repeats that
+// have figures.
 func (r *Row) ComparableTrials() []*record.Trial {
 	count := slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return WhyNotCounted(t) != "" })
 	if len(count) == 0 {

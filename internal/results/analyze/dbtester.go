@@ -8,31 +8,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Dbtester holds the content of dbtester's outputs for one trial.
+// Dbtester holds the content of dbtester's output files for one trial.
 type Dbtester struct {
 	Trial   *record.Trial
 	Rates   Throughputs
 	Servers Servers
-	// ClientCPU is the average number of processors that the generator used.
+	// ClientCPU is the mean number of CPUs that the load generator used.
 	ClientCPU record.Value
 	Seconds   []DbtesterSecond
-	Bins      []Bin  // of the successes
-	Failed    uint64 // the failures
+	Bins      []Bin  // latency distribution of the successes
+	Failed    uint64 // number of failed operations
 	Keys      KeyTable
 }
 
-// DbtesterSecond is one second of the window. If it is Missing, only its time is recorded.
+// DbtesterSecond is a one-second interval of the window. If Missing is set, only its time was
+// recorded.
 type DbtesterSecond struct {
 	Unix    int64
 	Missing bool
 	Clients int // 0 in an open loop
 	Errors  uint64
-	// Times of all operations due in the second, and of the successes only.
+	// Times of the operations that became due in this second. Min, Mean and Max include failures;
+	// SuccessMean and SuccessMax do not.
 	Min, Mean, Max, SuccessMean, SuccessMax record.Value
 	PerSecond                               record.Value
 }
 
-// DbtesterOf reads a trial's seconds. It returns an error if they do not match the result.
+// DbtesterOf reads the seconds of a trial's window. It returns an error if their sums contradict
+// the trial's result.
 func DbtesterOf(t *record.Trial) (*Dbtester, error) {
 	d := &Dbtester{Trial: t}
 	keys, sum := &Keys{}, &measure.Sum{}
@@ -82,15 +85,15 @@ func dbtesterSecond(s *Second) DbtesterSecond {
 	return out
 }
 
-// Throughputs are operations per second over the whole seconds of a window; unknown without any
-// whole second.
+// Throughputs holds the throughput in operations per second, over the complete seconds of a window.
+// The values are unknown if there is no complete second.
 type Throughputs struct {
 	Max, Mean, Min record.Value
 	seconds        int
 	done           uint64
 }
 
-// Add adds the next second.
+// Add adds the next one-second interval.
 func (t *Throughputs) Add(s *Second) {
 	rate, ok := s.PerSecond()
 	if !ok || !s.Complete {
@@ -111,19 +114,19 @@ func perSecond(rate float64) record.Value {
 	return record.Value{Number: rate, Unit: measure.Rate, Known: true}
 }
 
-// BinWidth is the width of the bins of a latency distribution, unless MaxRows bins of it do not
-// reach the slowest operation.
+// BinWidth is the width of the bins in a latency distribution. The bins are wider if the slowest
+// operation would need more than MaxRows bins.
 const BinWidth = 10 * time.Millisecond
 
-// Bin counts the operations whose time is at least From and below To.
+// Bin is the number of operations whose time is at least From and below To.
 type Bin struct {
 	From, To time.Duration
 	Count    uint64
 }
 
-// Bins sorts a histogram's operations into bins of equal width, from 0 to the slowest. The
-// counts sum to the histogram's. Times have three digits, so that one close to an edge may count
-// in the next bin.
+// Bins divides the operations in a histogram into bins of equal width, from 0 to the slowest
+// operation. The sum of the counts equals the histogram's count. Times in the histogram have three
+// significant digits, so an operation near the edge of a bin may be counted in the next bin.
 func Bins(h *measure.Histogram) []Bin {
 	if h == nil || h.TotalCount() == 0 {
 		return nil
@@ -141,7 +144,8 @@ func Bins(h *measure.Histogram) []Bin {
 			bins[min(int(bar.From/int64(width)), len(bins)-1)].Count += uint64(bar.Count)
 		}
 	}
-	for bins[len(bins)-1].Count == 0 { // the slowest is just below that bin
+	// remove empty bins at the end: the slowest operation is just below them
+	for bins[len(bins)-1].Count == 0 {
 		bins = bins[:len(bins)-1]
 	}
 	return bins

@@ -36,7 +36,7 @@ func checkKeys(t *testing.T, table KeyTable, count, errors uint64, whole *measur
 	}
 }
 
-// The bucket grows so that the number of rows stays bounded.
+// The number of keys per row increases, so that the number of rows stays limited.
 func TestKeyBucketGrows(t *testing.T) {
 	k := &Keys{}
 	for i := range 25_000 {
@@ -61,8 +61,8 @@ func TestKeyBucketGrows(t *testing.T) {
 	}
 }
 
-// The bins sum to the operations, are contiguous from 0, and match a count of the values to
-// three digits.
+// The sum of the bins equals the number of operations. The bins are contiguous and start at 0. They
+// agree with counts of the exact values, with a precision of three digits.
 func TestBins(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
@@ -111,7 +111,8 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// The members' seconds are summed; rows of other processes and other times are left out.
+// The values of all members are added for each second. Rows of other processes and rows at other
+// times are ignored.
 func TestServersAreSummedOverMembers(t *testing.T) {
 	row := func(unix int64, name string, cpu float64, rss int64) record.MachineRow {
 		return record.MachineRow{Time: time.Unix(unix, 0), Name: name, User: cpu, RSS: float64(rss)}
@@ -121,7 +122,7 @@ func TestServersAreSummedOverMembers(t *testing.T) {
 		row(10, "generator", 1, 9999), row(10, "m1", 5, 100), row(10, "m2", 7, 50), row(10, "machine", 200, 0),
 		row(11, "generator", 2, 9999), row(11, "m1", 5.5, 120), row(11, "m2", 7.25, 60),
 		row(13, "m1", 6, 90), row(13, "m2", 7.5, 80), // two seconds later
-		row(14, "m1", 0.5, 10), row(14, "m2", 7.75, 20), // m1 was started again
+		row(14, "m1", 0.5, 10), row(14, "m2", 7.75, 20), // m1 was restarted
 		row(16, "m1", 99, 999),
 	}
 	in := Span{time.Unix(10, 0), time.Unix(15, 0)}
@@ -134,7 +135,7 @@ func TestServersAreSummedOverMembers(t *testing.T) {
 	}
 }
 
-// The file of a run is read as it was written; the generator is not a member.
+// The machines.csv of a recorded run is read correctly. The generator is not a member.
 func TestServersOfARecordedRun(t *testing.T) {
 	run := openRepeats(t)
 	rows, err := record.OpenMachines(run.Dir, run.Trials[0].Folder)

@@ -11,43 +11,45 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// WindowEvents holds the events in a trial's window, or in the windows of its repeats.
+// WindowEvents holds the store's events in the measurement window of a trial, or in the windows of
+// all its repeats.
 type WindowEvents struct {
-	Counted []Events // by kind
-	// Uncounted reports whether there were too many events to list them all.
+	Counted []Events // one entry per kind
+	// Uncounted is set if there were too many events to list them all.
 	Uncounted bool
-	// HeldClients is the number of closed-loop clients that a member blocked although the load
-	// had moved away from it, HeldLongest the longest time.
+	// HeldClients is the number of closed-loop clients whose operation was stuck at a member after
+	// the load had moved away from that member. HeldLongest is the longest such wait.
 	HeldClients int
 	HeldLongest time.Duration
-	HeldIn      string        // the repeats, formatted as by Row.RepeatsText
-	Within      time.Duration // uncertainty of the clocks of other hosts with members
-	Gap         *Stretch      // the longest gap, if it has events
-	Slowest     *Stretch      // the slowest second, if it has events and is not in the gap
+	HeldIn      string        // the repeats in which this happened, formatted as by Row.RepeatsText
+	Within      time.Duration // uncertainty of the clocks of the other hosts that have members
+	Gap         *Stretch      // the longest gap; nil if no event was in the gap
+	// the slowest one-second interval; nil if no event was in it, or if it overlaps Gap
+	Slowest *Stretch
 }
 
-// Stretch is a period and the events in it.
+// Stretch is a period and the events that happened in it.
 type Stretch struct {
 	From   time.Time
 	Length time.Duration
-	P99    measure.Figure // of a second
-	Errors uint64         // of a second
-	Events []Events       // in the order of time
-	More   int            // number of events that are not in Events
-	In     string         // the repeat, formatted as by Row.RepeatsText
+	P99    measure.Figure // p99 of a one-second interval; not set for a gap
+	Errors uint64         // errors in a one-second interval; not set for a gap
+	Events []Events       // in order of time
+	More   int            // the number of events that are omitted from Events
+	In     string         // the repeat to which the period belongs, formatted as by Row.RepeatsText
 }
 
-// Events holds several events of one kind that are listed as one. Except for counted kinds they
-// concern one member.
+// Events holds several events of one kind that are listed as one entry. All of them concern the
+// same member, except in WindowEvents.Counted.
 type Events struct {
 	Kind    stores.SignalKind
 	All     []*record.Event
 	Times   uint64
-	Count   string // the number in words, such as "3 elections"; only for counted kinds
+	Count   string // the number in words, such as "3 elections"; set only in WindowEvents.Counted
 	Total   time.Duration
 	Longest *record.Event
-	// In names the repeats with the events and LongestIn the repeat of the longest, formatted as by
-	// Row.RepeatsText; empty for a single trial.
+	// In lists the repeats that have such events, and LongestIn the repeat with the longest event.
+	// Both are formatted as by Row.RepeatsText, and empty if there is only one trial.
 	In, LongestIn string
 }
 
@@ -60,30 +62,31 @@ func (g *Events) add(e *record.Event) {
 	}
 }
 
-// inWords formats the number of events.
+// inWords sets Count to the number of events in words.
 func (g *Events) inWords() {
 	if i := slices.IndexFunc(counted[:], func(k countedKind) bool { return k.kind == g.Kind }); i >= 0 {
 		g.Count = text.Either(g.Times, counted[i].one, counted[i].several)
 	}
 }
 
-// mostNamed is the number of events of a kind that are listed with member and time.
+// mostNamed is the maximum number of events of one kind that are listed with member and time.
 const mostNamed = 3
 
-// Named returns the first events and the number of the others.
+// Named returns the first events of the list, and how many events follow them.
 func (g *Events) Named() (some []*record.Event, more int) {
 	n := min(len(g.All), mostNamed)
 	return g.All[:n], len(g.All) - n
 }
 
-// countedKind is an event kind with its singular and plural.
+// countedKind is an event kind with its name in the singular and the plural.
 type countedKind struct {
 	kind         stores.SignalKind
 	one, several string
 }
 
-// counted lists the kinds that are counted for a trial, in order. Other kinds are listed only
-// with a gap or a slow second.
+// counted lists, in order of output, the event kinds whose numbers are reported for each trial.
+// Events of other kinds are reported only if they happened in a long gap or a slow one-second
+// interval.
 var counted = [...]countedKind{
 	{stores.Elected, "election", "elections"},
 	{stores.QuotaReached, "write above the space quota", "writes above the space quota"},
@@ -99,14 +102,14 @@ var counted = [...]countedKind{
 	{stores.Defragmentation, "defragmentation", "defragmentations"},
 }
 
-// notableGap is the shortest gap that is reported with its events.
+// notableGap is the length from which a gap is reported with its events.
 const notableGap = 100 * time.Millisecond
 
-// spike is the ratio of a second's p99 to the median second's p99 from which the second is
-// reported with its events.
+// spike is the factor by which the p99 of a one-second interval must exceed the median interval's
+// p99 before the interval is reported with its events.
 const spike = 2
 
-// EventsOf returns the events in a trial's window. The trial's events must have been read
+// EventsOf returns the events in a trial's window. The caller must have read the trial's events
 // (record.Run.ReadEvents).
 func EventsOf(t *record.Trial) WindowEvents {
 	h := WindowEvents{}
@@ -127,7 +130,7 @@ func EventsOf(t *record.Trial) WindowEvents {
 	return h
 }
 
-// countedOf returns the events of the counted kinds, grouped by kind.
+// countedOf returns the events of the kinds in counted, grouped by kind.
 func countedOf(events []record.Event) (out []Events) {
 	for _, of := range counted {
 		all := Events{Kind: of.kind}
@@ -144,8 +147,9 @@ func countedOf(events []record.Event) (out []Events) {
 	return out
 }
 
-// EventsOfRow merges the events in the windows of a row's repeats: each kind once, and the
-// longest gap and the slowest second of all.
+// EventsOfRow merges the events from the windows of a row's repeats. Each kind appears once. The
+// gap is the longest gap in any repeat, and the slowest one-second interval is the slowest in any
+// repeat.
 func EventsOfRow(r *Row) (all WindowEvents) {
 	in := map[stores.SignalKind][]*record.Trial{}
 	var held []*record.Trial
@@ -185,7 +189,7 @@ func EventsOfRow(r *Row) (all WindowEvents) {
 	return all
 }
 
-// merge adds events of one kind in the repeat here.
+// merge adds events of one kind that happened in the repeat called here.
 func (h *WindowEvents) merge(g *Events, here string) {
 	i := slices.IndexFunc(h.Counted, func(of Events) bool { return of.Kind == g.Kind })
 	if i < 0 {
@@ -202,7 +206,8 @@ func (h *WindowEvents) merge(g *Events, here string) {
 	}
 }
 
-// slower reports whether a second was worse than another: it has more failures, or a higher p99.
+// slower reports whether the one-second interval s was worse than the interval than. The higher p99
+// is worse. An unknown p99 is worse than a known one. If both are unknown, more errors are worse.
 func (s *Stretch) slower(than *Stretch) bool {
 	if s.P99.Known && than.P99.Known {
 		return s.P99.NS > than.P99.NS
@@ -210,7 +215,8 @@ func (s *Stretch) slower(than *Stretch) bool {
 	return !s.P99.Known && (than.P99.Known || s.Errors > than.Errors)
 }
 
-// longestGap returns the longest gap with its events; nil if it is short or has none.
+// longestGap returns the longest gap with the events in it, or nil if the gap is short or has no
+// events.
 func longestGap(t *record.Trial, window Span, events []record.Event) *Stretch {
 	length := time.Duration(t.LongestGap * 1e9)
 	if t.LongestGapAt == nil || length < notableGap {
@@ -220,13 +226,15 @@ func longestGap(t *record.Trial, window Span, events []record.Event) *Stretch {
 	return during(t, events, Span{from, from.Add(length)}, Stretch{From: from, Length: length})
 }
 
-// slowestSecond returns the worst second, if it is a spike outside the longest gap.
+// slowestSecond returns the worst one-second interval with its events. It returns nil if no
+// interval was a spike, or if the interval overlaps the longest gap.
 func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretch {
 	worst := worstSecond(t.Timeline)
 	if worst == nil {
 		return nil
 	}
-	// Operations due in that second waited beyond it; failed ones up to its end.
+	// Operations that became due in this interval may have ended after it. Extend the span by the
+	// p99, or by one second if the p99 is unknown because operations failed.
 	waited := time.Duration(worst.P99.NS)
 	if !worst.P99.Known {
 		waited = time.Second
@@ -238,16 +246,17 @@ func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretc
 	return during(t, events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
 }
 
-// mostDuring is the number of events, or groups of them, that are listed for a period.
+// mostDuring is the maximum number of entries (events or groups of events) that are listed for a
+// period.
 const mostDuring = 4
 
-// during adds the events of a span to a stretch, in order of time. Several events of one kind
-// and member are one entry, and only the most disturbing entries are kept. It returns nil
-// without events.
+// during adds the events in a span to the period s, in order of time. It combines events of the
+// same kind and member into one entry, and keeps only the most disturbing entries. It returns nil
+// if there are no events.
 func during(t *record.Trial, events []record.Event, in Span, s Stretch) *Stretch {
 	type key struct {
 		member, kind string
-		counted      bool // counted events have no time
+		counted      bool // counted events have no exact time
 	}
 	groups := map[key]*Events{}
 	var order []*Events
@@ -278,8 +287,8 @@ func during(t *record.Trial, events []record.Event, in Span, s Stretch) *Stretch
 	return &s
 }
 
-// lasted returns the span of an event. A fault lasts until it was healed, because its effects
-// can follow its signal.
+// lasted returns the span of time that an event covers. An injected fault lasts until it was
+// healed, because its effects may appear after the signal that reports it.
 func lasted(t *record.Trial, e *record.Event) Span {
 	at := Span{e.Began(), e.Time}
 	if e.Kind != record.FaultBegan {
@@ -296,21 +305,23 @@ func lasted(t *record.Trial, e *record.Event) Span {
 	return at
 }
 
-// calm returns the sort key of events: lowest for the whole cluster and for events that no log
-// reports, such as a lost member.
+// calm returns the sort key of an entry; more disturbing events have lower keys. The lowest key is
+// for events that affect the whole cluster, and for events that are not read from logs, such as a
+// lost member.
 func (g *Events) calm() int {
 	if g.Longest.Count > 0 {
-		return 2 // and may have been at another time
+		return 2 // the event may have happened at another time
 	}
 	kinds := stores.SignalKinds()
 	if slices.Index(kinds, g.Kind) > slices.Index(kinds, stores.LeaderLost) {
-		return 1 // then by duration
+		return 1 // entries with this key are then sorted by duration
 	}
 	return 0
 }
 
-// worstSecond returns the measured second with most errors among those whose p99 failed or is
-// not supported, otherwise the second with the highest p99 if it is a spike.
+// worstSecond returns the worst one-second interval in the measurement window. If intervals with
+// errors have no known p99, the interval with the most errors is the worst. Otherwise the interval
+// with the highest p99 is the worst, but only if this p99 is a spike.
 func worstSecond(rows []record.Row) *record.Row {
 	var failed *record.Row
 	var known []*record.Row
@@ -335,7 +346,7 @@ func worstSecond(rows []record.Row) *record.Row {
 	return worst
 }
 
-// overlapping returns the events that lasted at some time of the span.
+// overlapping returns the events that overlap the span.
 func overlapping(events []record.Event, in Span) []record.Event {
 	var found []record.Event
 	for _, e := range events {
@@ -346,10 +357,10 @@ func overlapping(events []record.Event, in Span) []record.Event {
 	return found
 }
 
-// paired sets the duration of a snapshot's end from its start event if its log line has none,
-// and leaves out the start.
+// paired combines the start and end events of each snapshot. It drops the start event. If the log
+// line of the end contains no duration, paired computes the duration from the start event.
 func paired(events []record.Event) []record.Event {
-	begun := map[string]int{} // by member: index in out
+	begun := map[string]int{} // by member: the index of the start event in out
 	out := make([]record.Event, 0, len(events))
 	gone := map[int]bool{}
 	for _, e := range events {
@@ -376,7 +387,8 @@ func paired(events []record.Event) []record.Event {
 	return kept
 }
 
-// once leaves out the elections that polling found if the members' logs report elections.
+// once removes the elections that were found by polling, if the members' logs also report
+// elections. So no election is counted twice.
 func once(events []record.Event) []record.Event {
 	elected := func(e record.Event) bool { return e.Kind == string(stores.Elected) }
 	if !slices.ContainsFunc(events, func(e record.Event) bool { return elected(e) && e.Line != "" }) {

@@ -13,12 +13,12 @@ import (
 
 const ms = time.Millisecond
 
-// memberEvent returns an event of a member's log, with its time after noon and its duration.
+// memberEvent returns an event in a member's log, at a time after noon and with a duration.
 func memberEvent(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
 	return record.Event{Time: noon.Add(after), Kind: string(kind), Member: member, Duration: took, Line: "the log's"}
 }
 
-// Start and end of a snapshot are one event, with the time between them.
+// The start and the end of a snapshot become one event, whose duration is the time between them.
 func TestSnapshotsArePaired(t *testing.T) {
 	events := []record.Event{
 		memberEvent(1*time.Second, "m1", stores.SnapshotStarted, 0),
@@ -38,7 +38,7 @@ func TestSnapshotsArePaired(t *testing.T) {
 	}
 }
 
-// The longest gap and the slowest second have the events of their time, once.
+// The longest gap and the slowest second each list the events that happened at that time, once.
 func TestGapAndSlowestSecondHaveTheirEvents(t *testing.T) {
 	gapAt := 1.0
 	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 5, Counts: record.Counts{LongestGap: 1.2, LongestGapAt: &gapAt}}
@@ -61,7 +61,7 @@ func TestGapAndSlowestSecondHaveTheirEvents(t *testing.T) {
 	if s := h.Slowest; s == nil || len(s.Events) != 1 || s.Events[0].Longest.Duration != 80*ms || s.P99.NS != 90e6 {
 		t.Errorf("in the slowest second: %+v", s)
 	}
-	trial.Timeline[4].P99.NS = 7e6 // no spike
+	trial.Timeline[4].P99.NS = 7e6 // no longer a spike
 	trial.LongestGap = 0.09
 	if h := EventsOf(trial); h.Slowest != nil || h.Gap != nil {
 		t.Errorf("%+v and %+v", h.Slowest, h.Gap)

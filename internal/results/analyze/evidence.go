@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// evidence lists the figures that the rules used, and the missing ones.
+// evidence lists the figures that were checked, and the figures that are missing.
 func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 	alarms := map[string]int{}
 	for i := range t.ByMember {
@@ -36,7 +36,8 @@ func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 	return append(out, ours)
 }
 
-// diskEvidence returns what the disk probe measured that is nearest to the load; empty without one.
+// diskEvidence describes the result of the disk probe that was made nearest in time to the load. It
+// returns an empty string if there is none.
 func diskEvidence(t *record.Trial) string {
 	d, where, _ := dataFolder(t)
 	what, took, ok := fdatasync(d)
@@ -50,7 +51,7 @@ func diskEvidence(t *record.Trial) string {
 	return fmt.Sprintf("%s (%s%s): fdatasync %s %s", where, d.FileSystem, kept, what, spent(took))
 }
 
-// operationsOf returns the name of the load's operations.
+// operationsOf returns the word for the load's operations.
 func operationsOf(t *record.Trial) string {
 	if t.Operation == "put" {
 		return "writes"
@@ -58,7 +59,7 @@ func operationsOf(t *record.Trial) string {
 	return "operations"
 }
 
-// reported returns a member's figures in the window.
+// reported lists the figures that a member reported in the window.
 func reported(m *MemberMetrics) (parts []string) {
 	for _, timer := range []struct {
 		metric store.Metric

@@ -6,54 +6,58 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Unfair describes uneven service of a closed loop's clients, beyond what matters and beyond
-// chance.
+// Unfair describes how unevenly the clients of a closed loop were served. It is reported only if
+// the difference matters and chance cannot explain it.
 type Unfair struct {
-	Fairness record.Value // Jain's index
+	Fairness record.Value // Jain's fairness index
 	Clients  int
-	// Tenth is a tenth of the clients. TenthShare is the share of all operations that the
-	// slowest tenth completed, and FairShare their share with even service. Lagging reports
-	// whether this tenth was served unfairly.
+	// Tenth is one tenth of the number of clients. TenthShare is the share of all operations that
+	// the slowest tenth of the clients completed. FairShare is what their share would be if all
+	// clients were served evenly. Lagging is set if this tenth was served unfairly.
 	Tenth                 int
 	TenthShare, FairShare record.Value
 	Lagging               bool
-	// Starved is the number of clients with less than a tenth of the median client's operations;
-	// 0 if chance can explain that.
+	// Starved is the number of clients that completed less than a tenth of the median client's
+	// operations. It is 0 if chance can explain them.
 	Starved int
-	// Members are those whose clients did less than the other members' clients.
+	// Members lists the members whose clients completed fewer operations than the clients of the
+	// other members.
 	Members []UnfairMember
 }
 
-// UnfairMember is a member whose clients were served less than the others.
+// UnfairMember is a member whose clients were served less than the other clients.
 type UnfairMember struct {
 	Name    string
 	Clients int
-	// Each is the mean count of this member's clients, Others that of the other members'
-	// clients.
+	// Each is the mean number of operations per client of this member. Others is the mean number
+	// per client of the other members.
 	Each, Others record.Value
 }
 
-// Thresholds of uneven service.
+// Thresholds for uneven service.
 const (
-	// unfairRatio is the share of its due below which a group is reported.
+	// unfairRatio is the ratio of the actual to the fair share of a group below which the group is
+	// reported.
 	unfairRatio = 0.75
-	// unfairErrors is the required deficit in standard errors of chance; starvedErrors is that
-	// of one client, of which there may be thousands.
+	// unfairErrors is the minimum deficit of a group in standard errors of chance. starvedErrors is
+	// the same for a single client; it is larger because there may be thousands of clients.
 	unfairErrors  = 4
 	starvedErrors = 8
-	// leastEach is the mean number of operations per client from which chance can be estimated.
+	// leastEach is the minimum mean number of operations per client with which chance can be
+	// estimated.
 	leastEach = 30
 )
 
-// UnfairnessOf judges a closed loop; ok is false if its clients were served evenly, or if their
-// counts are not recorded.
+// UnfairnessOf checks whether the clients of a closed loop were served evenly. It returns false if
+// they were, or if the operations per client were not recorded.
 //
-// Evenly served clients do not complete equal numbers of operations. The count of a client whose
-// operations take a mean time of W with a standard deviation of S is a renewal process, with a
-// standard deviation of about S/W √m over m operations (Cox 1962, Renewal Theory, 3.3); an
-// operation at either end of the window may count or not. W is the clients' time divided by the
-// operations due. An operation in flight at the start of the window has about as much time left
-// as it has taken.
+// Clients that are served evenly do not complete exactly the same number of operations. Let W be
+// the mean time of a client's operations, and S the standard deviation of the time. The number of
+// completed operations is a renewal process. Over m operations, its standard deviation is about S/W
+// √m (Cox 1962, Renewal Theory, 3.3). An operation at either end of the window may or may not be
+// included. W is computed as the total time of all clients divided by the number of due operations.
+// An operation in flight at the start of the window still needs, on average, about as much time as
+// it has already taken.
 func UnfairnessOf(t *record.Trial) (u Unfair, ok bool) {
 	b := t.ByClient
 	if !HasFigures(t) || b == nil || b.Count < 2 || b.TenthShare == nil || t.Due == 0 || t.Spread == nil || t.Seconds <= 0 {
@@ -78,7 +82,8 @@ func UnfairnessOf(t *record.Trial) (u Unfair, ok bool) {
 	return u, u.Lagging || u.Starved > 0 || len(u.Members) > 0
 }
 
-// unfairMembers returns the members whose clients did less than the others' clients.
+// unfairMembers returns the members whose clients completed fewer operations than the clients of
+// the other members.
 func unfairMembers(all []record.ByMember, less func(ratio float64, own, others int) bool) (unfair []UnfairMember) {
 	clients, done := 0, 0.0
 	for i := range all {
@@ -99,8 +104,9 @@ func unfairMembers(all []record.ByMember, less func(ratio float64, own, others i
 	return unfair
 }
 
-// MostUneven returns the repeat of a row with the most uneven service by Jain's index, of the
-// repeats in which it was beyond chance, and the number of those; nil for none.
+// MostUneven returns the repeat with the most uneven service according to Jain's index, and the
+// number of repeats with uneven service. It considers only repeats in which chance cannot explain
+// the difference, and returns nil if there are none.
 func MostUneven(r *Row) (worst *record.Trial, n int) {
 	least := math.Inf(1)
 	for _, t := range r.Done {

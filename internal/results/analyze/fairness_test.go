@@ -12,11 +12,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// service draws the duration of an operation in seconds, with a mean of 1.
+// service returns a random duration of an operation in seconds. The mean is 1.
 type service func(r *rand.Rand) float64
 
-// services has distributions of durations, from a constant to two modes that differ by a factor of
-// 50.
+// services contains several distributions of durations, from a constant to one with two modes that
+// differ by a factor of 50.
 var services = map[string]service{
 	"constant":    func(*rand.Rand) float64 { return 1 },
 	"uniform":     func(r *rand.Rand) float64 { return 2 * r.Float64() },
@@ -30,11 +30,11 @@ var services = map[string]service{
 	"lognormal": func(r *rand.Rand) float64 { return math.Exp(1.2*r.NormFloat64() - 0.72) },
 }
 
-// warmup is long enough for clients to be at any point of their operations.
+// warmup is long enough for clients to be at any point of their operations when the window opens.
 const warmup = 200
 
-// serve returns the trial of a closed loop whose clients have the given paces: 1 is the mean, 0.5
-// half as fast. Client i uses member i modulo members.
+// serve returns the trial of a closed loop whose clients have the given paces. A pace of 1 is the
+// mean, and 0.5 is half as fast. Client i uses the member with the number i modulo members.
 func serve(r *rand.Rand, of service, window float64, members int, pace []float64) *record.Trial {
 	connections := make([]measure.Connection, len(pace))
 	m := &measure.Totals{Seconds: window}
@@ -80,8 +80,8 @@ func alike(n int) []float64 {
 	return all
 }
 
-// Evenly served clients are reported as unevenly served in at most 1 % of runs, for a window of any
-// length and for each distribution of times (docs/explanation/method.md has the rates).
+// If clients are served evenly, at most 1 % of the runs are reported as uneven, for windows of any
+// length and for each distribution of times (docs/explanation/method.md shows the results).
 func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	settle.Unraced(t)
 	for name, of := range services {
@@ -89,7 +89,8 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 		const runs = 600
 		alarms := 0
 		for range runs {
-			window := 30 * math.Exp(r.Float64()*math.Log(2000./30)) // operations of a client: 30 to 2,000
+			// a client executes 30 to 2,000 operations
+			window := 30 * math.Exp(r.Float64()*math.Log(2000./30))
 			trial := serve(r, of, window, 1+r.IntN(5), alike(2+r.IntN(60)))
 			if u, ok := UnfairnessOf(trial); ok {
 				alarms++
@@ -103,8 +104,8 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	}
 }
 
-// A member that serves its clients at half the pace is the only one that is reported; a single
-// client that completes almost nothing is reported as well.
+// If a member serves its clients at half the pace, this member is reported and no other. A single
+// client that completes almost nothing is also reported.
 func TestUnevenServiceIsFound(t *testing.T) {
 	settle.Unraced(t)
 	for name, of := range services {
@@ -144,7 +145,8 @@ func TestUnevenServiceIsFound(t *testing.T) {
 	}
 }
 
-// A lagging tenth is reported with its share, and a trial without client counts is not judged.
+// If a tenth of the clients lags, it is reported with its share. A trial without the operations per
+// client is not checked.
 func TestLaggingTenth(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	pace := alike(100)

@@ -8,17 +8,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// FootnoteList holds the sentences below a table, numbered from 1. Equal sentences share a
-// number.
+// FootnoteList holds the footnotes below a table. The first footnote has the number 1. Equal
+// sentences have the same number.
 type FootnoteList struct{ Texts []string }
 
-// Mark returns the number of a sentence.
+// Mark returns the number of a sentence. It adds the sentence if the list does not contain it.
 func (f *FootnoteList) Mark(text string) int {
 	f.Texts = AppendNew(f.Texts, text)
 	return slices.Index(f.Texts, text) + 1
 }
 
-// AppendNew appends a value unless the list contains it.
+// AppendNew appends a value unless the list already contains it.
 func AppendNew[T comparable](all []T, one T) []T {
 	if slices.Contains(all, one) {
 		return all
@@ -26,7 +26,8 @@ func AppendNew[T comparable](all []T, one T) []T {
 	return append(all, one)
 }
 
-// Levels returns the marks of the trial's consistency levels that are weaker than their name.
+// Levels returns the footnote numbers for the consistency levels of a trial that guarantee less
+// than their names promise.
 func (f *FootnoteList) Levels(t *record.Trial) (marks []int) {
 	for _, line := range shortOf(t) {
 		marks = append(marks, f.Mark(line))
@@ -34,7 +35,7 @@ func (f *FootnoteList) Levels(t *record.Trial) (marks []int) {
 	return marks
 }
 
-// shortOf describes the trial's consistency levels that are weaker than their name.
+// shortOf describes the consistency levels of a trial that guarantee less than their names promise.
 func shortOf(t *record.Trial) (lines []string) {
 	for _, level := range slices.Sorted(maps.Keys(t.ShortOf)) {
 		lines = append(lines, fmt.Sprintf("%s reads of %s: %s.", level, t.Store, t.ShortOf[level]))
@@ -42,5 +43,5 @@ func shortOf(t *record.Trial) (lines []string) {
 	return lines
 }
 
-// DependentNote warns that an interval covers only one cluster.
+// DependentNote is the warning that an interval covers only one cluster.
 const DependentNote = "Repeats ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."

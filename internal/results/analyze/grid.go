@@ -8,22 +8,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Grid divides a trial's time into columns of equal width.
+// Grid divides the time of a trial into columns of equal width.
 type Grid struct {
-	Opened time.Time // second 0
-	// Writes reports whether the axis counts completed writes instead of seconds.
+	Opened time.Time // the time that is second 0 of the grid
+	// Writes is set if the horizontal axis counts completed writes instead of seconds.
 	Writes bool
-	From   int // the first column's first second; below 0 in the warm-up
-	Width  int // of a column, in seconds
-	N      int // columns
-	// Window is the measured window's length, in seconds.
+	From   int // the second at which the first column starts; negative if it is in the warm-up
+	Width  int // width of a column in seconds
+	N      int // number of columns
+	// Window is the length of the measurement window in seconds.
 	Window float64
 }
 
 // End returns the second at which the last column ends.
 func (g *Grid) End() int { return g.From + g.N*g.Width }
 
-// Column returns the column of a time; ok is false for a time outside the grid.
+// Column returns the index of the column that contains a time. It returns false if the time is
+// outside the grid.
 func (g *Grid) Column(at time.Time) (i int, ok bool) {
 	return g.column(at.Sub(g.Opened).Seconds())
 }
@@ -35,19 +36,19 @@ func (g *Grid) column(seconds float64) (i int, ok bool) {
 
 // Panel is one chart over time.
 type Panel struct {
-	Name  string // in file names and links
+	Name  string // used in file names and links
 	Title string
 	Unit  measure.Unit
-	Log   bool // its values span powers of ten
+	Log   bool // use a logarithmic axis, because the values span several powers of ten
 	Lines []Line
-	Notes []string // sentences
-	// Bands reports whether a line covers the range of several members, instead of that of
+	Notes []string // sentences below the chart
+	// Bands is set if a line shows the range over several members, and not the range over several
 	// seconds.
 	Bands bool
 }
 
-// Line is one series: the minimum and maximum of each column, NaN if unknown. They are equal in
-// columns with one value.
+// Line is one series of values. Low and High hold the minimum and maximum of each column, or NaN if
+// unknown. They are equal if the column has a single value.
 type Line struct {
 	Name      string
 	Low, High []float64
@@ -62,7 +63,7 @@ func (g *Grid) newLine(name string) Line {
 	return l
 }
 
-// add adds a value to a column; NaN is ignored.
+// add adds a value to a column. It ignores NaN and infinite values.
 func (l *Line) add(i int, v float64) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return
@@ -74,8 +75,8 @@ func (l *Line) add(i int, v float64) {
 	l.Low[i], l.High[i] = min(l.Low[i], v), max(l.High[i], v)
 }
 
-// spread adds values for a range of the axis to all columns whose middles are in the range, or
-// to the column of the range's own middle.
+// spread adds the values low and high to all columns whose middles are in the range from from to
+// to. If there is no such column, it adds them to the column that contains the middle of the range.
 func (l *Line) spread(g *Grid, from, to, low, high float64) {
 	half := float64(g.Width) / 2
 	first, _ := g.column(from + half)
@@ -100,11 +101,12 @@ func (l *Line) Empty() bool {
 	return true
 }
 
-// maxSpan is the longest trial that is drawn, in seconds; a longer one indicates a damaged file.
+// maxSpan is the length, in seconds, of the longest trial that is drawn. A longer time indicates a
+// damaged file.
 const maxSpan = 10 * 365 * 24 * 3600
 
-// gridOf returns the grid of a trial whose files have been read, with a maximum number of
-// columns; no columns if no second is recorded.
+// gridOf returns the grid for a trial, with at most the given number of columns. The caller must
+// have read the trial's files. The grid has no columns if no seconds were recorded.
 func gridOf(t *record.Trial, columns int) Grid {
 	var g Grid
 	if len(t.Timeline) == 0 {
@@ -131,7 +133,7 @@ func gridOf(t *record.Trial, columns int) Grid {
 	g.Width = max((span+columns-1)/max(columns, 1), 1)
 	g.N = (span + g.Width - 1) / g.Width
 	g.Window = t.Seconds
-	if g.Window <= 0 { // no result: use the recorded time
+	if g.Window <= 0 { // the trial has no result: use the recorded time
 		g.Window = math.Floor(most) + 1
 	}
 	return g

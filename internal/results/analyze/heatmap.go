@@ -6,38 +6,41 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// HeatMap counts operations by due time and duration. Unlike a percentile's line it shows modes
-// and single outliers.
+// HeatMap shows how many operations took how long, by due time. Unlike the line of a percentile, it
+// shows several peaks and single outliers.
 type HeatMap struct {
 	Title string
-	// First is the lowest row and Rows the number of rows, on a logarithmic scale: row r is from
-	// Edge(r) to Edge(r+1), in nanoseconds.
+	// The rows have a logarithmic scale. Row r, counted from 0, contains the times from Edge(r) to
+	// Edge(r+1) in nanoseconds. Rows is the number of rows. First is the position of row 0 on the
+	// scale.
 	First, Rows int
-	// Counts has Rows counts for each column of the grid; their sum is the number of successes.
+	// Counts has one slice for each column of the grid, with a count for each row. The sum of all
+	// counts is the number of successes.
 	Counts [][]uint64
-	Most   uint64 // the largest of Counts
+	Most   uint64 // the largest value in Counts
 }
 
-// rowsPerDecade is the number of rows per power of ten: each is 21 % wide.
+// rowsPerDecade is the number of rows per power of ten. With 12 rows, the upper edge of a row is 21
+// % above its lower edge.
 const rowsPerDecade = 12
 
-// Edge returns the lower bound of a row, in nanoseconds.
+// Edge returns the lower edge of a row in nanoseconds.
 func (m *HeatMap) Edge(row int) float64 {
 	return math.Pow(10, float64(m.First+row)/rowsPerDecade)
 }
 
-// heatCounter counts times into a heat map.
+// heatCounter counts times for a heat map.
 type heatCounter struct {
 	columns [][]uint64
-	edges   []int // the first step of each row
+	edges   []int // the first histogram step of each row
 	least   int
 	most    int
 }
 
-// maxHeatRow is above every time in a histogram.
+// maxHeatRow is a row above all times that a histogram can contain.
 var maxHeatRow = heatRow(2 * measure.Highest)
 
-// heatRow returns the row of a time in nanoseconds; times below 1 ns count as 1 ns.
+// heatRow returns the row for a time in nanoseconds. Times below 1 ns are treated as 1 ns.
 func heatRow(ns int64) int {
 	return int(math.Floor(rowsPerDecade * math.Log10(float64(max(ns, 1)))))
 }
@@ -55,7 +58,7 @@ func newHeatCounter(g *Grid) *heatCounter {
 	return c
 }
 
-// add counts times, which ascend like the rows.
+// add adds times to a column. Times and rows are both in ascending order.
 func (c *heatCounter) add(column int, times *measure.Steps) {
 	to, row := c.columns[column], 0
 	count := func(row int, n int64) {
@@ -70,7 +73,7 @@ func (c *heatCounter) add(column int, times *measure.Steps) {
 	}
 }
 
-// finish removes empty rows at both ends.
+// finish returns the heat map without the empty rows at both ends.
 func (c *heatCounter) finish(title string) HeatMap {
 	m := HeatMap{Title: title + " of each operation"}
 	if c.most < 0 {

@@ -22,28 +22,28 @@ func must(t *testing.T, err error) {
 
 func fig(x float64) record.Value { return record.Value{Number: x, Known: true} }
 
-// made is a run in a folder and the data of its one trial.
+// made is a generated run in a folder, with the data of its only trial.
 type made struct {
 	dir      string
 	run      *record.Run
-	response *measure.Histogram // of the window's successes
+	response *measure.Histogram // the successes in the window
 	service  *measure.Histogram
 	failed   uint64
-	done     []uint64 // by second
+	done     []uint64 // for each second
 }
 
-// shape describes a run to make up.
+// shape describes a run to generate.
 type shape struct {
 	seed      uint64
-	seconds   float64 // of the window
+	seconds   float64 // length of the window
 	perSecond int
 	failures  float64
 	open      bool
-	idle      int   // a second in which nothing is due; -1 for none
+	idle      int   // a second in which no operation is due; -1 for none
 	skip      []int // seconds that are not recorded
 }
 
-// record writes a run of random operations: a warm-up of a second, and the window.
+// record writes a run of random operations: a warm-up of one second, then the window.
 func (s shape) record(t *testing.T) *made {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(s.seed, 7))
@@ -104,7 +104,8 @@ func (s shape) second(rng *rand.Rand, phase measure.Phase, index int, m *made, t
 		sec.Done++
 		measure.Record(c.Response, ns)
 		measure.Record(c.Service, ns/2)
-		total.Disturbed.Idle += ns - ns/2 // it waited for the generator, and not for a connection
+		// the operation waited for the generator, not for a connection
+		total.Disturbed.Idle += ns - ns/2
 		measure.Record(m.response, ns)
 		measure.Record(m.service, ns/2)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// HostsTable returns a table with a row for each host in a trial's window; it has no rows if all
-// processes were on the controller's machine.
+// HostsTable returns a table with a row for each host that a trial used. The table has no rows if
+// all processes ran on the controller's machine.
 func HostsTable(t *record.Trial) Table {
 	if len(t.ByHost) == 0 {
 		return Table{}
@@ -39,7 +39,7 @@ func HostsTable(t *record.Trial) Table {
 	return table
 }
 
-// HostsTables returns the tables of all measured trials that have one.
+// HostsTables returns the hosts tables of all measured trials, without empty tables.
 func HostsTables(run *record.Run) (all []Table) {
 	for i := range run.Trials {
 		if table := HostsTable(&run.Trials[i]); len(table.Rows) > 0 && HasFigures(&run.Trials[i]) {
@@ -49,7 +49,7 @@ func HostsTables(run *record.Run) (all []Table) {
 	return all
 }
 
-// aheadOf formats the difference of a clock from the controller's.
+// aheadOf formats the difference between a host's clock and the controller's clock.
 func aheadOf(r record.ClockReading) string {
 	way := " ahead"
 	if r.AheadNS < 0 {
@@ -58,7 +58,7 @@ func aheadOf(r record.ClockReading) string {
 	return spent(time.Duration(r.AheadNS).Abs()) + way
 }
 
-// hostHas describes the processes of a trial on a host.
+// hostHas describes which processes of a trial ran on a host.
 func hostHas(h *record.ByHost) string {
 	switch {
 	case h.Members && h.Load:
@@ -69,7 +69,7 @@ func hostHas(h *record.ByHost) string {
 	return "load"
 }
 
-// samplingShare returns the share of one processor that sampling used; nil if unknown.
+// samplingShare returns the share of one CPU that sampling used, or nil if unknown.
 func samplingShare(h *record.ByHost, seconds float64) *float64 {
 	if h.SamplingCPUSeconds == nil || seconds <= 0 {
 		return nil
@@ -77,8 +77,8 @@ func samplingShare(h *record.ByHost, seconds float64) *float64 {
 	return new(*h.SamplingCPUSeconds / seconds)
 }
 
-// Clocks describes the uncertainty of the clocks of the trials' hosts in a line; empty if all
-// use the controller's clock.
+// Clocks describes in one line how far the hosts' clocks differ from the controller's clock. It
+// returns an empty string if all hosts use the controller's clock.
 func Clocks(all []*record.Trial) string {
 	names := map[string]bool{}
 	var farthest, widest time.Duration
@@ -106,8 +106,8 @@ func Clocks(all []*record.Trial) string {
 	return words + "; times are corrected for the difference"
 }
 
-// membersWithin returns the uncertainty of the clocks of hosts with members; 0 if all use the
-// controller's clock.
+// membersWithin returns the uncertainty of the clocks on the hosts that have members. It returns 0
+// if these hosts use the controller's clock.
 func membersWithin(t *record.Trial) (within time.Duration) {
 	for i := range t.ByHost {
 		if h := &t.ByHost[i]; h.Members && h.Clock != nil {

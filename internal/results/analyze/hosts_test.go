@@ -23,7 +23,7 @@ func hostsTrial() *record.Trial {
 	return t
 }
 
-// Each host has a line, without figures that are not known.
+// The table has a row for each host. Cells without a known value are empty.
 func TestHostsHaveALineEach(t *testing.T) {
 	table := HostsTable(hostsTrial())
 	if len(table.Rows) != 3 || table.Kind != OfHosts || table.Shared != "put" {
@@ -51,8 +51,8 @@ func TestHostsHaveALineEach(t *testing.T) {
 	}
 }
 
-// The conditions contain the largest uncertainty of the clocks, and the events of members that of
-// the members' clocks.
+// The conditions show the largest uncertainty of all clocks. The members' events show the largest
+// uncertainty of the members' clocks.
 func TestClocksReportTheirUncertainty(t *testing.T) {
 	trial := hostsTrial()
 	trial.ByHost[2].Clock.Before.AheadNS = 0
@@ -71,9 +71,9 @@ func TestClocksReportTheirUncertainty(t *testing.T) {
 	}
 }
 
-// A machine that only generates load does not count as a member's, and the generator's machine does
-// if members run on it. If the record does not list the hosts with members, every other machine
-// counts as one.
+// A machine that only generates load has no members. The generator's own machine has members if
+// some run on it. If the record does not list the hosts with members, all other machines are
+// assumed to have members.
 func TestMachinesWithMembers(t *testing.T) {
 	trial := hostsTrial()
 	for machine, want := range map[string]bool{"machine": true, "machine a": true, "machine b": false, "machine c": false} {

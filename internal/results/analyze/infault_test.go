@@ -10,15 +10,15 @@ import (
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
 
-// fault returns a fault of m1, with its times in seconds of the window.
+// fault returns a fault at m1. Its times are in seconds since the start of the window.
 func fault(began, healed, ready float64) record.Fault {
 	return record.Fault{Number: 1, What: "pause leader for 5s", Do: "pause", Began: &began, Healed: &healed, Ready: &ready, Member: "m1", Role: "leader", LongestBefore: new(0.01)}
 }
 
-// Effects within an injected fault are not limits of the store; all others are.
+// Effects of an injected fault are not limits of the store. All other effects are.
 func TestFaultsAreNoLimits(t *testing.T) {
 	broken := func() *record.Trial {
-		trial := slowTrial() // with a row every 30 s
+		trial := slowTrial() // a trial with a row every 30 s
 		base := trial.Stores[2]
 		trial.Stores = trial.Stores[:2]
 		for _, at := range []time.Duration{10, 20, 24, 30, 40, 60} {
@@ -31,8 +31,8 @@ func TestFaultsAreNoLimits(t *testing.T) {
 		return trial
 	}
 	inside := func(trial *record.Trial) {
-		// While paused, m1 did not respond, its log's sync took the whole pause, the other members
-		// elected a leader, and all later rows include its counters of that time.
+		// While m1 was paused, it did not respond, its log sync took as long as the pause, and the
+		// other members elected a leader. All later rows include the counters from that time.
 		trial.Stores[4].Failure, trial.Stores[4].Metrics = "no answer", nil
 		for i := range trial.Stores {
 			if r := &trial.Stores[i]; r.Time.After(noon.Add(25 * time.Second)) {
@@ -59,8 +59,8 @@ func TestFaultsAreNoLimits(t *testing.T) {
 	}
 }
 
-// Round trips between members are reported as a mean of recent ones, which includes a fault for
-// minutes: only values before the first fault count.
+// A member reports the round trip to other members as a mean over recent minutes. After a fault,
+// this mean includes the fault for minutes. So only values before the first fault are used.
 func TestPeersAreJudgedBeforeFaults(t *testing.T) {
 	for from, want := range map[time.Duration]string{10 * time.Second: CauseNetwork, 40 * time.Second: ""} {
 		trial := slowTrial()
@@ -85,7 +85,7 @@ func TestPeersAreJudgedBeforeFaults(t *testing.T) {
 	}
 }
 
-// A trial with faults is slow if its seconds outside of them are.
+// A trial with faults is slow if it was slow in the seconds without a fault.
 func TestSlowOutsideFaults(t *testing.T) {
 	made := func(p99 func(second int) float64, done func(second int) uint64) *record.Trial {
 		trial := slowTrial()
@@ -124,7 +124,7 @@ func TestSlowOutsideFaults(t *testing.T) {
 	}
 }
 
-// The fault that began just before the longest gap is listed with it.
+// A fault that began just before the longest gap is listed with the gap.
 func TestFaultIsListedWithItsGap(t *testing.T) {
 	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 10, Counts: record.Counts{LongestGap: 1.2, LongestGapAt: new(2.002)}, WindowSummary: record.WindowSummary{Faults: []record.Fault{fault(2, 3, 3.5)}}}
 	trial.Events = []record.Event{{Time: noon.Add(2 * time.Second), Kind: record.FaultBegan, Member: "m1", Text: "fault 1: pause leader for 5s (m1, leader)"},

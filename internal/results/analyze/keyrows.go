@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// MaxRows limits the rows of a table that would otherwise grow with a trial.
+// MaxRows is the maximum number of rows in tables whose length depends on the length of the trial.
 const MaxRows = 10_000
 
-// grow returns the next of the steps 1, 2, 5, 10, 20, ...
+// grow returns the next value after n in the series 1, 2, 5, 10, 20, and so on.
 func grow[T ~int64 | ~uint64](n T, step int) T {
 	if step%3 == 1 {
 		return n / 2 * 5
@@ -16,31 +16,33 @@ func grow[T ~int64 | ~uint64](n T, step int) T {
 	return n * 2
 }
 
-// KeyRow is a span of seconds with the operations that were due in it: latency as a store fills.
+// KeyRow describes the operations that became due in several consecutive seconds. The rows show how
+// latency changes while a store fills.
 type KeyRow struct {
-	Keys   uint64 // completed from the window's opening to the row's end
-	Count  uint64 // completed, of those due in the row's seconds
-	Errors uint64 // failed, of those
-	// Times of the completed operations, in nanoseconds; 0 if there are none.
+	Keys   uint64 // completed from the start of the window to the end of this row
+	Count  uint64 // number of operations due in this row that completed
+	Errors uint64 // number of operations due in this row that failed
+	// Times of the completed operations in nanoseconds; 0 if there are none.
 	Min, Mean, Max float64
-	// From and To are the span of time of its seconds.
+	// From and To are the start and the end of the row's period.
 	From, To time.Time
 }
 
-// KeyTable is latency by cumulative key number. Its rows consist of whole seconds, as recorded;
-// each but the last has at least Bucket keys.
+// KeyTable shows latency by the cumulative number of keys. Each row consists of whole seconds. Each
+// row except the last has at least Bucket keys.
 type KeyTable struct {
 	Bucket uint64
 	Rows   []KeyRow
 }
 
-// KeyBucket is the number of keys of a row, unless that makes more than MaxRows rows.
+// KeyBucket is the default number of keys per row. If this would result in more than MaxRows rows,
+// the number per row is larger.
 const KeyBucket = 1000
 
-// Keys collects seconds into a table by cumulative key number.
+// Keys collects one-second intervals and groups them into a table by the cumulative number of keys.
 type Keys struct{ seconds []KeyRow }
 
-// Add adds the next second.
+// Add adds the next one-second interval.
 func (k *Keys) Add(s *Second) {
 	row := KeyRow{Count: uint64(s.Times.Total()), Errors: s.Errors, From: s.Time, To: s.Time.Add(time.Second)}
 	if row.Count > 0 {
@@ -51,7 +53,7 @@ func (k *Keys) Add(s *Second) {
 	}
 }
 
-// Table returns the rows.
+// Table returns the table of the intervals added so far.
 func (k *Keys) Table() KeyTable {
 	bucket := uint64(KeyBucket)
 	rows := k.rows(bucket)

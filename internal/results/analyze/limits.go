@@ -8,22 +8,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Limits holds the causes that limited a trial, each based on one figure, and the figures that
-// the rules used. A trial without data has no causes.
+// Limits holds the causes that limited a trial, and the figures that were checked. Each cause is
+// based on one figure. A trial without data has no causes.
 type Limits struct {
 	Trial  *record.Trial
 	Causes []Cause
-	Looked []string // one line per source of figures
+	Looked []string // one line for each source of figures
 }
 
-// FindLimits returns the causes that limited a trial whose files have been read
+// FindLimits returns the causes that limited a trial. The caller must have read the trial's files
 // (record.Run.ReadEvents).
 func FindLimits(t *record.Trial) Limits {
 	l := Limits{Trial: t}
 	if !HasFigures(t) {
 		return l
 	}
-	// Members that wait for a CPU appear slow in other figures, so this cause comes first.
+	// If members wait for a CPU, other figures make them appear slow, too. So this cause comes
+	// first.
 	full := machine(t)
 	if full != nil && full.What != CauseTester {
 		l.add(full)
@@ -42,7 +43,8 @@ func FindLimits(t *record.Trial) Limits {
 		l.add(&Cause{What: CauseElection, Figure: float64(rose), Text: fmt.Sprintf("the leader changed: the cluster's term rose by %d", rose)})
 	}
 	for i := range t.ByMember {
-		for _, a := range slices.Sorted(slices.Values(t.ByMember[i].Alarms)) { // the member has them in any order
+		// the order of a member's alarms is random
+		for _, a := range slices.Sorted(slices.Values(t.ByMember[i].Alarms)) {
 			name := t.ByMember[i].Name
 			l.add(&Cause{What: CauseAlarm, Member: name, Text: fmt.Sprintf("member %s raised the alarm %s", name, a)})
 		}
@@ -61,9 +63,9 @@ func FindLimits(t *record.Trial) Limits {
 	return l
 }
 
-// Worst returns the cause of each kind that is furthest beyond its limit, if a trial is slow or
-// suspect, and the number of further causes of that kind. The verdict explains why a quick trial
-// is suspect.
+// Worst returns, for each kind of cause, the cause that exceeds its limit most, and the number of
+// other causes of that kind. It returns none if the trial is neither slow nor suspect. For a
+// suspect trial that is not slow, it omits kinds of causes that the verdict already explains.
 func (l *Limits) Worst() (worst []Cause, more []int) {
 	slow := IsSlow(l.Trial)
 	if !slow && l.Trial.Verdict.State != verdict.Suspect {
@@ -72,8 +74,8 @@ func (l *Limits) Worst() (worst []Cause, more []int) {
 	return worstOfKinds(l.Causes, func(c *Cause) bool { return !slow && (c.What == CauseTester || c.What == CauseElection) })
 }
 
-// worstOfKinds returns the cause of each kind that is furthest beyond its limit, and the number of
-// further causes of that kind. It ignores causes for which skip returns true.
+// worstOfKinds returns, for each kind of cause, the cause that exceeds its limit most, and the
+// number of other causes of that kind. It ignores causes for which skip returns true.
 func worstOfKinds(all []Cause, skip func(*Cause) bool) (worst []Cause, more []int) {
 	for _, c := range all {
 		if skip(&c) {
@@ -92,7 +94,7 @@ func worstOfKinds(all []Cause, skip func(*Cause) bool) (worst []Cause, more []in
 	return worst, more
 }
 
-// add appends the causes that are not nil.
+// add adds the causes that are not nil.
 func (l *Limits) add(causes ...*Cause) {
 	for _, c := range causes {
 		if c != nil {

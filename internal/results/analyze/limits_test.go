@@ -14,7 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// timer returns 1,000 times as etcd reports them: 980 up to usual and 20 up to worst.
+// timer returns a timer with 1,000 values in the form that etcd reports: 980 values of at most
+// usual and 20 values of at most worst.
 func timer(usual, worst float64) store.Reading {
 	r := store.Reading{Count: 1000, Sum: 980*usual + 20*worst}
 	for upper := 0.001; upper < 9; upper *= 2 {
@@ -31,7 +32,7 @@ func timer(usual, worst float64) store.Reading {
 	return r
 }
 
-// fewTimes returns n times between half a bucket's bound and the bound.
+// fewTimes returns a timer with n values, all between half of upper and upper.
 func fewTimes(n, upper float64) store.Reading {
 	r := store.Reading{Count: n, Sum: n * upper}
 	for b := 0.001; b < 9; b *= 2 {
@@ -43,9 +44,9 @@ func fewTimes(n, upper float64) store.Reading {
 
 func meanOf(seconds float64) store.Reading { return store.Reading{Sum: 100 * seconds, Count: 100} }
 
-// slowTrial returns an open loop of puts that did not keep its rate, on a healthy cluster of one
-// member. The window is a minute, with a row at each end and one within, and there is one row long
-// before the window and one long after it.
+// slowTrial returns an open loop of puts that did not reach its rate, on a healthy cluster with one
+// member. The window is one minute long. There is a row at each end of the window, one inside it,
+// one long before it and one long after it.
 func slowTrial() *record.Trial {
 	rate, busy := 1000.0, 0.5
 	opened := noon
@@ -59,7 +60,7 @@ func slowTrial() *record.Trial {
 	for i, at := range []time.Duration{-time.Hour, 0, 30 * time.Second, time.Minute, time.Hour} {
 		r := record.StoreRow{Time: opened.Add(at), Name: "m1", Endpoint: "h:1", Connect: 200 * time.Microsecond, Answer: 10 * time.Millisecond, Metrics: before}
 		if i > 1 {
-			r.Metrics = before.Since(nil) // its own copy
+			r.Metrics = before.Since(nil) // a separate copy
 			r.Metrics[store.CPUSeconds] = store.Reading{Value: 130}
 			r.Metrics[store.Processors] = store.Reading{Value: 2}
 			r.Metrics[store.FsyncSeconds] = timer(0.001, 0.004)
@@ -68,13 +69,13 @@ func slowTrial() *record.Trial {
 		}
 		t.Stores = append(t.Stores, r)
 	}
-	// Rows outside the window have worse figures.
+	// The rows outside the window have worse figures.
 	t.Stores[0].Answer, t.Stores[4].Connect = 9*time.Second, 9*time.Second
 	t.Stores[4].Metrics[store.LeaderChanges], t.Stores[4].Metrics[store.FsyncSeconds] = store.Reading{Value: 50}, timer(1, 2)
 	return t
 }
 
-// A member's CPU use over a moment, such as after a restart, is no limit.
+// The CPU use of a member over less than a second, for example after a restart, is not a limit.
 func TestCPUUseOfAMomentIsNotJudged(t *testing.T) {
 	m := MemberMetrics{Name: "m1", Seconds: 0.9, Metrics: store.Sample{store.CPUSeconds: {Value: 1.8}, store.Processors: {Value: 2}}}
 	if got := processors(&m); got != nil {
@@ -85,7 +86,7 @@ func TestCPUUseOfAMomentIsNotJudged(t *testing.T) {
 	}
 }
 
-// Each row is a trial with one cause, and only that one is found.
+// Each row describes a trial with a single cause. FindLimits must find this cause and no other.
 func TestFindLimits(t *testing.T) {
 	end := func(metric store.Metric, r store.Reading) func(*record.Trial) {
 		return func(t *record.Trial) { t.Stores[3].Metrics[metric] = r }
@@ -110,12 +111,13 @@ func TestFindLimits(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*record.Trial)
-		what   string // empty: no cause
+		what   string // empty if there is no cause
 		text   string
 	}{
 		{"nothing", func(*record.Trial) {}, "", ""},
 		{"fsync", end(store.FsyncSeconds, timer(0.004, 0.032)), CauseDisk, "member m1: log fsync p99 24.0 ms"},
-		{"few fsyncs", end(store.FsyncSeconds, fewTimes(99, 0.032)), CauseDisk, "log fsync median 24.0 ms over 99 calls"}, // no p90: fewer than ten are above it
+		// no p90, because fewer than ten values are above it
+		{"few fsyncs", end(store.FsyncSeconds, fewTimes(99, 0.032)), CauseDisk, "log fsync median 24.0 ms over 99 calls"},
 		{"fsync at the limit", end(store.FsyncSeconds, timer(0.004, 0.008)), "", ""},
 		{"fsync without buckets", end(store.FsyncSeconds, meanOf(0.011)), CauseDisk, "log fsync mean 11.0 ms over 100"},
 		{"fsync that reads do not wait for", reads(kv.Linearizable, end(store.FsyncSeconds, timer(0.004, 0.032))), "", ""},
@@ -199,8 +201,8 @@ func TestFindLimits(t *testing.T) {
 	}
 }
 
-// A member that waits for a CPU counts the wait as disk time, so full CPUs come before the disk's
-// timers.
+// A member that waits for a CPU counts the wait as disk time. So full CPUs are listed before the
+// disk's timers.
 func TestDiskTimersOnFullCPUs(t *testing.T) {
 	const unsure = "; fdatasync alone: p99 2.00 ms before the load, and all CPUs were busy: the member may have waited for a CPU"
 	slow := func(change func(*record.Trial)) []Cause {
@@ -229,7 +231,7 @@ func TestDiskTimersOnFullCPUs(t *testing.T) {
 	}
 }
 
-// A member's alarms are in any order; a report sorts them.
+// The order of a member's alarms is random; a report sorts them.
 func TestAlarmsAreInOrder(t *testing.T) {
 	trial := &record.Trial{State: record.Complete, Seconds: 1, Parts: record.Parts{ByMember: []record.ByMember{{Name: "m2", Alarms: []string{"NOSPACE", "CORRUPT"}}, {Name: "m1", Alarms: []string{"NOSPACE"}}}}}
 	var got []string
@@ -241,7 +243,7 @@ func TestAlarmsAreInOrder(t *testing.T) {
 	}
 }
 
-// Unknown figures cause no finding, and are listed.
+// Unknown figures do not lead to causes. They are listed as missing.
 func TestUnknownFiguresCauseNoFinding(t *testing.T) {
 	opened := noon
 	trial := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 60, Attached: record.Attached{Stores: []record.StoreRow{{Time: noon, Name: "m1", Endpoint: "h:1", Answer: time.Millisecond, Failure: "it reports none"}}}}
@@ -249,7 +251,7 @@ func TestUnknownFiguresCauseNoFinding(t *testing.T) {
 	if len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics (it reports none)") {
 		t.Errorf("%+v", l)
 	}
-	// A row of a member whose store has no metrics describes only its connection.
+	// If a store has no metrics, the rows of its members describe only the connections.
 	trial.Stores[0].Answer, trial.Stores[0].Failure, trial.Stores[0].Connect = 0, "", time.Millisecond
 	if l = FindLimits(trial); len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics (the store has none)") {
 		t.Errorf("without metrics: %+v", l)
@@ -259,7 +261,7 @@ func TestUnknownFiguresCauseNoFinding(t *testing.T) {
 	}
 }
 
-// A trial that kept its rate with short times has no causes.
+// A trial that reached its rate with short times has no causes.
 func TestIsSlow(t *testing.T) {
 	known := func(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
 	kept := func(change func(*record.Trial)) *record.Trial {
@@ -296,7 +298,7 @@ func TestIsSlow(t *testing.T) {
 	}
 }
 
-// Of several members with a slow disk the slowest is named, and the others are counted.
+// If several members have a slow disk, the slowest member is named and the others are counted.
 func TestWorstOfAKind(t *testing.T) {
 	trial := slowTrial()
 	for i, worst := range []float64{0.064, 0.512} {

@@ -10,31 +10,33 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Causes other than the members' own figures: the load's own limits, conflicting transactions,
-// one busy thread, seconds with a full machine, and pauses in the members' logs.
+// Causes that are not read from the members' metrics: limits of the load itself, conflicting
+// transactions, a single busy thread, seconds in which the machine was full, and pauses in the
+// members' logs.
 const (
 	CauseLoad       = "client limit"
 	CauseContention = "contention"
 	CausePauses     = "member pauses"
 )
 
-// The limits of these causes.
+// Limits above which these causes are reported.
 const (
-	limitHeldBack = 0.01 // share of the operations due that waited for the load's own limits
-	limitRetries  = 0.5  // of a transaction, beyond its first attempt
-	limitFull     = 0.95 // share of the CPUs in a second
-	limitFullTime = 0.10 // share of the window's seconds that are full so
-	limitStill    = 0.02 // share of the members' time in the window in which one stood still
+	limitHeldBack = 0.01 // share of the due operations that waited because of the load's own limits
+	limitRetries  = 0.5  // mean number of attempts of a transaction after its first attempt
+	limitFull     = 0.95 // share of all CPUs that must be busy for a second to count as full
+	limitFullTime = 0.10 // share of the window's seconds that are full
+	// share of the members' total time in the window in which a member was paused
+	limitStill = 0.02
 
-	// A process with one busy thread uses this many processors in most seconds of the window; a
-	// process with several threads rarely does.
+	// A process with one busy thread uses this many CPUs in most seconds of the window. A process
+	// with several threads rarely does.
 	leastThread, mostThread = 0.92, 1.03
 	mostSeconds             = 0.9
-	enoughSeconds           = 5 // of rows
+	enoughSeconds           = 5 // the minimum number of rows (one per second)
 )
 
-// heldBack returns the load's own limits: operations that waited before any member received
-// them. Rule R16 reports the effect on the times.
+// heldBack checks the limits of the load itself, which make operations wait before a member
+// receives them. Rule R16 reports the effect on the times.
 func heldBack(t *record.Trial) (out []*Cause) {
 	for _, limit := range []struct {
 		n    uint64
@@ -43,7 +45,7 @@ func heldBack(t *record.Trial) (out []*Cause) {
 		{t.Capped, fmt.Sprintf("waited because all %s allowed were in flight; raise max-in-flight (effect: R16)", text.Count(uint64(max(t.MaxInFlight, 0))))},
 		{t.NoRoom, fmt.Sprintf("waited for one of the %s; use more connections (effect: R16)", text.Plural(uint64(max(t.Connections, 0)), "connection"))},
 	} {
-		// Waits during a fault cannot be separated.
+		// During a fault, waits caused by the fault cannot be separated from these waits.
 		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !faulty(t) {
 			out = append(out, causeOver(CauseLoad, "", share, limitHeldBack,
 				fmt.Sprintf("%s of %s due (%s) %s", text.Count(limit.n), text.Plural(t.Due, "operation"), text.Share(share), limit.text)))
@@ -57,8 +59,8 @@ func heldBack(t *record.Trial) (out []*Cause) {
 	return out
 }
 
-// contention reports transactions that were retried because another one wrote the keys they had
-// read.
+// contention checks how often transactions were retried because another transaction had written the
+// keys that they read.
 func contention(t *record.Trial) *Cause {
 	if t.Retries == nil || t.Operations == 0 {
 		return nil
@@ -68,13 +70,13 @@ func contention(t *record.Trial) *Cause {
 		again, text.Count(t.KeySpace), t.Distribution))
 }
 
-// machineSeconds reports single seconds of machines.csv, which the window's means hide. It skips
-// the whole machine if the means report it already.
+// machineSeconds checks single seconds in machines.csv, which the means over the window do not
+// show. It does not report the whole machine if its mean already exceeds the limit.
 func machineSeconds(t *record.Trial) (out []*Cause) {
 	if t.Machine == nil || t.Machine.CPUs < 2 || t.Opened == nil {
-		return nil // with one CPU, a busy thread fills the machine
+		return nil // with a single CPU, one busy thread fills the machine
 	}
-	used := map[string][]float64{} // CPUs used in each second, by row
+	used := map[string][]float64{} // CPUs used in each second, by row name
 	eachPair(t.Machines, WindowOf(t), func(s pair) {
 		here := s.now.Machine == "" || s.now.Machine == record.MachineName
 		if r := s.now; r.Member() && here || r.Name == record.MachineName {
@@ -95,7 +97,7 @@ func machineSeconds(t *record.Trial) (out []*Cause) {
 	return out
 }
 
-// shareWithin returns the number and share of the figures between least and most.
+// shareWithin returns the number and share of the figures from least to most.
 func shareWithin(figures []float64, least, most float64) (n int, share float64) {
 	for _, x := range figures {
 		if x >= least && x <= most {
@@ -107,7 +109,8 @@ func shareWithin(figures []float64, least, most float64) (n int, share float64) 
 
 func fullSeconds(t *record.Trial, seconds []float64) *Cause {
 	all := float64(t.Machine.CPUs)
-	n, share := shareWithin(seconds, limitFull*all, 2*all) // counters are a moment apart from the clock
+	// more than all CPUs, because counters and clock are not read at exactly the same moment
+	n, share := shareWithin(seconds, limitFull*all, 2*all)
 	if t.BusyShare != nil && *t.BusyShare > limitBusy {
 		return nil
 	}
@@ -129,9 +132,9 @@ func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
 			member, t.Machine.CPUs, mean, n, len(seconds), leastThread, mostThread)}
 }
 
-// pauses reports the time in which members stopped according to their own logs: for a garbage
-// collection, or a log that waited for its disk. Pauses during a fault are attributed to the
-// fault.
+// pauses checks how long members were paused according to their own logs, either for a garbage
+// collection or because a log sync waited for the disk. Pauses during a fault are ignored, because
+// the fault may have caused them.
 func pauses(t *record.Trial) (out []*Cause) {
 	if t.Opened == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// using returns rows of machines.csv for a window of ten seconds, with the processors that each
-// process used, repeated cyclically.
+// using adds rows to machines.csv for a window of ten seconds. used contains the CPUs that each
+// process uses in each second; the values are repeated cyclically.
 func using(t *record.Trial, used map[string][]float64) {
 	total := map[string]float64{}
 	for second := range 11 {
@@ -23,8 +23,8 @@ func using(t *record.Trial, used map[string][]float64) {
 	}
 }
 
-// Each row is a trial with one cause outside the members' own figures, and only that one is
-// found.
+// Each row describes a trial with a single cause that is not in the members' own figures.
+// FindLimits must find this cause and no other.
 func TestFindLimitsOfTheLoad(t *testing.T) {
 	event := func(kind store.SignalKind, took time.Duration) record.Event {
 		return record.Event{Time: noon.Add(5 * time.Second), Kind: string(kind), Member: "m1", Duration: took, Line: "x"}
@@ -32,7 +32,7 @@ func TestFindLimitsOfTheLoad(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*record.Trial)
-		what   string // empty: no cause
+		what   string // empty if there is no cause
 		text   string
 	}{
 		{"nothing", func(t *record.Trial) { using(t, map[string][]float64{"m1": {0.4}, record.MachineName: {1}}) }, "", ""},
@@ -70,7 +70,8 @@ func TestFindLimitsOfTheLoad(t *testing.T) {
 	}
 }
 
-// A suspect and quick trial reports its causes, except those in its verdict.
+// A suspect trial that is not slow reports its causes, except those that its verdict already
+// contains.
 func TestSuspectTrialsNameTheirLimits(t *testing.T) {
 	trial := slowTrial()
 	trial.PerSecond, trial.TermChanges, trial.Due, trial.Capped = *trial.Rate, 1, 1000, 500

@@ -10,26 +10,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The limits on figures of machines.csv over the whole window.
+// Limits for figures from machines.csv over the whole window.
 const (
 	limitIOFull     = 0.10 // share of the time in which all tasks waited for disks
-	limitMemoryFull = 0.05 // or for memory
+	limitMemoryFull = 0.05 // share of the time in which all tasks waited for memory
 	limitFlush      = limitFsyncP99
 	limitAgain      = 0.01 // share of TCP segments that were retransmitted
-	limitThrottled  = 0.05 // share of the CPUs' time in which a quota paused a member
-	limitFiles      = 0.90 // share of the files that a member may have open
-	limitCore       = 0.95 // share of one CPU's time, if the machine was not full
-	fewSegments     = 1000 // with fewer, no share is reported
-	fewFlushes      = 100  // with fewer, no mean: writes do not wait for an idle disk's flushes
+	limitThrottled  = 0.05 // share of the CPU time for which a quota paused a member
+	limitFiles      = 0.90 // share of the files that a member is allowed to have open
+	limitCore       = 0.95 // share of one CPU's time, if the machine as a whole was not busy
+	fewSegments     = 1000 // with fewer segments, the share of retransmissions is not reported
+	// with fewer flushes, the mean is not reported: the writes did not wait for the flushes of an
+	// almost idle disk
+	fewFlushes = 100
 )
 
-// total sums the rows of one name in the window.
+// total holds sums over all rows with one name in the window.
 type total struct {
 	name    string
 	seconds float64
-	sums    map[string]float64 // by figure; only figures that are known for some pair
-	cores   []float64
-	last    *record.MachineRow
+	// by figure; contains only figures that are known in at least one pair of rows
+	sums  map[string]float64
+	cores []float64
+	last  *record.MachineRow
 }
 
 func (t *total) add(figure string, v float64) {
@@ -38,8 +41,8 @@ func (t *total) add(figure string, v float64) {
 	}
 }
 
-// totalsOf returns the totals of the members, of the machines that members run on, and of their
-// disks, in the order of their first rows.
+// totalsOf returns the totals of all processes, machines and disks in machines.csv, in the order of
+// their first rows.
 func totalsOf(t *record.Trial) (all []*total) {
 	byName := map[string]*total{}
 	eachPair(t.Machines, WindowOf(t), func(s pair) {
@@ -69,7 +72,7 @@ func totalsOf(t *record.Trial) (all []*total) {
 	return all
 }
 
-// machineTotals judges the waits of machines and members over the window.
+// machineTotals checks how long machines and members waited in the window.
 func machineTotals(t *record.Trial) (out []*Cause) {
 	if t.Opened == nil {
 		return nil
@@ -112,8 +115,8 @@ func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
 	return out
 }
 
-// othersFill reports whether the generator or another program used a whole CPU, and no
-// member did: a full CPU then does not limit the members.
+// othersFill reports whether the load generator or another program used a whole CPU while no member
+// did. In this case, a full CPU does not limit the members.
 func othersFill(t *record.Trial, all []*total) bool {
 	members, generator := 0.0, 0.0
 	for _, one := range all {
@@ -131,8 +134,8 @@ func othersFill(t *record.Trial, all []*total) bool {
 	return members < leastThread && max(generator, foreign) >= leastThread
 }
 
-// busiestCore finds one full CPU on a machine that was not full: the work of one thread,
-// or of a device's interrupts.
+// busiestCore checks for a single CPU that was full although the machine was not. Such a CPU runs a
+// single busy thread, or handles the interrupts of a device.
 func busiestCore(m *total) *Cause {
 	if len(m.cores) < 2 {
 		return nil
@@ -159,7 +162,7 @@ func slowFlushes(d *total) *Cause {
 	return overLimit(CauseDisk, "", mean, limitFlush, fmt.Sprintf("flushes of %s took %s on average over %s flushes (limit %s)", d.name, spent(mean), text.Count(uint64(n)), spent(limitFlush)))
 }
 
-// processorsOf returns the number of CPUs of a member's machine; 1 if unknown.
+// processorsOf returns the number of CPUs of a member's machine, or 1 if unknown.
 func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 	machine := cmp.Or(member.last.Machine, record.MachineName)
 	if i := slices.IndexFunc(all, func(one *total) bool { return one.name == machine }); i >= 0 && len(all[i].cores) > 0 {
@@ -171,8 +174,9 @@ func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 	return 1
 }
 
-// heldMember judges one member. The kernel counts the time in which a CPU had work of the group
-// that the quota did not allow.
+// heldMember checks whether a CPU quota paused a member, and how many files the member had open.
+// The kernel counts the time in which the member had work for a CPU but the quota did not allow it
+// to run.
 func heldMember(m *total, processors float64) []*Cause {
 	held := m.sums["throttled"]
 	out := []*Cause{causeOver(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// sampledEach adds rows of one name to a trial, one second apart from the start of the window.
-// change fills each row, and gets the number of seconds.
+// sampledEach adds rows with the same name to a trial, one for each second since the start of the
+// window. change fills a row; its argument second is the number of seconds.
 func sampledEach(t *record.Trial, name string, seconds int, change func(r *record.MachineRow, second float64)) {
 	for second := range seconds + 1 {
 		r := record.NewMachineRow(t.Opened.Add(time.Duration(second)*time.Second), name)
@@ -24,7 +24,7 @@ func sampledEach(t *record.Trial, name string, seconds int, change func(r *recor
 	}
 }
 
-// Each row is a trial that is slow for one reason that machines.csv shows.
+// Each row describes a trial that is slow for a single reason, which machines.csv shows.
 func TestMachineWaitsAreReported(t *testing.T) {
 	const whole, m1, vda = record.MachineName, "m1", "disk vda"
 	each := func(name string, change func(*record.MachineRow, float64)) func(*record.Trial) {
@@ -33,7 +33,7 @@ func TestMachineWaitsAreReported(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*record.Trial)
-		what   string // empty: no cause
+		what   string // empty if there is no cause
 		text   string
 	}{
 		{"disks", each(whole, func(r *record.MachineRow, s float64) { r.IOFull = 7 + 0.23*s }), CauseDisk, "all tasks on this machine waited for disks 23 % of the time (limit 10 %)"},
@@ -76,7 +76,7 @@ func TestMachineWaitsAreReported(t *testing.T) {
 	}
 }
 
-// Programs that filled the machine are named.
+// The programs that filled the machine are named.
 func TestOtherProgramsAreNamed(t *testing.T) {
 	trial := slowTrial()
 	trial.Stores, trial.Seconds, trial.Machine, trial.Shared = nil, 10, &measure.Machine{CPUs: 4}, new(true)
@@ -113,11 +113,13 @@ func TestRarelySampledProgramsAreNamed(t *testing.T) {
 	}
 }
 
-// A spike is explained by the figures of machines.csv during it, and not by those at other times.
+// A spike is explained by the figures in machines.csv during the spike, but not by those at other
+// times.
 func TestSpikesAreExplainedByMachines(t *testing.T) {
 	trial := withP99(5, 5, 5, 800, 5, 5, 5, 5, 5, 5)
 	trial.Machine = &measure.Machine{CPUs: 4}
-	burst := func(s, usual, then float64) float64 { // a counter with a different increment after second 3
+	// a counter whose increment is different after second 3
+	burst := func(s, usual, then float64) float64 {
 		if s > 3 {
 			return usual*(s-1) + then
 		}
@@ -161,8 +163,8 @@ func TestSpikesAreExplainedByMachines(t *testing.T) {
 	}
 }
 
-// A gap, a replaced process and a reset counter are gaps in the charts, and a figure that is always
-// 0 is not drawn.
+// A gap in the samples, a replaced process and a reset counter appear as gaps in the charts. A
+// figure that is always 0 is not drawn.
 func TestChartsOfMachinesHaveGaps(t *testing.T) {
 	m := shape{seconds: 12, perSecond: 50, idle: -1}.record(t)
 	m.run.ReadEvents(m.dir)
@@ -170,10 +172,11 @@ func TestChartsOfMachinesHaveGaps(t *testing.T) {
 	trial.Machines = nil
 	sampledEach(trial, "m1", 12, func(r *record.MachineRow, s float64) {
 		if r.PID, r.User, r.System, r.MajorFaults, r.Throttled = 7, 0.5*s, 0, 0, 0; s >= 6 {
-			r.PID = 8 // replaced
+			r.PID = 8 // the process was replaced
 		}
 	})
-	trial.Machines = append(trial.Machines[:2], trial.Machines[4:]...) // seconds 2 and 3 were not sampled
+	// seconds 2 and 3 were not sampled
+	trial.Machines = append(trial.Machines[:2], trial.Machines[4:]...)
 	sampledEach(trial, record.MachineName, 12, func(r *record.MachineRow, s float64) {
 		if r.User, r.System, r.IOFull, r.Cores = s, 0, 0.5*s, []float64{0.9 * s, 0.1 * s}; s >= 9 {
 			r.User = s - 9 // the machine was rebooted

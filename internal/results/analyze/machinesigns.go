@@ -10,13 +10,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// sign is a figure of machines.csv whose deviation from its median shows that a machine or a
-// member stopped or was delayed.
+// sign is a figure in machines.csv. If it is much higher than its median, a machine or a member was
+// stopped or delayed.
 type sign struct {
 	kind  record.RowKind
 	of    func(pair) float64
-	least float64 // smallest value that can matter
-	// says describes the figure and its usual value; for a member it follows the name.
+	least float64 // smallest value that is reported
+	// says describes the figure and its usual value. For a member, the caller puts the member's
+	// name in front of this text.
 	says func(name string, v, usual float64) string
 }
 
@@ -44,10 +45,10 @@ var signs = []sign{
 	}},
 }
 
-// part formats a share.
+// part formats a share of at most 100 %.
 func part(share float64) string { return text.Share(min(share, 1)) }
 
-// machineWords returns the name of a machine in a sentence.
+// machineWords returns the words for a machine in a sentence.
 func machineWords(name string) string {
 	if name == record.MachineName {
 		return "this machine"
@@ -55,8 +56,8 @@ func machineWords(name string) string {
 	return name
 }
 
-// machinesIn reports where a machine was full or waited, or a member stopped, contrary to its
-// usual state.
+// machinesIn reports where, during the span, a machine was full or waited, or a member was stopped,
+// although it usually is not.
 func machinesIn(t *record.Trial, in Span, add func(member, text string)) {
 	if t.Machine == nil {
 		return
@@ -99,7 +100,8 @@ func machinesIn(t *record.Trial, in Span, add func(member, text string)) {
 	programsIn(t, in, add)
 }
 
-// figuresIn returns the minimum and maximum of a figure in a span, and its median in all steps.
+// figuresIn returns the minimum and maximum of a figure in a span, and the median of the figure
+// over all pairs of rows.
 func figuresIn(all []pair, in Span, of func(pair) float64) (least, most, usual float64, ok bool) {
 	var values []float64
 	least, most = math.Inf(1), math.Inf(-1)
@@ -116,10 +118,10 @@ func figuresIn(all []pair, in Span, of func(pair) float64) (least, most, usual f
 	return least, most, middle(values), least <= most
 }
 
-// leastProgram is the smallest reported CPU use of another program, in CPUs.
+// leastProgram is the smallest CPU use of another program that is reported, in CPUs.
 const leastProgram = 0.25
 
-// programsIn reports the other programs that used more than they usually do.
+// programsIn reports other programs that used much more CPU time in the span than on average.
 func programsIn(t *record.Trial, in Span, add func(member, text string)) {
 	window := WindowOf(t)
 	total, most := map[string]float64{}, map[string]float64{}

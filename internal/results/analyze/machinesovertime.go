@@ -11,24 +11,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// linesByName holds the lines of a panel, one for each process or member.
+// linesByName holds the lines of a panel, with a line for each process or member.
 type linesByName struct {
 	grid *Grid
 	all  []Line
 }
 
-// maxLines limits the lines of a panel: more are hard to distinguish.
+// maxLines is the maximum number of lines in a panel. More lines are hard to distinguish.
 const maxLines = 8
 
-// add adds a value that is valid from one time to another to a name's line: to the columns whose
-// middles are in between, or to the column of the span's own middle.
+// add adds a value to the line with the given name. The value applies to the columns whose middles
+// are between from and to. If there is no such column, it applies to the column that contains the
+// middle of the span.
 func (l *linesByName) add(name string, from, to time.Time, v float64) {
 	if math.IsNaN(v) {
 		return
 	}
 	i := slices.IndexFunc(l.all, func(one Line) bool { return one.Name == name })
 	if i < 0 {
-		if len(l.all) == 64*maxLines { // more than any valid record has
+		if len(l.all) == 64*maxLines { // more lines than any valid record has
 			return
 		}
 		i = len(l.all)
@@ -37,7 +38,8 @@ func (l *linesByName) add(name string, from, to time.Time, v float64) {
 	l.all[i].spread(l.grid, from.Sub(l.grid.Opened).Seconds(), to.Sub(l.grid.Opened).Seconds(), v, v)
 }
 
-// band returns the range from the minimum to the maximum of the lines that of selects.
+// band returns the range from the minimum to the maximum of those lines for whose names the
+// function of returns true.
 func (l *linesByName) band(of func(name string) bool) Line {
 	out := l.grid.newLine("")
 	for i := range l.all {
@@ -51,7 +53,8 @@ func (l *linesByName) band(of func(name string) bool) Line {
 	return out
 }
 
-// sorted returns the lines by name, members first, and a note if there were too many.
+// sorted returns the lines sorted by name, with the members first. If there are too many lines, it
+// returns the first ones and a note.
 func (l *linesByName) sorted() (lines []Line, notes []string) {
 	slices.SortStableFunc(l.all, func(a, b Line) int {
 		return cmp.Or(cmp.Compare(record.KindOf(a.Name), record.KindOf(b.Name)), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
@@ -62,19 +65,20 @@ func (l *linesByName) sorted() (lines []Line, notes []string) {
 	return l.all, nil
 }
 
-// machinePanel is a chart of a figure of machines.csv.
+// machinePanel is a chart of one figure from machines.csv.
 type machinePanel struct {
 	name, title string
 	unit        measure.Unit
-	// of calls line with the figure of a pair, for each line of the chart: the row's name with a
-	// suffix. NaN is no value.
+	// of computes the figures from a pair of rows. It calls line once for each line of the chart.
+	// suffix is appended to the row's name to give the line's name. NaN means no value.
 	of func(s pair, line func(suffix string, v float64))
-	// least is the value that a line must reach somewhere to be drawn, so that a chart exists only
-	// if it explains something.
+	// least is the value that a line must reach somewhere in order to be drawn. So charts that
+	// explain nothing are omitted.
 	least float64
 }
 
-// single returns a panel's function with one line for the rows of some kinds.
+// single returns a function for machinePanel.of. It draws one line for each row name of the given
+// kinds.
 func single(of func(pair) float64, kinds ...record.RowKind) func(pair, func(string, float64)) {
 	return func(s pair, line func(string, float64)) {
 		if slices.Contains(kinds, s.now.Kind()) {
@@ -83,17 +87,17 @@ func single(of func(pair) float64, kinds ...record.RowKind) func(pair, func(stri
 	}
 }
 
-// percent returns a counter of seconds as a percentage of the time.
+// percent converts a counter of seconds to a percentage of the elapsed time.
 func percent(counter func(*record.MachineRow) float64) func(pair) float64 {
 	return func(s pair) float64 { return 100 * s.rate(counter) }
 }
 
-// figureAtTime returns a row's figure at its time.
+// figureAtTime returns a function that returns the figure in the later row of a pair.
 func figureAtTime(figure func(*record.MachineRow) float64) func(pair) float64 {
 	return func(s pair) float64 { return figure(s.now) }
 }
 
-// perSecondOf returns the increase of a counter per second.
+// perSecondOf returns a function that returns the counter's increase per second.
 func perSecondOf(counter func(*record.MachineRow) float64) func(pair) float64 {
 	return func(s pair) float64 { return s.rate(counter) }
 }
@@ -104,7 +108,8 @@ func hasNetwork(r *record.MachineRow) bool {
 	return kind == record.WholeMachineRow || kind == record.NetworkRow
 }
 
-// network adds the lines of a machine's network, or of its hosts with a separate one.
+// network adds the lines for a machine's network, or for a host's network if it is recorded in
+// separate rows.
 func network(s pair, line func(suffix string, v float64)) {
 	if !hasNetwork(s.now) {
 		return
@@ -114,7 +119,7 @@ func network(s pair, line func(suffix string, v float64)) {
 	line(", loopback", s.rate(func(r *record.MachineRow) float64 { return r.Loopback }))
 }
 
-// pressure adds the lines of the reasons for which a machine's tasks stalled.
+// pressure adds lines that show what a machine's tasks were stalled for: CPUs, disks or memory.
 func pressure(s pair, line func(suffix string, v float64)) {
 	if s.now.Kind() != record.WholeMachineRow {
 		return
@@ -125,7 +130,7 @@ func pressure(s pair, line func(suffix string, v float64)) {
 	line(", some for memory", percent(func(r *record.MachineRow) float64 { return r.MemoryStalled })(s))
 }
 
-// coreLines adds the most and the least used processor.
+// coreLines adds a line for the busiest CPU and a line for the least busy CPU.
 func coreLines(s pair, line func(suffix string, v float64)) {
 	if all := s.cores(); len(all) > 1 {
 		line(", busiest", 100*slices.Max(all))
@@ -151,7 +156,7 @@ var machinePanels = []machinePanel{
 	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, single(figureAtTime(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
 }
 
-// addMachines adds the resource use of processes and machines, from machines.csv.
+// addMachines adds the charts of the resource use of processes and machines, from machines.csv.
 func (o *OverTime) addMachines() {
 	g := &o.Grid
 	all := make([]linesByName, len(machinePanels))
@@ -173,7 +178,7 @@ func (o *OverTime) addMachines() {
 			traffic.add(s.now.Name, s.before.Time, s.now.Time, s.rate(func(r *record.MachineRow) float64 { return r.Received + r.Sent + r.Loopback }))
 		}
 	})
-	for i := range o.Trial.Machines { // rows of other programs have no counters
+	for i := range o.Trial.Machines { // rows of other programs contain no counters
 		if r := &o.Trial.Machines[i]; r.Kind() == record.ProgramRow {
 			at := slices.IndexFunc(machinePanels, func(p machinePanel) bool { return p.of == nil })
 			all[at].add(r.Name, r.Since(), r.Time, r.Processors)
@@ -183,7 +188,8 @@ func (o *OverTime) addMachines() {
 		p := &machinePanels[i]
 		o.bands[p.name] = all[i].band(isMember)
 		all[i].all = slices.DeleteFunc(all[i].all, func(l Line) bool { return !l.reaches(p.least) })
-		if p.of == nil && len(all[i].all) > maxLines { // of many programs, those with the highest use are drawn
+		// if there are many programs, draw those with the highest use
+		if p.of == nil && len(all[i].all) > maxLines {
 			slices.SortStableFunc(all[i].all, func(a, b Line) int { return cmp.Compare(b.highest(), a.highest()) })
 			all[i].all = all[i].all[:maxLines]
 		}
@@ -192,12 +198,12 @@ func (o *OverTime) addMachines() {
 	o.bands["network"] = traffic.band(func(string) bool { return true })
 }
 
-// reaches reports whether the line reaches least anywhere.
+// reaches reports whether the line has a value of at least least.
 func (l *Line) reaches(least float64) bool {
 	return slices.ContainsFunc(l.High, func(v float64) bool { return v >= least })
 }
 
-// highest returns the highest value of the line; 0 if it has none.
+// highest returns the highest value of the line, or 0 if the line has no values.
 func (l *Line) highest() (most float64) {
 	for _, v := range l.High {
 		if v > most {
@@ -207,7 +213,7 @@ func (l *Line) highest() (most float64) {
 	return most
 }
 
-// isMember reports whether a name of machines.csv is a member's process.
+// isMember reports whether a name in machines.csv belongs to a member's process.
 func isMember(name string) bool { return record.KindOf(name) == record.MemberRow }
 
 func (o *OverTime) addLines(name, title string, unit measure.Unit, log bool, lines *linesByName) {
@@ -216,7 +222,7 @@ func (o *OverTime) addLines(name, title string, unit measure.Unit, log bool, lin
 	o.addPanel(Panel{Name: name, Title: title, Unit: unit, Log: log, Lines: all, Notes: notes})
 }
 
-// zero reports whether the line never leaves 0.
+// zero reports whether the line is 0 everywhere.
 func (l *Line) zero() bool {
 	for _, v := range l.High {
 		if v > 0 {
@@ -226,14 +232,15 @@ func (l *Line) zero() bool {
 	return true
 }
 
-// increaseSince returns the increase of a counter or timer between two rows, without its buckets.
+// increaseSince returns the increase of a counter or timer between two rows, without the histogram
+// buckets.
 func increaseSince(metric store.Metric, now, before *record.StoreRow) store.Reading {
 	to, from := now.Metrics[metric], before.Metrics[metric]
 	to.Buckets, from.Buckets = nil, nil
 	return to.Since(from)
 }
 
-// addMembers adds the members' own metrics, from stores.csv.
+// addMembers adds the charts of the metrics that members report about themselves, from stores.csv.
 func (o *OverTime) addMembers() {
 	g := &o.Grid
 	timers := [...]struct {

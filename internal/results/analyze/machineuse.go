@@ -8,22 +8,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// pair is two consecutive rows of machines.csv with the same name.
+// pair holds two consecutive rows of machines.csv with the same name.
 type pair struct {
 	before, now *record.MachineRow
 	seconds     float64
 }
 
-// AtEdge is the largest distance of a sample outside a span that still counts for it.
+// AtEdge is how far a sample may be outside a span and still be included in it.
 const AtEdge = time.Second / 2
 
-// eachPair calls each for the steps in a span of time. Gaps, process restarts and counter resets
-// have no step.
+// eachPair calls each for every pair of consecutive rows in a span of time. Two rows are not a pair
+// if there is a gap, a process restart or a counter reset between them.
 func eachPair(rows []record.MachineRow, in Span, each func(pair)) {
 	eachPairThat(rows, in, (*record.MachineRow).Follows, each)
 }
 
-// eachPairThat is eachPair with a different rule for consecutive rows.
+// eachPairThat does the same as eachPair, but the function follows decides whether two rows are
+// consecutive.
 func eachPairThat(rows []record.MachineRow, in Span, follows func(now, before *record.MachineRow) bool, each func(pair)) {
 	before := map[string]*record.MachineRow{}
 	for i := range rows {
@@ -36,13 +37,13 @@ func eachPairThat(rows []record.MachineRow, in Span, follows func(now, before *r
 	}
 }
 
-// always is a span that contains every time.
+// always is a span that contains all times.
 var always = Span{time.Unix(0, 0), time.Unix(1<<40, 0)}
 
-// middle returns the time between the pair's samples.
+// middle returns the middle of the time between the two rows.
 func (s pair) middle() time.Time { return s.before.Time.Add(s.now.Time.Sub(s.before.Time) / 2) }
 
-// grown returns the increase of a counter; NaN if it is unknown or the counter fell.
+// grown returns the increase of a counter. It returns NaN if the counter is unknown or fell.
 func (s pair) grown(counter func(*record.MachineRow) float64) float64 {
 	if d := counter(s.now) - counter(s.before); d >= 0 {
 		return d
@@ -50,13 +51,14 @@ func (s pair) grown(counter func(*record.MachineRow) float64) float64 {
 	return math.NaN()
 }
 
-// rate returns the increase per second. For a counter of seconds it is a share of the time.
+// rate returns the increase of a counter per second. For a counter of seconds, this is a share of
+// the time.
 func (s pair) rate(counter func(*record.MachineRow) float64) float64 {
 	return s.grown(counter) / s.seconds
 }
 
-// mean returns the increase of one counter per increment of another; NaN if the latter did not
-// rise.
+// mean returns the increase of the counter sum divided by the increase of the counter count. It
+// returns NaN if count did not increase.
 func (s pair) mean(sum, count func(*record.MachineRow) float64) float64 {
 	n := s.grown(count)
 	if !(n > 0) {
@@ -65,12 +67,13 @@ func (s pair) mean(sum, count func(*record.MachineRow) float64) float64 {
 	return s.grown(sum) / n
 }
 
-// processors returns the number of processors in use.
+// processors returns the number of CPUs in use.
 func (s pair) processors() float64 { return s.rate((*record.MachineRow).CPU) }
 
-// cores returns the use of each processor of a machine, as shares; nil if unknown.
+// cores returns the share of the time for which each CPU of a machine was busy. It returns nil if
+// this is unknown.
 func (s pair) cores() (all []float64) {
-	if len(s.now.Cores) != len(s.before.Cores) { // a CPU was taken offline
+	if len(s.now.Cores) != len(s.before.Cores) { // a CPU was added or removed
 		return nil
 	}
 	for i, busy := range s.now.Cores {
@@ -83,8 +86,8 @@ func (s pair) cores() (all []float64) {
 	return all
 }
 
-// hasMembers reports whether members run on a machine of machines.csv. If the record does not list
-// the hosts with members, every machine other than the generator's counts as one.
+// hasMembers reports whether members ran on a machine in machines.csv. If the record does not list
+// the hosts with members, hasMembers assumes that all machines except the generator's have members.
 func hasMembers(t *record.Trial, machine string) bool {
 	if len(t.ByHost) > 0 {
 		return slices.ContainsFunc(t.ByHost, func(h record.ByHost) bool { return h.Members && h.Machine == machine })
@@ -92,7 +95,7 @@ func hasMembers(t *record.Trial, machine string) bool {
 	return machine != record.MachineName || t.Shared != nil && *t.Shared
 }
 
-// Counters on which findings and charts are based.
+// Counters from which findings and charts are computed.
 func ioFull(r *record.MachineRow) float64        { return r.IOFull }
 func memoryFull(r *record.MachineRow) float64    { return r.MemoryFull }
 func queue(r *record.MachineRow) float64         { return r.Queue }

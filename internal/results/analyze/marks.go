@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// addMarks adds the trial's events within the grid.
+// addMarks adds marks for the trial's events that are within the grid.
 func (o *OverTime) addMarks() {
 	g := &o.Grid
 	type key struct {
@@ -41,13 +41,14 @@ func (o *OverTime) addMarks() {
 		k := o.Marks[i].Kind
 		o.Marks[i].Grave = k == memberLost || k == memberBack || slices.Contains(kinds, k) && o.Marks[i].calm() == 0
 	}
-	place := func(k store.SignalKind) int { return slices.Index(kinds, k) } // events that no log reports come first
+	// kinds of events that logs do not report come first
+	place := func(k store.SignalKind) int { return slices.Index(kinds, k) }
 	slices.SortStableFunc(o.Marks, func(a, b Mark) int {
 		return cmp.Or(cmp.Compare(place(a.Kind), place(b.Kind)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.From, b.From))
 	})
 }
 
-// Event kinds that polling detects and no log reports.
+// Kinds of events that are detected by polling and that logs do not report.
 const (
 	memberLost store.SignalKind = "member_lost"
 	memberBack store.SignalKind = "member_recovered"

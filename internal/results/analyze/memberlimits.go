@@ -18,14 +18,14 @@ func leaders(m *MemberMetrics) *Cause {
 	return causeOver(CauseElection, m.Name, n, 0, fmt.Sprintf("the leader changed: member %s counted %s in the window", m.Name, text.Plural(uint64(max(n, 0)), "change")))
 }
 
-// diskTimers lists the timers that depend on a member's disk.
+// diskTimers lists the timers whose values depend on a member's disk.
 var diskTimers = [...]struct {
 	metric store.Metric
 	name   string
 	limit  time.Duration
 }{{store.FsyncSeconds, "log fsync", limitFsyncP99}, {store.CommitSeconds, "database commit", limitCommitP99}}
 
-// disks judges a member's own times of its log's sync and its database's commit.
+// disks checks the times that a member reports for syncing its log and for committing its database.
 func disks(t *record.Trial, m *MemberMetrics) (out []*Cause) {
 	if !writes(t) {
 		return nil
@@ -45,9 +45,9 @@ func disks(t *record.Trial, m *MemberMetrics) (out []*Cause) {
 	return out
 }
 
-// waitedForCPU returns a caveat for a member's disk timers if the CPUs were full: a
-// member that waits for a CPU during a sync counts that as disk time. A disk probe shows
-// whether the disk itself can be as slow.
+// waitedForCPU returns a caveat about a member's disk timers for a load during which all CPUs were
+// busy. If a member waits for a CPU during a sync, its timer counts this wait as disk time. The
+// disk probe shows whether the disk itself may be that slow.
 func waitedForCPU(t *record.Trial) string {
 	d, _, when := dataFolder(t)
 	what, took, ok := fdatasync(d)
@@ -57,8 +57,9 @@ func waitedForCPU(t *record.Trial) string {
 	return fmt.Sprintf("; fdatasync alone: %s %s %s the load, and all CPUs were busy: the member may have waited for a CPU", what, spent(took), when)
 }
 
-// slowness returns a timer's p99, or the highest of its p90 and median that its number of times
-// supports, or its mean if it has no buckets or too few times.
+// slowness returns a timer's p99. If the timer has too few values for a p99, slowness returns the
+// p90 or else the median. It returns the mean if the timer has no buckets or too few values even
+// for a median.
 func slowness(r store.Reading) (how string, took time.Duration, ok bool) {
 	for _, of := range []struct {
 		p    float64
@@ -72,7 +73,8 @@ func slowness(r store.Reading) (how string, took time.Duration, ok bool) {
 	return "mean", DurationOf(mean), ok
 }
 
-// TimerPercentile returns a timer's percentile in seconds; false if there are too few times for it.
+// TimerPercentile returns a timer's percentile in seconds. It returns false if the timer has too
+// few values for this percentile.
 func TimerPercentile(r store.Reading, p float64) (seconds float64, ok bool) {
 	if !measure.Supports(p, uint64(max(r.Count, 0))) {
 		return 0, false
@@ -80,11 +82,12 @@ func TimerPercentile(r store.Reading, p float64) (seconds float64, ok bool) {
 	return r.Quantile(p / 100)
 }
 
-// leastSpan is the shortest time, in seconds, over which CPU use is judged. A member that restarted
-// may report for less.
+// leastSpan is the shortest time, in seconds, over which CPU use is checked. A member that
+// restarted may have reported its CPU use for less time.
 const leastSpan = 1
 
-// processors judges a member's own CPU time, if it reports how many CPUs it may use.
+// processors checks the CPU time that a member reports for itself, if the member also reports how
+// many CPUs it may use.
 func processors(m *MemberMetrics) *Cause {
 	used, cores := m.Metrics[store.CPUSeconds].Value, m.Metrics[store.Processors].Value
 	if cores <= 0 || m.Seconds < leastSpan {
@@ -95,13 +98,14 @@ func processors(m *MemberMetrics) *Cause {
 		m.Name, text.Share(min(share, 1)), cores, used, m.Seconds, text.Share(limitBusy)))
 }
 
-// roundTrips judges the network between the load generator and a member: the member's operating
-// system accepts a TCP connection without its program.
+// roundTrips checks the network between the load generator and a member. It uses the times of TCP
+// connects, because the member's operating system accepts a TCP connection without involving the
+// member's process.
 func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
 	if m.Connects == m.Refused && !slices.ContainsFunc(t.ByMember, func(b record.ByMember) bool { return b.Endpoint == m.Endpoint }) {
-		return nil // the cluster reports this endpoint, which is unreachable from here
+		return nil // the endpoint comes from the cluster, and this machine cannot reach it
 	}
-	var budget time.Duration // per operation, if no more clients can wait
+	var budget time.Duration // per operation, before all allowed clients are waiting
 	if t.Rate != nil && *t.Rate > 0 {
 		budget = DurationOf(float64(t.MaxInFlight) / *t.Rate)
 	}
@@ -134,8 +138,8 @@ func peers(t *record.Trial, m *MemberMetrics) *Cause {
 		fmt.Sprintf("the round trip between member %s and the other members: %s %s (limit %s)", m.Name, how, spent(took), spent(limitPeerP99)))
 }
 
-// silence finds a member that stopped: its response took long, while a new TCP connection to its
-// machine was quick.
+// silence checks whether a member stopped for a while: a response from it took long, although a new
+// TCP connection to its machine was fast.
 func silence(t *record.Trial, m *MemberMetrics) *Cause {
 	network := ""
 	switch {
@@ -161,8 +165,8 @@ func silence(t *record.Trial, m *MemberMetrics) *Cause {
 		fmt.Sprintf("member %s: a status request took %s (limit %s)%s", m.Name, spent(m.Slowest), spent(limitSlowAnswer), network))
 }
 
-// folder judges the disk probe of the members' data folders, or of the folder that was probed
-// after the load.
+// folder checks the disk probe of the members' data folders, or of the folder that was probed after
+// the load.
 func folder(t *record.Trial) *Cause {
 	d, where, when := dataFolder(t)
 	what, took, ok := fdatasync(d)
@@ -174,8 +178,8 @@ func folder(t *record.Trial) *Cause {
 			where, d.FileSystem, what, spent(took), d.Fdatasyncs, when, spent(limitFsyncP99)))
 }
 
-// dataFolder returns the disk probe that is nearest to the load if writes wait for that disk;
-// nil without any.
+// dataFolder returns the disk probe that was made nearest in time to the load, if writes wait for
+// that disk. It returns nil if there is none.
 func dataFolder(t *record.Trial) (d *record.Durability, where, when string) {
 	switch {
 	case t.DataDir != nil:
@@ -186,8 +190,8 @@ func dataFolder(t *record.Trial) (d *record.Durability, where, when string) {
 	return nil, "", ""
 }
 
-// fdatasync returns the p99 of a disk probe, or the median if the p99 is unknown because there
-// were too few syncs: the p99 is at least as slow.
+// fdatasync returns the p99 of a disk probe. If there were too few syncs for a p99, it returns the
+// median, which is never above the p99.
 func fdatasync(d *record.Durability) (what string, took time.Duration, ok bool) {
 	if d == nil {
 		return "", 0, false
@@ -199,12 +203,12 @@ func fdatasync(d *record.Durability) (what string, took time.Duration, ok bool) 
 	return "median", time.Duration(p50.NS), p50.Known
 }
 
-// writes reports whether the load waits for the members' disks.
+// writes reports whether the load has operations that wait for the members' disks.
 func writes(t *record.Trial) bool {
 	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() })
 }
 
-// agrees reports whether the load waits for the members to agree.
+// agrees reports whether the load has operations for which the members must agree.
 func agrees(t *record.Trial) bool {
 	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() || o.Consistency == kv.Linearizable })
 }

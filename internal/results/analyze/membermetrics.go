@@ -9,33 +9,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// MemberMetrics holds a member's own metrics in a trial's window, and its reachability, from
-// stores.csv.
+// MemberMetrics holds the metrics that a member reported in a trial's window, and how well the
+// member could be reached. The source is stores.csv.
 type MemberMetrics struct {
 	Name, Endpoint string
-	// Seconds is the time between the two rows from whose difference Metrics is computed: the
-	// nearest to the start and the end of the window. Metrics is nil without two such rows; Unread
-	// explains why the member reported nothing. Injected faults are excluded from all figures.
+	// Metrics is the difference between two rows: the row nearest to the start of the window and
+	// the row nearest to its end. Seconds is the time between these rows. Metrics is nil if there
+	// are no two such rows. If the member reported nothing, Unread is the reason. All figures
+	// exclude the time of injected faults.
 	Seconds float64
 	Metrics store.Sample
 	Unread  string
-	Reports bool // it responded to at least one request of the trial
+	Reports bool // set if the member responded to at least one request during the trial
 
-	Asked      int           // requests in the window
-	Unanswered int           // requests without a response
-	Slowest    time.Duration // of the responses, or of waiting for a missing one
+	Asked      int // number of status requests in the window
+	Unanswered int // number of requests that received no response
+	// longest time until a response, or until the tester stopped waiting for one
+	Slowest time.Duration
 
-	Connects int           // TCP connections tried
-	Refused  int           // connections that failed
-	Connect  SpreadOfTimes // times of the successful ones
+	Connects int           // number of attempted TCP connections
+	Refused  int           // number of failed TCP connections
+	Connect  SpreadOfTimes // times of the successful TCP connects
 }
 
-// SpreadOfTimes holds the minimum, median and maximum of some times.
+// SpreadOfTimes holds the minimum, median and maximum of several times.
 type SpreadOfTimes struct{ Min, Median, Max time.Duration }
 
-// MembersMetrics returns the metrics of all members in the order of ByMember, then other members
-// by name, because rows are in the order of the responses. The trial's files have been read
-// (record.Run.ReadEvents).
+// MembersMetrics returns the metrics of all members. Members in ByMember come first, in that order;
+// the others are sorted by name. (The rows of stores.csv are in the order of the responses.) The
+// caller must have read the trial's files (record.Run.ReadEvents).
 func MembersMetrics(t *record.Trial) []MemberMetrics {
 	var all []MemberMetrics
 	for i := range t.Stores {
@@ -46,7 +48,8 @@ func MembersMetrics(t *record.Trial) []MemberMetrics {
 	}
 	place := func(m MemberMetrics) int {
 		i := slices.IndexFunc(t.ByMember, func(b record.ByMember) bool { return b.Endpoint == m.Endpoint })
-		return (i + len(t.ByMember) + 1) % (len(t.ByMember) + 1) // -1 is behind all
+		// members that are not in ByMember (-1) come last
+		return (i + len(t.ByMember) + 1) % (len(t.ByMember) + 1)
 	}
 	slices.SortStableFunc(all, func(a, b MemberMetrics) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Name, b.Name))
@@ -121,8 +124,8 @@ func (m *MemberMetrics) count(r *record.StoreRow) {
 	}
 }
 
-// outsideFaults returns the metrics of a member in the parts of a span without a fault, and the
-// length of these parts in seconds.
+// outsideFaults returns a member's metrics for the parts of a span in which no fault was injected,
+// and the total length of these parts in seconds.
 func outsideFaults(t *record.Trial, answers []*record.StoreRow, in Span) (seconds float64, sum store.Sample) {
 	for i, r := range answers[min(1, len(answers)):] {
 		before := answers[i]
@@ -136,7 +139,7 @@ func outsideFaults(t *record.Trial, answers []*record.StoreRow, in Span) (second
 		seconds += between.To.Sub(between.From).Seconds()
 		for metric, reading := range r.Metrics.Since(before.Metrics) {
 			if metric == store.PeerRoundTripSeconds && inFault(t, Span{*t.Opened, between.To}) {
-				continue // it can be a mean over minutes, which includes the fault
+				continue // it may be a mean over minutes that include the fault
 			}
 			if !metric.Gauge() {
 				reading = sum[metric].Plus(reading)
@@ -147,10 +150,10 @@ func outsideFaults(t *record.Trial, answers []*record.StoreRow, in Span) (second
 	return seconds, sum
 }
 
-// windowMargin is the distance from the window at which a row still represents it.
+// windowMargin is how far a row may be outside the window and still be used for its start or end.
 const windowMargin = 5 * time.Second
 
-// nearestRow returns the row nearest to a time.
+// nearestRow returns the row whose time is nearest to at.
 func nearestRow(rows []*record.StoreRow, at time.Time) *record.StoreRow {
 	best := rows[0]
 	for _, r := range rows {

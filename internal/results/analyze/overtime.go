@@ -2,30 +2,32 @@ package analyze
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// OverTime is the course of a trial from its warm-up to its end, as drawn in charts. All its
-// parts have the columns of one grid, so that they share a time axis.
+// OverTime describes how a trial proceeded from its warm-up to its end, as drawn in charts. All its
+// parts use the columns of the same grid, so the charts share a time axis.
 type OverTime struct {
 	Trial *record.Trial
 	Grid  Grid
-	// Panels are the charts over time; one without a line is left out.
+	// Panels are the charts over time. Charts without lines are omitted.
 	Panels []Panel
 	Marks  []Mark
 	Heat   HeatMap
-	// Curves are the headline's times by percentile: of all operations, and of each kind if
-	// there are several. ByRole and ByMember are the curves by serving role and member, if there
-	// are several.
+	// Curves holds percentile curves of the headline's times: one for all operations, and one for
+	// each kind of operation if there are several kinds. ByRole and ByMember hold a curve for each
+	// role and each member that served operations. They are empty if there is only one.
 	Curves, ByRole, ByMember []PercentileCurve
 
-	// mean is the mean headline time of the successes due in each column. bands holds, by panel,
-	// the range from the minimum to the maximum of the members, or of the machines for the network.
+	// mean is the mean headline time of the successes that became due in each column. For each
+	// panel, bands contains the range over all members, or over all machines for the network.
 	mean  Line
 	bands map[string]Line
-	// written is the number of operations of the window that were completed at the start of each
-	// column, and at the end of the last; nil if some operations do not write.
+	// written is the number of operations in the window that had completed at the start of each
+	// column, with an additional value for the end of the last column. It is nil if the load has
+	// operations other than writes.
 	written []float64
 }
 
-// addPanel adds a panel with its lines that have values.
+// addPanel adds a panel without the lines that have no values. It does nothing if no line has
+// values.
 func (o *OverTime) addPanel(p Panel) {
 	kept := p.Lines[:0]
 	for _, l := range p.Lines {
@@ -38,31 +40,32 @@ func (o *OverTime) addPanel(p Panel) {
 	}
 }
 
-// Mark is an event on the time axis, or several of one kind and member in one column.
+// Mark is an event on the time axis. It may stand for several events of the same kind and member in
+// one column.
 type Mark struct {
-	From, To float64 // in seconds from the window's opening
+	From, To float64 // in seconds since the start of the window
 	Events
 	Member string
-	// Grave reports whether the event concerns the whole cluster, or no log reports it, such as a
-	// lost member. All charts mark it.
+	// Grave is set if the event affects the whole cluster, or if it is an event that logs do not
+	// report, such as a lost member. All charts mark grave events.
 	Grave bool
 }
 
-// PercentileCurve is a distribution of times by percentile, over all due operations as in the
-// tables, up to the limit of the sample. If all operations failed, it has no points and a name that
-// ends with "failed".
+// PercentileCurve shows the percentiles of times over all due operations, as in the tables. It ends
+// where the sample becomes too small. If all operations failed, the curve has no points, and its
+// name ends with "failed".
 type PercentileCurve struct {
 	Name   string
-	Points []PercentilePoint // in rising order
-	// Count is the number of operations including failed ones, and Failed the number of failed
-	// ones, which count as slower than any success.
+	Points []PercentilePoint // in ascending order
+	// Count is the number of operations, including failed operations. Failed is the number of
+	// failed operations, which count as slower than any success.
 	Count, Failed uint64
 }
 
-// PercentilePoint is one percentile.
+// PercentilePoint is one point of a curve: a percentile and its value.
 type PercentilePoint struct {
-	Percentile float64 // from 0 to below 100
+	Percentile float64 // at least 0 and below 100
 	NS         float64
-	// Sure reports whether at least ten operations are above it.
+	// Sure is set if at least ten operations were slower.
 	Sure bool
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// overTime reads the course of a made-up run's trial.
+// overTime calls ReadOverTime for the trial in a generated run.
 func overTime(t *testing.T, m *made, columns int) *OverTime {
 	t.Helper()
 	m.run.ReadEvents(m.dir)
@@ -24,7 +24,7 @@ func overTime(t *testing.T, m *made, columns int) *OverTime {
 	return o
 }
 
-// panelOf returns the panel with a name; nil if there is none.
+// panelOf returns the panel with the given name, or nil if there is none.
 func (o *OverTime) panelOf(name string) *Panel {
 	for i := range o.Panels {
 		if o.Panels[i].Name == name {
@@ -36,8 +36,8 @@ func (o *OverTime) panelOf(name string) *Panel {
 
 func equalOrNaN(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
-// With columns of one second, charts have the timeline's own figures, including the warm-up and
-// gaps.
+// If each column is one second wide, the charts show exactly the values in the timeline, including
+// the warm-up and gaps.
 func TestOverTimeIsTheTimeline(t *testing.T) {
 	m := shape{seed: 3, seconds: 20, perSecond: 20_000, failures: 0.001, open: true, idle: 5, skip: []int{7, 8}}.record(t)
 	o := overTime(t, m, 1000)
@@ -72,8 +72,8 @@ func TestOverTimeIsTheTimeline(t *testing.T) {
 	}
 }
 
-// Any number of columns keeps the minimum and maximum of all seconds, and the heat map has every
-// operation.
+// With any number of columns, the charts keep the minimum and the maximum over all seconds, and the
+// heat map contains every operation.
 func TestFewColumnsKeepExtremes(t *testing.T) {
 	settle.Unraced(t)
 	m := shape{seed: 4, seconds: 100, perSecond: 3000, idle: -1}.record(t)
@@ -145,8 +145,8 @@ func TestHeatMapRows(t *testing.T) {
 	}
 }
 
-// A curve ascends, matches the table's percentiles, ends at the slowest operation, and marks
-// where fewer than ten operations are above it.
+// A curve ascends, agrees with the percentiles in the table, ends at the slowest operation, and
+// marks the points that have fewer than ten operations above them.
 func TestPercentileCurve(t *testing.T) {
 	m := shape{seed: 5, seconds: 10, perSecond: 5000, open: true, idle: -1}.record(t)
 	c := overTime(t, m, 100).Curves[0]
@@ -176,8 +176,9 @@ func TestPercentileCurve(t *testing.T) {
 	}
 }
 
-// withP99 returns a trial whose timeline has the given p99s in milliseconds. In a second with 0 all
-// operations failed, and a second with a negative p99 did almost nothing.
+// withP99 returns a trial whose timeline has the given p99 values in milliseconds, one per second.
+// A value of 0 means that all operations in that second failed. A negative value means that almost
+// no operation was done.
 func withP99(p99 ...float64) *record.Trial {
 	opened := noon
 	t := &record.Trial{State: record.Complete, Opened: &opened, Seconds: float64(len(p99))}
@@ -230,7 +231,7 @@ func TestSpikesAreFoundAndExplained(t *testing.T) {
 	}
 }
 
-// Of many spikes, the worst are explained, in order of time.
+// If there are many spikes, the worst ones are explained, in order of time.
 func TestMostSpikes(t *testing.T) {
 	var all []float64
 	for i := range 40 {
@@ -247,8 +248,8 @@ func TestMostSpikes(t *testing.T) {
 	}
 }
 
-// A log with more series than any run has is read up to the limit, and uses no more memory than
-// that.
+// If a log has more series than any run writes, it is read up to the limit, and no more memory is
+// used than for that limit.
 func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
 	settle.Unraced(t)
 	m := shape{seed: 4, seconds: 2, perSecond: 100, idle: -1}.record(t)

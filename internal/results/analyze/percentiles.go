@@ -11,11 +11,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// pointsPerHalf is the number of points of a curve between two halvings of the share beyond, as in
-// HdrHistogram's own output.
+// pointsPerHalf is the number of points of a curve for each halving of the share of slower
+// operations. HdrHistogram's own output uses the same number.
 const pointsPerHalf = 5
 
-// byCells merges the histograms of a trial's window by the value that of returns for each.
+// byCells groups the histograms in a trial's window by the key that the function of returns, and
+// merges each group.
 func byCells[K comparable](all map[measure.Series]*measure.Histogram, of func(measure.Series) K) map[K]*measure.Histogram {
 	out := map[K]*measure.Histogram{}
 	for s, h := range all {
@@ -24,8 +25,8 @@ func byCells[K comparable](all map[measure.Series]*measure.Histogram, of func(me
 	return out
 }
 
-// curvesByKind returns the window's curves: of all operations, and of each kind if there are
-// several.
+// curvesByKind returns the curve of all operations in the window. If there are several kinds of
+// operations, it adds a curve for each kind.
 func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []PercentileCurve {
 	merged := byCells(all, func(measure.Series) bool { return true })[true]
 	if !hasSamples(merged) {
@@ -34,15 +35,16 @@ func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []Perc
 	kinds := byCells(all, func(s measure.Series) kv.Kind { return s.Kind })
 	out := []PercentileCurve{curve(Label(o.Trial), merged, o.Trial.Errors)}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		if len(kinds) > 1 && hasSamples(kinds[kind]) { // by kind, only successes are timed here
+		// the histograms of a single kind contain only successes
+		if len(kinds) > 1 && hasSamples(kinds[kind]) {
 			out = append(out, curve(kind.String()+", successes", kinds[kind], 0))
 		}
 	}
 	return out
 }
 
-// curvesByRole returns the window's curves by serving role (leader, followers, non-voters) if
-// there are several.
+// curvesByRole returns a curve for each role (leader, followers, non-voters) that served operations
+// in the window. It returns nil if there is only one.
 func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (out []PercentileCurve) {
 	roles := byCells(all, func(s measure.Series) kv.Role { return t.Roles.Resolve(s.Member, s.Term) })
 	for _, role := range []kv.Role{kv.Leader, kv.Follower, kv.NonVoter, kv.Unknown} {
@@ -68,13 +70,14 @@ func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (o
 	return severalCurves(out)
 }
 
-// curvesByMember returns the window's curves by serving member, with its role.
+// curvesByMember returns a curve for each member that served operations in the window. It returns
+// nil if there is only one. The name of a curve says whether the member was the leader.
 func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) (out []PercentileCurve) {
 	members := byCells(all, func(s measure.Series) uint64 { return s.Member })
 	for i := range t.ByMember {
 		m := &t.ByMember[i]
 		h := members[uint64(m.ID)]
-		if m.ID == 0 && m.Name != "" { // an endpoint that never identified itself
+		if m.ID == 0 && m.Name != "" { // an endpoint whose member was never identified
 			h = nil
 		}
 		if !hasSamples(h) && (m.Operations > 0 || m.Errors == 0) {
@@ -102,7 +105,8 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 // hasSamples reports whether a histogram has samples.
 func hasSamples(h *measure.Histogram) bool { return h != nil && h.TotalCount() > 0 }
 
-// severalCurves returns all if there are at least two curves.
+// severalCurves returns the given curves, at most maxLines of them. It returns nil if there are
+// fewer than two.
 func severalCurves(all []PercentileCurve) []PercentileCurve {
 	if len(all) < 2 {
 		return nil
@@ -110,8 +114,8 @@ func severalCurves(all []PercentileCurve) []PercentileCurve {
 	return all[:min(len(all), maxLines)]
 }
 
-// curve returns the percentiles that each halve the remaining share, some between them, and that of
-// the last operation.
+// curve returns points of a percentile curve. The share of slower operations becomes smaller from
+// point to point, until only the slowest operation is left.
 func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
 	if !hasSamples(h) {
 		return PercentileCurve{Name: name + ": failed", Count: failed, Failed: failed}
@@ -121,14 +125,16 @@ func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
 	var at []float64
 	for step := 0; ; step++ {
 		beyond := math.Pow(0.5, float64(step)/pointsPerHalf)
-		if beyond*float64(c.Count) < 0.5 { // from 1 to 0.5 the nearest rank is the last
+		// below 0.5 operations, the nearest rank would still be the last operation
+		if beyond*float64(c.Count) < 0.5 {
 			break
 		}
 		at = append(at, 100*(1-beyond))
 	}
 	last := 0.0
 	for _, p := range at {
-		// The nearest rank, as in measure.Percentile, whose three decimals would end at 99.999.
+		// Use the nearest rank, as measure.Percentile does. measure.Percentile itself has only
+		// three decimals, so it would not get beyond 99.999.
 		rank := max(uint64(math.Ceil(p/100*float64(c.Count))), 1)
 		if rank > succeeded {
 			break

@@ -2,9 +2,10 @@ package analyze
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// ReadOverTime reads the course of a trial whose events have been read (record.Run.ReadEvents), in
-// at most columns columns. It holds one second's histogram at a time, for a trial of any length. If
-// it returns an error, it also returns the part that it has read.
+// ReadOverTime reads how a trial proceeded. The number of columns in the result is at most columns.
+// The caller must have read the trial's events (record.Run.ReadEvents). ReadOverTime keeps the
+// histogram of a single second in memory, so a trial may have any length. If it returns an error,
+// it also returns the part that was read before the error.
 func ReadOverTime(t *record.Trial, columns int) (*OverTime, error) {
 	o := &OverTime{Trial: t, Grid: gridOf(t, columns), bands: map[string]Line{}}
 	if o.Grid.N == 0 {

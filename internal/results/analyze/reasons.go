@@ -10,14 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Sentence is a sentence and the trials that it is about. Sentences that differ only in figures, or
-// that come from the same rule, are merged.
+// Sentence is a sentence with the trials to which it applies. Sentences are merged if they come from
+// the same rule or differ only in numbers.
 type Sentence struct {
-	Text   string
-	Trials []string // labels; repeats of a trial are one, with their number
-	Count  int      // of the trials
-	// Worst is the label of the trial that Text is about, if the sentences of the others differ: the
-	// trial that was disturbed most.
+	Text string
+	// labels of the trials; repeats of a trial are combined into one label with their number
+	Trials []string
+	Count  int // number of trials
+	// Worst is set if the sentences of the trials differ. It is the label of the trial whose
+	// sentence Text is: the trial that was disturbed most.
 	Worst string
 }
 
@@ -29,7 +30,7 @@ type sentences struct {
 	worst  []*record.Trial
 }
 
-// add adds a sentence about a trial. Sentences with the same key are merged.
+// add adds a sentence about a trial. It merges sentences that have the same key.
 func (s *sentences) add(key, text string, t *record.Trial) {
 	i := slices.Index(s.keys, key)
 	if i < 0 {
@@ -37,7 +38,8 @@ func (s *sentences) add(key, text string, t *record.Trial) {
 		s.trials, s.worst = append(s.trials, []*record.Trial{t}), append(s.worst, t)
 		return
 	}
-	if last := s.trials[i][len(s.trials[i])-1]; last != t { // the sentences of a trial come in a row
+	// all sentences about a trial are added one after the other
+	if last := s.trials[i][len(s.trials[i])-1]; last != t {
 		s.trials[i] = append(s.trials[i], t)
 	}
 	if s.all[i].Text == text {
@@ -49,7 +51,7 @@ func (s *sentences) add(key, text string, t *record.Trial) {
 	s.all[i].Worst = Label(s.worst[i])
 }
 
-// withTrials returns the sentences with their trials.
+// withTrials returns the sentences with the labels and numbers of their trials.
 func (s *sentences) withTrials() []Sentence {
 	for i := range s.all {
 		s.all[i].Trials, s.all[i].Count = labelsOf(s.trials[i]), len(s.trials[i])
@@ -57,8 +59,8 @@ func (s *sentences) withTrials() []Sentence {
 	return s.all
 }
 
-// worseThan reports whether disturbances can have moved some figure of one trial by more than any
-// figure of the other.
+// worseThan reports whether a trial has a worse verdict than the trial called other. If both have
+// the same verdict, it compares the largest effect that disturbances may have had on any figure.
 func worseThan(one, other *record.Trial) bool {
 	most := func(t *record.Trial) (most float64) {
 		for _, name := range verdict.Printed() {
@@ -69,8 +71,8 @@ func worseThan(one, other *record.Trial) bool {
 	return one.Verdict.State.Worse(other.Verdict.State) || one.Verdict.State == other.Verdict.State && most(one) > most(other)
 }
 
-// sentenceKey returns a key that is equal for sentences of the same meaning: the number of the rule
-// that they name, or their words without figures.
+// sentenceKey returns a key that is the same for sentences that should be merged. It is the rule
+// number in the sentence, or the sentence without its numbers.
 func sentenceKey(sentence string) string {
 	if rule := ruleNumber.FindString(sentence); rule != "" {
 		return rule
@@ -83,8 +85,8 @@ var (
 	figures    = regexp.MustCompile(`[0-9][0-9.,]*`)
 )
 
-// Reasons returns why trials are not valid, and the notes, in the order in which the trials ran.
-// The first notes are of windows that opened too early.
+// Reasons returns the reasons why trials are not valid, and notes about trials, in the order in
+// which the trials ran. Notes about windows that opened too early come first.
 func Reasons(run *record.Run) (why, notes []Sentence) {
 	var reasons, others sentences
 	for _, r := range Rows(run) {
@@ -120,12 +122,12 @@ func Notes(t *record.Trial) []string {
 	return append(notes, atFloor(t)...)
 }
 
-// longerWarmup is the number of seconds beyond the configured warm-up from which the report
-// mentions its length.
+// longerWarmup is the time, in seconds, by which a warm-up must be longer than configured before
+// the report mentions its length.
 const longerWarmup = 0.25
 
-// warmups reports how long warm-up continued until throughput was steady, if that was longer than
-// configured in some trial; empty otherwise.
+// warmups returns how long the warm-up lasted until the throughput was steady. It returns an empty
+// string if no warm-up lasted longer than configured.
 func warmups(trials []*record.Trial) string {
 	least, most, longer := math.Inf(1), 0.0, false
 	for _, t := range trials {
@@ -144,7 +146,8 @@ func warmups(trials []*record.Trial) string {
 	return fmt.Sprintf("warmed up for %s to %s", tenths(least), tenths(most))
 }
 
-// unsteady returns a note about a warm-up that ended at its limit, or "".
+// unsteady returns a note if the warm-up reached its time limit before the throughput was steady.
+// Otherwise it returns an empty string.
 func unsteady(t *record.Trial) string {
 	if t.WarmupRun == nil || t.WarmupSteady == nil || *t.WarmupSteady {
 		return ""

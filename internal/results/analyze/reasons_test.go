@@ -13,8 +13,8 @@ func warmed(asked, run float64, steady bool) *record.Trial {
 	return t
 }
 
-// The time until throughput was steady is reported if it was longer than the warm-up, or if
-// throughput never became steady.
+// The time until the throughput was steady is reported if it was longer than the configured
+// warm-up. A note is shown if the throughput never became steady.
 func TestLongWarmupsAreReported(t *testing.T) {
 	old := &record.Trial{}
 	for want, trials := range map[string][]*record.Trial{

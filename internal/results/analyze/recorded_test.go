@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-// openRepeats opens a run that was recorded: five repeats of each of three trials of puts.
+// openRepeats opens a recorded run with three trials of puts. Each trial has five repeats.
 func openRepeats(t *testing.T) *record.Run {
 	t.Helper()
 	run, err := record.Open(runs.Unpack(t, t.TempDir(), "repeats"))
@@ -19,7 +19,7 @@ func openRepeats(t *testing.T) *record.Run {
 	return run
 }
 
-// A recorded trial has the same figures by its result and by its histograms.
+// The result of a recorded trial and its histograms contain the same figures.
 func TestFiguresOfARecordedRun(t *testing.T) {
 	run := openRepeats(t)
 	for i := range run.Trials {

@@ -10,20 +10,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Repeated holds a figure for several repeats of a trial.
+// Repeated holds the values of a figure for several repeats of a trial.
 type Repeated struct {
 	Values []record.Value
-	// Effects holds, for each repeat, by how much disturbances may have moved the figure, as in
-	// stats.Repeats; nil if no repeat was disturbed.
+	// Effects holds, for each repeat, the amount by which disturbances may have changed the figure,
+	// as in stats.Repeats. It is nil if no repeat was disturbed.
 	Effects []float64
 }
 
-// RepeatedOf returns a figure of trials.
+// RepeatedOf returns the values of a figure for several trials.
 func RepeatedOf(f *record.Figure, trials []*record.Trial) Repeated {
 	r := Repeated{Values: ValuesOf(f, trials), Effects: make([]float64, len(trials))}
 	for i, t := range trials {
 		effect := t.Verdict.Effect.ForFigure(f.Name)
-		if f.Better == record.More { // throughput, which a disturbance lowers
+		if f.Better == record.More { // a disturbance lowers the throughput
 			effect = -effect
 		}
 		r.Effects[i] = effect
@@ -31,7 +31,8 @@ func RepeatedOf(f *record.Figure, trials []*record.Trial) Repeated {
 	return r
 }
 
-// Numbers returns the figures; false if there are none, or one is unknown or not above 0.
+// Numbers returns the values as numbers. It returns false if there are no values, or if a value is
+// unknown or not above 0.
 func (r Repeated) Numbers() (stats.Repeats, bool) {
 	numbers := stats.Repeats{Values: make([]float64, 0, len(r.Values)), Effects: r.Effects}
 	for _, v := range r.Values {
@@ -43,7 +44,8 @@ func (r Repeated) Numbers() (stats.Repeats, bool) {
 	return numbers, len(numbers.Values) > 0
 }
 
-// FileNumber returns a figure's number as written to files: times in whole nanoseconds.
+// FileNumber returns a figure's number as it is written to files. Times are rounded to whole
+// nanoseconds.
 func FileNumber(v record.Value) float64 {
 	if v.Unit == measure.Nanoseconds {
 		return math.Round(v.Number)
@@ -51,16 +53,18 @@ func FileNumber(v record.Value) float64 {
 	return v.Number
 }
 
-// MedianOf returns the Median of a figure over repeats. Reports and comparisons use it for every
-// figure of several repeats except for the sum of a count (record.Figure.Summed).
+// MedianOf returns the Median of a figure over repeats. Reports and comparisons use it whenever
+// they show one value for several repeats. The exception is a figure whose counts are added up
+// (record.Figure.Summed).
 func MedianOf(f *record.Figure, repeats []*record.Trial) record.Value {
 	return Median(ValuesOf(f, repeats), f.Better)
 }
 
-// Median returns the middle of the repeats' figures; of an even number the slower of the middle
-// two, which is the lower throughput. It is always the figure of one repeat, because the mean of
-// two percentiles is not a percentile. A failed figure is slower than any other; if a sample does
-// not support one figure, the median is unknown.
+// Median returns the median of the repeats' values. If the number of values is even, it returns the
+// worse of the two middle values: the longer time or the lower throughput. The result is always the
+// value of one repeat, because the mean of two percentiles is not a percentile. A failed value
+// counts as slower than any other. If a value is unknown because its sample is too small, the
+// median is unknown.
 func Median(all []record.Value, better record.Better) record.Value {
 	unsupported := func(v record.Value) bool { return !v.Known && !v.Failed }
 	if len(all) == 0 || slices.ContainsFunc(all, unsupported) {
@@ -73,7 +77,7 @@ func Median(all []record.Value, better record.Better) record.Value {
 	return slices.SortedFunc(slices.Values(all), func(a, b record.Value) int { return cmp.Compare(rank(a), rank(b)) })[place]
 }
 
-// rank returns the sort key of a figure: a failed one is above any other.
+// rank returns the sort key of a value. A failed value is above any other value.
 func rank(f record.Value) float64 {
 	if f.Failed {
 		return math.Inf(1)
@@ -81,7 +85,8 @@ func rank(f record.Value) float64 {
 	return f.Number
 }
 
-// ValuesOf returns a figure of each repeat; it is unknown if it cannot be distinguished from 0.
+// ValuesOf returns the value of a figure for each trial. A value that cannot be distinguished from
+// 0 is unknown.
 func ValuesOf(f *record.Figure, trials []*record.Trial) []record.Value {
 	all := make([]record.Value, 0, len(trials))
 	for _, t := range trials {
@@ -94,8 +99,9 @@ func ValuesOf(f *record.Figure, trials []*record.Trial) []record.Value {
 	return all
 }
 
-// Figure returns the figure of the repeats: the sum with its share of the whole for a count of
-// parts, otherwise the median of the repeats that count.
+// Figure returns the value of a figure for a row. For a figure whose counts are added up, it is the
+// sum over the repeats, and share is the sum's share of the total. For other figures, it is the
+// median of the comparable repeats.
 func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
 	if !f.Summed() {
 		return MedianOf(f, r.ComparableTrials()), record.Value{}

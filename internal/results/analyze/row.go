@@ -1,6 +1,7 @@
-// Package analyze turns records into findings: tables of trials, their bottlenecks, their course
-// over time, thresholds. Its subpackages compare, faults and size hold other findings and use its
-// rows, tables and events. It reads only the record, and formats nothing.
+// Package analyze turns records into findings: tables of trials, bottlenecks, changes over time,
+// and thresholds. Its subpackages compare, faults and size produce other findings; they use the
+// rows, tables and events of this package. The package reads only the record and does not format
+// output.
 package analyze
 
 import (
@@ -14,15 +15,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Row holds a trial and its repeats, which share a row of a table.
+// Row holds a trial and its repeats. They share one row in a table.
 type Row struct {
-	Trials []*record.Trial // at least one
-	Done   []*record.Trial // the trials that have figures
-	// Dependent reports whether some of the trials in Done ran on one cluster and share its state.
+	Trials []*record.Trial // all repeats; at least one
+	Done   []*record.Trial // the repeats that have figures
+	// Dependent is set if several of the trials in Done ran on the same cluster, and so share its
+	// state.
 	Dependent bool
 }
 
-// InOrder returns a run's trials in the order of the scenario, with the repeats of each next to
+// InOrder returns the trials of a run in the order of the scenario. The repeats of a trial follow
 // each other.
 func InOrder(run *record.Run) []*record.Trial {
 	all := make([]*record.Trial, 0, len(run.Trials))
@@ -35,7 +37,7 @@ func InOrder(run *record.Run) []*record.Trial {
 	return all
 }
 
-// Rows groups the repeats of each trial, in the order of the scenario.
+// Rows returns one row for each trial, with all of its repeats, in the order of the scenario.
 func Rows(run *record.Run) []*Row {
 	var all []*Row
 	byNumber := map[int]*Row{}
@@ -59,13 +61,14 @@ func Rows(run *record.Run) []*Row {
 	return all
 }
 
-// RowOf returns a row of one trial that has figures.
+// RowOf returns a row with a single trial, which must have figures.
 func RowOf(t *record.Trial) *Row { return &Row{Trials: []*record.Trial{t}, Done: []*record.Trial{t}} }
 
-// First returns the first of the repeats, which have the same conditions.
+// First returns the first repeat. All repeats have the same conditions.
 func (r *Row) First() *record.Trial { return r.Trials[0] }
 
-// Label returns the name of one trial of a run.
+// Label returns the name of a trial. If the trial is repeated, the name includes the number of the
+// repeat.
 func Label(t *record.Trial) string {
 	if t.Repeated() {
 		return fmt.Sprintf("%s repeat %d", t.Name, t.Repeat)
@@ -73,8 +76,8 @@ func Label(t *record.Trial) string {
 	return t.Name
 }
 
-// HeadlineTime returns the kind of time of the row's first figures: the response time if it is that
-// of some repeat.
+// HeadlineTime returns the kind of time that the row shows first: the response time if at least one
+// repeat shows it first.
 func (r *Row) HeadlineTime() record.Time {
 	if slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.HeadlineTime() == record.Response }) {
 		return record.Response
@@ -82,13 +85,13 @@ func (r *Row) HeadlineTime() record.Time {
 	return r.First().HeadlineTime()
 }
 
-// Doubts reports whether the verdict of some repeat names the figure.
+// Doubts reports whether the verdict of at least one repeat doubts the figure.
 func (r *Row) Doubts(figure string) bool {
 	return slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.Verdict.Doubts(figure) })
 }
 
-// RepeatsText describes the repeats that in contains, such as " in repeats 1, 2 and 5"; empty for a
-// trial without repeats.
+// RepeatsText describes the repeats in the list, such as " in repeats 1, 2 and 5". It returns an
+// empty string if the trial has only one repeat.
 func (r *Row) RepeatsText(in []*record.Trial) string {
 	switch n := len(in); {
 	case len(r.Trials) == 1 || n == 0:
@@ -107,17 +110,17 @@ func (r *Row) RepeatsText(in []*record.Trial) string {
 	return fmt.Sprintf(" in repeats %s and %d", strings.Join(some, ", "), in[len(in)-1].Repeat)
 }
 
-// mostPlaces is the number of repeats that are listed.
+// mostPlaces is the maximum number of repeats that are listed by number.
 const mostPlaces = 6
 
-// Judged is the verdict of several trials: the worst state with the numbers of the broken rules, or
-// the state of a trial that has no verdict.
+// Judged is the combined verdict of several trials: the worst state, and the numbers of all broken
+// rules. If a trial has no verdict, State is the state of that trial.
 type Judged struct {
 	State string
 	Rules []int
 }
 
-// WorstVerdict returns the worst verdict of trials.
+// WorstVerdict returns the worst verdict among the trials.
 func WorstVerdict(trials []*record.Trial) verdict.State {
 	worst := verdict.Valid
 	for _, t := range trials {
@@ -128,7 +131,7 @@ func WorstVerdict(trials []*record.Trial) verdict.State {
 	return worst
 }
 
-// JudgeTrials returns the verdict of trials.
+// JudgeTrials combines the verdicts of several trials.
 func JudgeTrials(trials []*record.Trial) Judged {
 	var rules []int
 	for _, t := range trials {
@@ -143,8 +146,8 @@ func JudgeTrials(trials []*record.Trial) Judged {
 	return Judged{State: string(WorstVerdict(trials)), Rules: slices.Compact(rules)}
 }
 
-// JudgeFigure returns the verdict of trials for one of their figures: only rules about this figure
-// or the whole trial count.
+// JudgeFigure combines the verdicts of several trials for one of their figures. It includes only
+// rules that are about this figure or about the whole trial.
 func JudgeFigure(figure string, trials []*record.Trial) Judged {
 	var rules []int
 	worst := verdict.Valid
@@ -166,7 +169,7 @@ func JudgeFigure(figure string, trials []*record.Trial) Judged {
 	return Judged{State: string(worst), Rules: slices.Compact(rules)}
 }
 
-// String formats the verdict as in tables: suspect R5 R10.
+// String formats the verdict as in tables, such as "suspect R5 R10".
 func (j Judged) String() string {
 	text := j.State
 	for _, r := range j.Rules {
@@ -175,13 +178,15 @@ func (j Judged) String() string {
 	return text
 }
 
-// HasFigures reports whether a trial has figures.
+// HasFigures reports whether a trial has figures. Interrupted trials have figures if their
+// measurement window had started.
 func HasFigures(t *record.Trial) bool {
 	return t.State == record.Complete || t.State == record.Interrupted && t.Seconds > 0
 }
 
-// ShareCluster reports whether any two of a run's trials ran on one cluster. A cluster that a run
-// attached to is identified by its endpoints, because the run gives it a new name each time.
+// ShareCluster reports whether two or more of the trials ran on the same cluster. If a run attached
+// to a running cluster, ShareCluster compares the endpoints, because the run gives such a cluster a
+// new name each time.
 func ShareCluster(run *record.Run, trials []*record.Trial) bool {
 	seen := map[string]bool{}
 	for _, t := range trials {
@@ -201,7 +206,8 @@ func ShareCluster(run *record.Run, trials []*record.Trial) bool {
 	return false
 }
 
-// ClusterOf returns the cluster of a trial, as far as the run knows it.
+// ClusterOf returns the cluster on which a trial ran. It returns an empty Cluster if the run does
+// not list it.
 func ClusterOf(run *record.Run, t *record.Trial) record.Cluster {
 	for i := range run.Clusters {
 		if run.Clusters[i].ID == t.Cluster {

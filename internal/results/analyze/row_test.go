@@ -45,7 +45,7 @@ func TestTheWorstRepeatDecides(t *testing.T) {
 	}
 }
 
-// The gap is counted in milliseconds; a gap below 1 ms is not 0 ns.
+// The gap has a resolution of one millisecond. A gap below 1 ms is unknown, not 0.
 func TestNoGapIsNotZero(t *testing.T) {
 	gap := record.Registered("gap")
 	for length, known := range map[float64]bool{0: false, 0.001: true, 0.012: true} {
@@ -56,8 +56,8 @@ func TestNoGapIsNotZero(t *testing.T) {
 	}
 }
 
-// A p99 of fdatasync needs ten syncs above it, otherwise it is a dash: also in records of
-// versions that wrote the p99 of 100 syncs.
+// The p99 of fdatasync needs ten syncs above it; otherwise a dash is shown. This also applies to
+// records from versions that wrote a p99 for 100 syncs.
 func TestDurabilityHasOnlySupportedPercentiles(t *testing.T) {
 	p99 := int64(3e6)
 	for _, tt := range []struct {
@@ -90,7 +90,7 @@ func TestWatchedKeysAreNamed(t *testing.T) {
 			t.Errorf("%+v is %q, not %q", w, got, want)
 		}
 	}
-	// A watch of all keys in a file is called that in the table.
+	// If each watcher watches all keys, the table says so.
 	spec := scenario.Trial{Load: scenario.Load{KeySpace: 1000, Watch: &scenario.Watch{Watchers: 1, Streams: 1, WatchedKeys: 1, Span: 1000}}}
 	trial := record.Trial{Conditions: record.NewConditions(&spec)}
 	if got := watchedWhat(&trial); got != "all 1,000 keys each" {
@@ -98,8 +98,8 @@ func TestWatchedKeysAreNamed(t *testing.T) {
 	}
 }
 
-// A figure with a title but no fixed column gets a column if some trial has it, with its share
-// of the whole, and a threshold may limit it.
+// A figure that has a title but no fixed column gets a column if a trial has it. The column also
+// shows its share of the whole. A threshold may use the figure.
 func TestColumnsThatOnlySomeTrialsFill(t *testing.T) {
 	trials := []record.Trial{{State: record.Complete, Counts: record.Counts{Due: 1000}}, {State: record.Complete, Counts: record.Counts{Due: 1000}}}
 	trials[1].Number = 1
@@ -129,7 +129,7 @@ func TestColumnsThatOnlySomeTrialsFill(t *testing.T) {
 	}
 }
 
-// The number of conflicts is a column of the trials that have any, with their share.
+// If a trial has conflicts, the table has a column with their number and their share.
 func TestConflictsHaveAColumn(t *testing.T) {
 	trials := []record.Trial{{State: record.Complete, Counts: record.Counts{Due: 400, Conflicts: 100}}, {State: record.Complete, Counts: record.Counts{Due: 400}}}
 	trials[1].Number = 1

@@ -10,20 +10,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Second is one second of a trial's window.
+// Second is a one-second interval of a trial's window.
 type Second struct {
 	record.Row
-	// Length is in seconds. Whole is false for a last second that the end of the window cut.
+	// Length is the length of the interval in seconds. Complete is set if the interval is a full
+	// second. The last interval may be shorter, because the window ends in it.
 	Length   float64
 	Complete bool
-	// Missing reports whether the record lacks the second: Row has only its time.
+	// Missing is set if the record does not contain this interval. Then only the time in Row is
+	// set.
 	Missing bool
-	// Times are those of the successes due in the second: service times in a closed loop, response
-	// times in an open one. The next second reuses it.
+	// Times holds the times of the successes that became due in this interval: service times in a
+	// closed loop, response times in an open loop. EachSecond reuses it for the next interval.
 	Times *measure.Sum
 }
 
-// PerSecond returns the second's throughput; false if the record lacks the second.
+// PerSecond returns the throughput in this interval. It returns false if the record does not
+// contain the interval.
 func (s *Second) PerSecond() (float64, bool) {
 	if s.Missing || s.Length <= 0 {
 		return 0, false
@@ -31,13 +34,13 @@ func (s *Second) PerSecond() (float64, bool) {
 	return float64(s.Done) / s.Length, true
 }
 
-// wholeFrom is the length in seconds from which a second is whole, because recorded times are
-// rounded to milliseconds.
+// wholeFrom is the minimum length, in seconds, of a complete interval. It is below 1 because
+// recorded times are rounded to milliseconds.
 const wholeFrom = 0.999
 
-// EachSecond calls each for the seconds of a trial's window in order, and reads only its run
-// directory. A second that the record skips is Missing. It holds the timeline and the times of a
-// single second, for a trial of any length.
+// EachSecond calls each for every one-second interval of a trial's window, in order. It marks
+// intervals that the record lacks as Missing. It reads only from the run directory. It keeps the
+// timeline and the times of a single interval in memory, so a trial may have any length.
 func EachSecond(t *record.Trial, each func(*Second) error) error {
 	rows, err := record.OpenTimeline(t.Dir, t.Folder)
 	if err != nil {
@@ -64,19 +67,20 @@ func EachSecond(t *record.Trial, each func(*Second) error) error {
 	return err
 }
 
-// maxGap is the largest number of consecutive missing seconds; a larger gap is a damaged file.
+// maxGap is the maximum number of consecutive missing intervals. A larger gap indicates a damaged
+// file.
 const maxGap = 100_000
 
-// errEnough ends the reading of intervals after the timeline's last row: a killed run may have
-// written an interval without its row.
+// errEnough stops the reading of histograms after the last row of the timeline. A run that was
+// killed may have written a histogram without the matching row.
 var errEnough = errors.New("the timeline has ended")
 
 // walk reads the timeline and the histograms in parallel.
 type walk struct {
 	trial  *record.Trial
 	opened time.Time
-	rows   []record.Row // rows not handed over yet
-	next   int          // the next second to hand over
+	rows   []record.Row // the rows that have not been passed to each
+	next   int          // the next second to pass to each
 	times  *measure.Sum
 	each   func(*Second) error
 }
@@ -93,7 +97,7 @@ func (w *walk) interval(i *record.Interval) error {
 	return nil
 }
 
-// passSecondsBefore hands over the seconds before index.
+// passSecondsBefore passes the intervals before index to each.
 func (w *walk) passSecondsBefore(index int) error {
 	for w.next < index && len(w.rows) > 0 {
 		s := Second{Row: w.rows[0], Times: w.times}

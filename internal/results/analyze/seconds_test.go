@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Seconds contain every recorded operation, and merged seconds equal the whole: in closed and open
-// loops, with failures, an idle second, and a last second that is cut.
+// The seconds contain every recorded operation, and their sum equals the whole window. This is true
+// for closed and open loops, with failures, with an idle second, and if the window ends within the
+// last second.
 func TestSecondsAddUpToTheWindow(t *testing.T) {
 	for seed, s := range []shape{
 		{seconds: 4, perSecond: 3000, idle: -1},
@@ -75,7 +76,7 @@ func checkRates(t *testing.T, got Throughputs, done []uint64, seconds float64) {
 	}
 }
 
-// A second without a record is missing, and not 0.
+// A second that was not recorded is missing, not 0.
 func TestMissingSeconds(t *testing.T) {
 	m := shape{seconds: 5, perSecond: 100, idle: -1, skip: []int{1, 2}}.record(t)
 	var missing []int

@@ -12,53 +12,58 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Servers is the resource use of the members and their machines in the window. A figure that is
-// not recorded for all of them is unknown.
+// Servers is the resource use of the members and their machines in the measurement window. A value
+// is unknown if it was not recorded for all members or machines.
 type Servers struct {
-	// Maximum of the sum over all members' processes:
-	CPU record.Value // processors in use in a second
-	RSS record.Value // resident bytes at a time
-	// Received and Sent are the bytes that all members' connections carried.
+	// For CPU and RSS, the values of all members are added for each second. The fields hold the
+	// highest sum:
+	CPU record.Value // CPUs in use during one second
+	RSS record.Value // resident memory in bytes
+	// Received and Sent are the bytes received and sent on all members' connections.
 	Received, Sent record.Value
-	// Disk requests and sectors of a machine with members: the mean over these machines.
+	// Disk requests and sectors per machine with members: the mean over these machines.
 	Reads, ReadSectors, Writes, WrittenSectors record.Value
-	// DiskSpace is the size of a member's data folder at the end: the mean over the members.
+	// DiskSpace is the size of a member's data folder at the end of the window: the mean over the
+	// members.
 	DiskSpace record.Value
-	// Seconds holds the resource use of each process and its machine, in the order of their first
-	// rows.
+	// Seconds holds the resource use of each process and its machine, in the order in which they
+	// first appear in machines.csv.
 	Seconds []ServerSeconds
-	// ByKey holds the use by cumulative key number, with a row for each of the trial's KeyTable.
+	// ByKey holds the resource use by the cumulative number of keys, with a row for each row of the
+	// trial's KeyTable.
 	ByKey []ServerKeys
 }
 
-// ServerSeconds holds a process's resource use in each sampled second, and its machine's.
+// ServerSeconds holds the resource use of a process and of its machine in each sampled second.
 type ServerSeconds struct {
 	Name      string
 	Generator bool
 	Rows      []ServerSecond
 }
 
-// ServerSecond is a process's row of machines.csv with the use since the previous row; NaN if
-// unknown.
+// ServerSecond is a row of machines.csv for a process, with the use since the previous row. Unknown
+// values are NaN.
 type ServerSecond struct {
 	Process, Machine record.MachineRow
-	Percent          float64 // processors in use; 100 is one of them
+	Percent          float64 // CPUs in use; 100 means one CPU
 	Reads, ReadSectors, Writes, WrittenSectors,
 	ReadBytes, WriteBytes, Received, ReceivedPackets, Sent, SentPackets float64
 }
 
-// ServerKeys is the members' resource use while a row of keys was completed; NaN if unknown.
+// ServerKeys is the members' resource use during the time in which the keys of one KeyRow were
+// written. Unknown values are NaN.
 type ServerKeys struct {
 	Keys uint64
-	// MinRSS, MeanRSS and MaxRSS are the resident memory of a member's process, in megabytes of a
-	// million bytes.
+	// MinRSS, MeanRSS and MaxRSS are the resident memory of a member's process in MB (1,000,000
+	// bytes).
 	MinRSS, MeanRSS, MaxRSS float64
-	// ReadBytes and WriteBytes are what a member's process read from disk and wrote to it: the mean
-	// over the members.
+	// ReadBytes and WriteBytes are the bytes that a member's process read from disk and wrote to
+	// disk: the mean over the members.
 	ReadBytes, WriteBytes float64
 }
 
-// ServersOf reads the use from a trial's machines.csv. keys may be nil.
+// ServersOf reads the resource use from a trial's machines.csv. keys may be nil; then ByKey is
+// empty.
 func ServersOf(t *record.Trial, keys []KeyRow) (Servers, error) {
 	if t.Opened == nil {
 		return Servers{}, nil
@@ -74,11 +79,12 @@ func ServersOf(t *record.Trial, keys []KeyRow) (Servers, error) {
 	return s, nil
 }
 
-// servers returns the maxima over the rows of a span.
+// servers computes the maxima over the rows in a span.
 func servers(rows []record.MachineRow, in Span) Servers {
 	type use struct{ cpu, rss float64 }
 	var s Servers
-	seconds := map[time.Time]map[string]use{} // by member: each counts once per second
+	// by member, so that each member counts only once per second
+	seconds := map[time.Time]map[string]use{}
 	eachPair(rows, in, func(of pair) {
 		if r := of.now; r.Member() {
 			at := r.Time.Truncate(time.Second)
@@ -104,7 +110,7 @@ func servers(rows []record.MachineRow, in Span) Servers {
 	return s
 }
 
-// overWindow adds the sums over the window.
+// overWindow adds the totals over the window.
 func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 	in := WindowOf(t)
 	byName, folders := map[string][]*record.MachineRow{}, map[string]float64{}
@@ -141,12 +147,13 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 	}
 }
 
-// CounterIncrease returns the increase of a counter in a span for the rows of one name, and whether
-// the span has rows. To save time, the counter is not read for every row, and the Span begins and
-// ends between two rows, where the counter is interpolated linearly. The increase is NaN if the
-// rows at the span's start or end lack the counter and no row beyond has it.
+// CounterIncrease returns the increase of a counter in a span, computed from the rows of one name,
+// and whether the span contains rows. The counter may be missing in some rows, because it is not
+// read every time (to reduce the load). The span may start and end between two rows; there, the
+// counter is interpolated linearly. The increase is NaN if the counter is missing at the start or
+// end of the span and no row outside the span has it.
 func CounterIncrease(rows []*record.MachineRow, in Span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
-	var last *record.MachineRow // the last row that has the counter
+	var last *record.MachineRow // the latest row in which the counter is present
 	missing, reaches := false, false
 	for _, r := range rows {
 		if r.Time.After(in.From.Add(-AtEdge)) && !r.Time.After(in.To.Add(AtEdge)) {
@@ -172,10 +179,11 @@ func CounterIncrease(rows []*record.MachineRow, in Span, counter func(*record.Ma
 	return sum, sampled
 }
 
-// shareOf returns the share of the time from a to b that is in the span; b must be later than a.
+// shareOf returns how much of the time from a to b is in the span, as a share. b must be later than
+// a.
 func (s Span) shareOf(a, b time.Time) float64 { return s.shared(Span{a, b}) / b.Sub(a).Seconds() }
 
-// serverSeconds combines processes and their machines, second by second.
+// serverSeconds combines the rows of processes with the rows of their machines for each second.
 func serverSeconds(rows []record.MachineRow, in Span) (all []ServerSeconds) {
 	type at struct {
 		name string
@@ -226,7 +234,8 @@ func serverSecond(of, machine, network pair) ServerSecond {
 	}
 }
 
-// serverKeys assigns the members' use to the spans of time in which keys were completed.
+// serverKeys assigns the members' resource use to the periods in which the rows of keys were
+// completed.
 func serverKeys(rows []record.MachineRow, keys []KeyRow) []ServerKeys {
 	if len(keys) == 0 {
 		return nil
@@ -262,19 +271,19 @@ func serverKeys(rows []record.MachineRow, keys []KeyRow) []ServerKeys {
 	return k.all
 }
 
-// usedByKeys sums the members' use in the span of each row of keys.
+// usedByKeys adds up the members' resource use in the period of each row of keys.
 type usedByKeys struct {
 	keys    []KeyRow
 	all     []ServerKeys
 	memory  []memorySum
-	io      []map[string][2]float64 // bytes read and written, by member
-	unknown []map[string]bool       // figures with an unknown part of the span
+	io      []map[string][2]float64 // by member: bytes read and bytes written
+	unknown []map[string]bool       // by member: set if the use in a part of the period is unknown
 }
 
 type memorySum struct{ rss, samples float64 }
 
-// place returns the row of keys to which two samples of a member belong; false if there is none, or
-// if the use cannot be assigned to one.
+// place returns the index of the row of keys in whose period two samples of a member belong. It
+// returns false if there is no such row, or if the use cannot be assigned to a single row.
 func (k *usedByKeys) place(of pair) (int, bool) {
 	rowAt := func(at time.Time) int {
 		return sort.Search(len(k.keys), func(i int) bool { return k.keys[i].To.After(at) })
@@ -284,7 +293,8 @@ func (k *usedByKeys) place(of pair) (int, bool) {
 	if of.now.Follows(of.before) {
 		return i, i < len(k.keys) && !at.Before(k.keys[i].From)
 	}
-	// The use over a gap is known only if the whole gap is within one span.
+	// The samples have a gap. The use in the gap is assigned only if the whole gap is in one
+	// period.
 	i = rowAt(of.before.Time)
 	if within := i == last && i < len(k.keys) && !of.before.Time.Before(k.keys[i].From); within && of.now.Continues(of.before) {
 		return i, true
@@ -297,7 +307,7 @@ func (k *usedByKeys) place(of pair) (int, bool) {
 	return 0, false
 }
 
-// add adds a member's use between two samples to a row.
+// add adds a member's use between two samples to the row with index i.
 func (k *usedByKeys) add(i int, of pair) {
 	row, sum := &k.all[i], &k.memory[i]
 	if rss := of.now.RSS / 1e6; !math.IsNaN(rss) {
@@ -318,7 +328,7 @@ func (k *usedByKeys) add(i int, of pair) {
 	k.io[i][of.now.Name] = used
 }
 
-// also adds a name to a set, which may be nil.
+// also adds a name to a set and returns the set. The given set may be nil.
 func also(set map[string]bool, name string) map[string]bool {
 	if set == nil {
 		set = map[string]bool{}

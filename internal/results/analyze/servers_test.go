@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// twoMembers returns ten seconds of rows of two members on one machine: m2 was not sampled in two
-// seconds, and restarted in the last.
+// twoMembers returns rows for two members on one machine over ten seconds. m2 was not sampled in
+// two of the seconds, and restarted in the last second.
 func twoMembers(t *testing.T) (*record.Trial, []record.MachineRow) {
 	t.Helper()
 	opened := noon
@@ -43,7 +43,8 @@ func TestServersOverTheWindow(t *testing.T) {
 		got  record.Value
 		want float64
 	}{
-		"received": {s.Received, 3000}, "sent": {s.Sent, 300}, // a gap loses nothing
+		// the traffic during the gap is included
+		"received": {s.Received, 3000}, "sent": {s.Sent, 300},
 		"reads": {s.Reads, 30}, "writes": {s.Writes, 500}, "sectors read": {s.ReadSectors, 240}, "sectors written": {s.WrittenSectors, 4000},
 		"disk space": {s.DiskSpace, 1500}, "processors": {s.CPU, 0.75}, "memory": {s.RSS, 60e6},
 	} {
@@ -51,7 +52,7 @@ func TestServersOverTheWindow(t *testing.T) {
 			t.Errorf("%s is %+v and not %v", what, c.got, c.want)
 		}
 	}
-	trial.Shared = nil // the members are on other machines, which are not sampled
+	trial.Shared = nil // the members run on other machines, which are not sampled
 	s = Servers{}
 	s.overWindow(trial, rows)
 	if s.Reads.Known || s.WrittenSectors.Known || !s.Received.Known {
@@ -66,11 +67,12 @@ func TestServersOverTheWindow(t *testing.T) {
 	}
 }
 
-// A counter that only some rows contain is complete if the surrounding rows have it, and its
-// increase across the window's edges is divided.
+// If only some rows contain a counter, its increase is complete if rows at both ends of the window
+// or outside it contain the counter. An increase between two rows is divided at the start and end
+// of the window.
 func TestCountersOfSomeRows(t *testing.T) {
 	for name, c := range map[string]struct {
-		unknown []int // rows without the counter, of those at the seconds -2 to 12
+		unknown []int // rows without the counter; the rows are at the seconds -2 to 12
 		shift   time.Duration
 		want    float64
 	}{
@@ -132,8 +134,9 @@ func TestServersByKeys(t *testing.T) {
 	}
 }
 
-// Use during a gap is known for a span that contains the whole gap, and unknown for a part of
-// it: a member that was not sampled through a span is not in its mean.
+// The use during a gap is known for a period that contains the whole gap, but unknown for a period
+// that contains only a part of the gap. If a member was not sampled during a period, the mean does
+// not include it.
 func TestServersByKeysOverAGap(t *testing.T) {
 	trial, rows := twoMembers(t) // m2 has no rows at seconds 3 and 4
 	at := func(second float64) time.Time { return trial.Opened.Add(time.Duration(second * 1e9)) }
@@ -142,7 +145,8 @@ func TestServersByKeysOverAGap(t *testing.T) {
 		t.Errorf("%v bytes over a gap, and not %v", all[0].WriteBytes, want)
 	}
 	all = serverKeys(rows, []KeyRow{{Keys: 1, From: at(0), To: at(3.5)}, {Keys: 2, From: at(3.5), To: at(9)}})
-	if all[0].WriteBytes != 3*4096 || all[1].WriteBytes != 6*4096 { // second 4's pair has its middle at 3.5
+	// the pair that ends at second 4 has its middle at 3.5
+	if all[0].WriteBytes != 3*4096 || all[1].WriteBytes != 6*4096 {
 		t.Errorf("with parts of a gap: %v and %v bytes", all[0].WriteBytes, all[1].WriteBytes)
 	}
 }

@@ -7,30 +7,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// SharedCause is a cause and the trials that it limited.
+// SharedCause is a kind of cause, with all trials that it limited.
 type SharedCause struct {
-	// Cause is the cause of the trial that is furthest beyond its limit, whose label is Furthest;
-	// for a cause without a limit, of the first trial.
+	// Cause is the cause from the trial that exceeds the limit most. Furthest is the label of this
+	// trial. If the cause has no limit, the first trial is used.
 	Cause
 	Furthest string
-	// Trials holds the trials' labels, with the repeats of one together, and Count the number of
-	// trials.
+	// Trials holds the labels of the trials; repeats of a trial are combined into one label. Count
+	// is the number of trials.
 	Trials []string
 	Count  int
-	// Same reports whether the sentence is the same for all trials.
+	// Same is set if the sentence is the same for all trials.
 	Same bool
-	// More is the number of further findings of this kind in the trial Furthest.
+	// More is the number of other causes of this kind in the trial Furthest.
 	More int
 }
 
-// TrialCauses holds a trial's causes, and the number of further findings of each cause's kind.
+// TrialCauses holds a trial's causes. More[i] is the number of other causes of the same kind as
+// Causes[i].
 type TrialCauses struct {
 	Trial  *record.Trial
 	Causes []Cause
 	More   []int
 }
 
-// LimitsOfTrials returns the causes that limited trials, as Limits.Bounds returns them for each.
+// LimitsOfTrials returns the causes that limited trials. Limits.Bounds determines the causes of
+// each trial.
 func LimitsOfTrials(trials []*record.Trial) []SharedCause {
 	all := make([]TrialCauses, 0, len(trials))
 	for _, t := range trials {
@@ -41,8 +43,8 @@ func LimitsOfTrials(trials []*record.Trial) []SharedCause {
 	return GroupCauses(all)
 }
 
-// GroupCauses groups trials by the kind of cause that limited them, in the order of first
-// appearance, so that a cause of ten trials is reported once.
+// GroupCauses groups trials by the kind of cause that limited them. So a cause that limited ten
+// trials is reported only once. The kinds are in the order of their first appearance.
 func GroupCauses(all []TrialCauses) (out []SharedCause) {
 	var trialsByCause [][]*record.Trial
 	for _, of := range all {
@@ -70,8 +72,8 @@ func GroupCauses(all []TrialCauses) (out []SharedCause) {
 	return out
 }
 
-// labelsOf names trials in the order of first appearance: a single one by its Label, several
-// repeats by their number.
+// labelsOf returns labels for trials in the order of their first appearance. A single trial has its
+// own label. Several repeats of a trial share a label that contains their number.
 func labelsOf(trials []*record.Trial) (all []string) {
 	repeats := map[string]int{}
 	for _, t := range trials {

@@ -7,7 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// A cause that limited several trials is reported once, in the words of the worst.
+// A cause that limited several trials is reported once, with the sentence of the trial that exceeds
+// the limit most.
 func TestSharedCauses(t *testing.T) {
 	trial := func(name string, causes ...Cause) TrialCauses {
 		return TrialCauses{Trial: &record.Trial{Conditions: record.Conditions{Name: name}}, Causes: causes, More: make([]int, len(causes))}

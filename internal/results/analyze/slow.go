@@ -8,16 +8,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Limits of a slow trial: a low share of its rate, or long times. They are the limits of `check
-// perf`.
+// Limits beyond which a trial is slow: its throughput is too low compared with its rate, or its
+// times are too long. `check perf` uses the same limits.
 const (
 	leastShare = 0.9
 	mostP99    = 100 * time.Millisecond
-	mostSlow   = 500 * time.Millisecond // of one operation
+	mostSlow   = 500 * time.Millisecond // for a single operation
 )
 
-// slowOutsideFaults is like IsSlow, for a trial with faults. It judges the seconds outside of them:
-// half of these have a long p99, or together they did not keep the rate.
+// slowOutsideFaults does the same as IsSlow for a trial with injected faults. It considers only the
+// seconds without a fault. The trial is slow if at least half of these seconds have a long p99, or
+// if their total throughput is too low compared with the rate.
 func slowOutsideFaults(t *record.Trial) bool {
 	if t.Opened == nil {
 		return false
@@ -29,11 +30,12 @@ func slowOutsideFaults(t *record.Trial) bool {
 		if inFault(t, Span{r.Time, r.Time.Add(time.Second)}) {
 			continue
 		}
-		done, seconds = done+r.Done, seconds+max(0, min(1, end.Sub(r.Time).Seconds())) // the last row may be of a part of a second
+		// the last row may cover only a part of a second
+		done, seconds = done+r.Done, seconds+max(0, min(1, end.Sub(r.Time).Seconds()))
 		switch {
 		case r.P99.Known:
 			tails = append(tails, r.P99.NS)
-		case r.Errors > 0: // its p99 failed
+		case r.Errors > 0: // the p99 falls on a failed operation
 			tails = append(tails, math.Inf(1))
 		}
 	}
@@ -47,8 +49,8 @@ func slowOutsideFaults(t *record.Trial) bool {
 	return len(tails) > 0 && tails[len(tails)/2] > float64(mostP99)
 }
 
-// IsSlow reports whether a trial's bottleneck needs an explanation: it did not keep its rate, if it
-// had one, or its times were long.
+// IsSlow reports whether a trial was so slow that its bottleneck needs an explanation: it did not
+// reach its rate (in an open loop), or its times were long.
 func IsSlow(t *record.Trial) bool {
 	if !HasFigures(t) || t.State == record.Interrupted {
 		return false
@@ -58,7 +60,8 @@ func IsSlow(t *record.Trial) bool {
 	}
 	p99 := t.ResponseTime.Percentile(99)
 	switch {
-	case t.Open() && t.Rate != nil && t.Seconds >= 1 && // in less, a rate is chance
+	// in a shorter window, the rate depends on chance
+	case t.Open() && t.Rate != nil && t.Seconds >= 1 &&
 		t.PerSecond <= leastShare**t.Rate:
 		return true
 	case p99.Failed || p99.Known && p99.NS > float64(mostP99):

@@ -15,42 +15,43 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Spike is a stretch of a trial's seconds that were far worse than the others, with the events that
-// coincided with it at each member.
+// Spike is a period of one or more seconds in which a trial was far slower than usual, with the
+// events that happened at each member during the period.
 type Spike struct {
-	From    float64 // in seconds from the window's opening
+	From    float64 // in seconds from the start of the window
 	Seconds int
-	// Usual is the median second's p99 of response times, or its slowest operation if seconds have
-	// too few operations for a p99; Worst is that of the stretch. Percentile names the figure: p99
-	// or max.
+	// Percentile is the name of the compared figure: p99, or max if one-second intervals have too
+	// few operations for a p99. Usual is the median of this figure over the window's one-second
+	// intervals. Worst is the highest value in the spike. Both are response times.
 	Percentile   string
 	Usual, Worst measure.Figure
 	Errors       uint64
-	// Least is the throughput of the slowest second (infinite if too little of it is in the
-	// window), UsualRate that of the median second.
+	// Least is the throughput of the slowest one-second interval in the spike. It is infinite if
+	// the window contains too little of that interval. UsualRate is the throughput of the median
+	// interval.
 	Least, UsualRate float64
-	// Coincided has a sentence for each kind of event at each member; More is the number of
-	// further events. It is empty if no recorded event occurred at this time.
+	// Coincided has a sentence for each kind of event at each member. It is empty if no recorded
+	// event coincides with the spike. More is the number of events that are not listed.
 	Coincided []Coincidence
 	More      int
 }
 
-// Coincidence is a recorded event of a member, or of a machine, during a spike.
+// Coincidence is a recorded event at a member or a machine during a spike.
 type Coincidence struct {
-	Member string // empty if the event concerns no member
-	Leader bool   // whether the member was the leader then
+	Member string // empty if the event does not concern a member
+	Leader bool   // set if the member was the leader at that time
 	Text   string
 }
 
-// mostSpikes is the number of a trial's spikes that are explained.
+// mostSpikes is the maximum number of spikes per trial that are explained.
 const mostSpikes = 5
 
-// stalled is the share of the median second's throughput below which a second is a spike regardless
-// of its operations' times.
+// stalled limits the throughput. If a one-second interval has less than this share of the median
+// interval's throughput, it is a spike even if its operations were fast.
 const stalled = 0.25
 
-// Spikes returns the worst seconds of a trial's window in order of time; adjacent seconds are one
-// spike. The trial's files have been read (record.Run.ReadEvents).
+// Spikes returns the worst periods in a trial's window, in order of time. Adjacent seconds are
+// combined into one spike. The caller must have read the trial's files (record.Run.ReadEvents).
 func Spikes(t *record.Trial) []Spike {
 	if !CanFindSpikes(t) {
 		return nil
@@ -86,10 +87,11 @@ func Spikes(t *record.Trial) []Spike {
 	return found
 }
 
-// CanFindSpikes reports whether a trial has enough seconds to identify a worst one.
+// CanFindSpikes reports whether a trial is long enough (three seconds) to find spikes.
 func CanFindSpikes(t *record.Trial) bool { return len(measuredRows(t)) >= 3 && t.Opened != nil }
 
-// spikeJudge holds the usual figures of a trial.
+// spikeJudge holds the usual time and throughput of a trial, and decides which one-second intervals
+// are spikes.
 type spikeJudge struct {
 	t          *record.Trial
 	percentile string
@@ -119,7 +121,7 @@ func newSpikeJudge(t *record.Trial, rows []*record.Row) *spikeJudge {
 	return j
 }
 
-// figure returns the time by which the second is judged.
+// figure returns the time that is compared for a one-second interval: its p99 or its maximum.
 func (j *spikeJudge) figure(r *record.Row) measure.Figure {
 	if j.percentile == "max" {
 		return r.Max
@@ -127,10 +129,10 @@ func (j *spikeJudge) figure(r *record.Row) measure.Figure {
 	return r.P99
 }
 
-// bad reports whether a second is part of a spike.
+// bad reports whether a one-second interval is part of a spike.
 func (j *spikeJudge) bad(r *record.Row) bool {
 	f := j.figure(r)
-	cutShort := float64(r.Second+1) > j.t.Seconds // by the window's end
+	cutShort := float64(r.Second+1) > j.t.Seconds // the window ended within this second
 	return f.Known && j.usual > 0 && f.NS >= spike*j.usual || !f.Known && r.Errors > 0 ||
 		!cutShort && float64(r.Done) < stalled*j.rate
 }
@@ -154,11 +156,12 @@ func (j *spikeJudge) spike(rows []*record.Row) Spike {
 	return s
 }
 
-// lookBack is the time before a spike whose events are included: a pause until then left a backlog.
+// lookBack is the time before a spike whose events are included. A pause that ended before the
+// spike may have left a backlog.
 const lookBack = time.Second
 
-// explain finds the coinciding events. Operations due in a second waited beyond it, so the span
-// ends with the longest wait.
+// explain finds the events that coincide with the spike. Operations that became due in the spike
+// may have waited beyond its end, so the searched span includes the longest wait.
 func (s *Spike) explain(t *record.Trial, events []record.Event, members []reports) {
 	from := t.Opened.Add(time.Duration(s.From * 1e9))
 	wait := time.Duration(s.Worst.NS)
@@ -179,15 +182,15 @@ func (s *Spike) explain(t *record.Trial, events []record.Event, members []report
 	}
 	in.From = from
 	least := leastUnusual
-	if s.Worst.Known { // a quarter of the added time explains something
+	if s.Worst.Known { // a cause must explain at least a quarter of the additional time
 		least = max(least, time.Duration((s.Worst.NS-s.Usual.NS)/4))
 	}
 	membersIn(members, in, least, add)
 	machinesIn(t, in, add)
 }
 
-// BriefText describes an event that no log reports, without its reason, which is in the file; a
-// fault includes its text.
+// BriefText describes an event that is not read from a log. It omits the reason, which is in
+// events.csv. For an injected fault, it returns the whole text.
 func BriefText(e *record.Event) string {
 	if e.Kind == record.FaultBegan {
 		return e.Text
@@ -196,7 +199,7 @@ func BriefText(e *record.Event) string {
 	return text
 }
 
-// eventAt describes an event with its time in the window.
+// eventAt describes an event, with its time since the start of the window.
 func eventAt(e *Events, opened time.Time) string {
 	words := BriefText(e.Longest)
 	if e.Longest.Line != "" {
@@ -211,10 +214,10 @@ func eventAt(e *Events, opened time.Time) string {
 	return words + " at " + secondText(e.Longest.Time.Sub(opened).Seconds())
 }
 
-// secondText writes a time in the window to 0.1 s.
+// secondText formats a time since the start of the window in seconds, with one decimal.
 func secondText(s float64) string { return fmt.Sprintf("%.1f s", s) }
 
-// leaderAt returns the name of the last known leader at a time.
+// leaderAt returns the name of the last member that was known to be leader at the given time.
 func leaderAt(t *record.Trial, at time.Time) (name string) {
 	var since time.Time
 	for _, r := range t.Roles {
@@ -225,15 +228,15 @@ func leaderAt(t *record.Trial, at time.Time) (name string) {
 	return name
 }
 
-// reports holds a member's reports: its rows, the rows with its metrics, and the usual means of its
-// timers from one such row to the next.
+// reports holds what one member reported: its rows in stores.csv, the rows that contain metrics,
+// and the usual mean of each timer between two rows with metrics.
 type reports struct {
 	name           string
 	rows, answered []*record.StoreRow
 	usual          map[store.Metric]float64
 }
 
-// reportsOf returns the reports of a trial's members.
+// reportsOf returns the reports of each member in a trial.
 func reportsOf(t *record.Trial) (all []reports) {
 	for _, name := range storeNames(t) {
 		m := reports{name: name, usual: map[store.Metric]float64{}}
@@ -266,8 +269,8 @@ func reportsOf(t *record.Trial) (all []reports) {
 	return all
 }
 
-// membersIn adds unusual figures that members reported in a span of time, of at least the given
-// duration.
+// membersIn adds the unusual values that members reported in a span of time. Timer values below
+// least are ignored.
 func membersIn(members []reports, in Span, least time.Duration, add func(member, words string)) {
 	for i := range members {
 		m := &members[i]
@@ -304,8 +307,8 @@ func membersIn(members []reports, in Span, least time.Duration, add func(member,
 	}
 }
 
-// timerIn describes how a member's timer was unusual, by its longest time or its mean. It is empty
-// if the timer was not unusual.
+// timerIn describes the longest time or the mean of a member's timer, if it was unusual. Otherwise
+// it returns an empty string.
 func timerIn(name string, usual float64, least time.Duration, metric store.Metric, inside []store.Sample) string {
 	mean, lower, upper := 0.0, 0.0, 0.0
 	for _, sample := range inside {
@@ -325,7 +328,7 @@ func timerIn(name string, usual float64, least time.Duration, metric store.Metri
 	return ""
 }
 
-// storeNames returns the names of the members in stores.csv, sorted.
+// storeNames returns the sorted names of the members in stores.csv.
 func storeNames(t *record.Trial) (names []string) {
 	for i := range t.Stores {
 		if n := t.Stores[i].Name; !slices.Contains(names, n) {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// ResumptionText describes when a run was resumed and how it had ended before; empty for a run
-// without interruption.
+// ResumptionText describes when a run was resumed, and how it had ended before that. It returns an
+// empty string if the run was not resumed.
 func ResumptionText(run *record.Run) string {
 	moment := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 	var all []string

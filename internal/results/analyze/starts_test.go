@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// The text of a resumed run includes the dates, so that a run of two days does not look like one
-// evening.
+// The text about a resumed run includes the dates. So a run over two days does not appear to be a
+// run in one evening.
 func TestResumptionTextHasTheTimes(t *testing.T) {
 	evening := time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
 	run := &record.Run{Starts: []record.Start{{At: evening}}}

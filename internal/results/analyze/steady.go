@@ -11,28 +11,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// LateSteady is a window that opened before its load was steady.
+// LateSteady describes a measurement window that opened before the load was steady.
 type LateSteady struct {
-	// From is the second of the window since which throughput was steady, to five seconds.
+	// From is the time, in seconds from the start of the window, at which the throughput became
+	// steady. Its resolution is five seconds.
 	From int
-	// Steady is the throughput since From, and AllSeconds that of all whole seconds: the mean over
-	// the repeats.
+	// Steady is the mean throughput after From, over all repeats. AllSeconds is the mean throughput
+	// over all complete seconds.
 	Steady, AllSeconds record.Value
-	// Before and After are the median of the seconds' p99, before From and since; unknown if fewer
-	// than three seconds have one.
+	// Before and After are the median, over one-second intervals, of the p99 before and after From.
+	// Each is unknown if fewer than three intervals have a p99.
 	Before, After measure.Figure
-	// Warmup is the shortest warm-up of the repeats, in seconds; 0 for none.
+	// Warmup is the shortest warm-up of the repeats in seconds, or 0 if there was none.
 	Warmup float64
-	// Alone reports that there were too few repeats to distinguish a warm-up from a disturbance
-	// at the start.
+	// Alone is set if there were too few repeats to distinguish a warm-up from a disturbance at the
+	// start.
 	Alone bool
 }
 
-// LateSteadyOf reports whether a row's windows opened too early (stats.SteadyFrom). It needs
-// windows of 20 s with every whole second recorded.
+// LateSteadyOf reports whether a row's windows opened too early (stats.SteadyFrom). The windows
+// must be at least 20 s long, and all complete seconds must have been recorded.
 func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 	done := r.Done
-	if len(done) > 1 { // an interrupted repeat would shorten them all
+	if len(done) > 1 { // an interrupted repeat would shorten the compared time of all repeats
 		done = slices.DeleteFunc(slices.Clone(done), func(t *record.Trial) bool { return t.State == record.Interrupted })
 	}
 	var repeats [][]float64
@@ -74,7 +75,7 @@ func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 	return l, true
 }
 
-// middleTime returns the median of times.
+// middleTime returns the median of the times. It is unknown if there are fewer than three.
 func middleTime(all []float64) (f measure.Figure) {
 	if len(all) >= 3 {
 		f = measure.Figure{NS: middle(all), Known: true}
@@ -82,7 +83,7 @@ func middleTime(all []float64) (f measure.Figure) {
 	return f
 }
 
-// String returns the warning.
+// String returns the warning about the warm-up.
 func (l *LateSteady) String() string {
 	words := "There was no warm-up"
 	if l.Warmup > 0 {
@@ -99,5 +100,5 @@ func (l *LateSteady) String() string {
 	return words
 }
 
-// tenths formats a time to 0.1 s.
+// tenths formats a time with one decimal.
 func tenths(s float64) string { return text.Seconds(math.Round(10*s) / 10) }

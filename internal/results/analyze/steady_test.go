@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// warming returns a trial whose throughput is a third lower in its first slow seconds, with a p99
-// of 40 ms instead of 10.
+// warming returns a trial with a slow start. In its first seconds (slow is their number), the
+// throughput is lower by a third, and the p99 is 40 ms instead of 10 ms.
 func warming(r *rand.Rand, slow, seconds int) *record.Trial {
 	done := make([]float64, seconds)
 	for i := range done {
@@ -28,12 +28,13 @@ func warming(r *rand.Rand, slow, seconds int) *record.Trial {
 	return t
 }
 
-// The end of a slow start is found to five seconds. The throughputs are those of the seconds, and
-// the text names the repeats' shortest warm-up.
+// The end of a slow start is found with a resolution of five seconds. The throughputs are the means
+// over the seconds. The text contains the shortest warm-up of the repeats.
 func TestSlowStartIsFound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, repeats := range []int{1, 2, 3, 6} {
-		missed, longer := 0, 0 // not found, or with too many seconds cut off
+		// how often the slow start was not found, and how often too many seconds were cut off
+		missed, longer := 0, 0
 		for range 100 {
 			slow := 4 + rng.IntN(7)
 			r := &Row{}
@@ -69,8 +70,8 @@ func TestSlowStartIsFound(t *testing.T) {
 	}
 }
 
-// There is no warning about a steady window, a slow period in its middle, a window that is too
-// short, or one with a missing second.
+// There is no warning if the window is steady, has a slow period in its middle, is too short, or
+// lacks a second.
 func TestSteadyWindowsCauseNoWarning(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	middle := warming(rng, 0, 60)

@@ -9,13 +9,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// cellsOf is a column and the function that returns a row's cell.
+// cellsOf is a table column, with the function that returns the column's cell for a row.
 type cellsOf struct {
 	Column
 	cell func(*Row) Cell
 }
 
-// Tables returns the tables of a run's closed loops and of its open loops.
+// Tables returns the tables with the results of a run: closed loops come first, then open loops.
+// Closed loops whose clients waited for connections have a separate table.
 func Tables(all []*Row) []Table {
 	var closed, waiting, open []*Row
 	for _, r := range all {
@@ -49,14 +50,15 @@ func Tables(all []*Row) []Table {
 		columns := append(labels(all, &notes), label(facet{title: "due", cell: dueText}))
 		tables = append(tables, table(OpenLoop, open, columns, &notes))
 	}
-	below := false // the note about members follows the last table that has costs
+	below := false // the note about members follows the last table that shows the members' costs
 	for i := len(tables) - 1; i >= 0; i-- {
 		tables[i].Members, below = tables[i].Members && !below, below || tables[i].Members
 	}
 	return tables
 }
 
-// WatchTables returns the table of the trials with watchers, if there are any.
+// WatchTables returns the table of the trials that have watchers. It returns nil if no trial has
+// watchers.
 func WatchTables(all []*Row) []Table {
 	rows := slices.DeleteFunc(slices.Clone(all), func(r *Row) bool { return r.First().Load.Watch == nil })
 	if len(rows) == 0 {
@@ -74,7 +76,8 @@ func WatchTables(all []*Row) []Table {
 	return []Table{table(WatchEvents, rows, columns, &FootnoteList{})}
 }
 
-// table fills a table: the columns that identify a row, and those of its kind.
+// table creates a table. The given columns identify a row; table adds the columns for the kind of
+// table.
 func table(kind TableKind, rows []*Row, columns []cellsOf, notes *FootnoteList) Table {
 	t := Table{Kind: kind, Repeated: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Trials) > 1 }),
 		LeftOut: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.ComparableTrials()) < len(r.Done) })}
@@ -99,13 +102,14 @@ func table(kind TableKind, rows []*Row, columns []cellsOf, notes *FootnoteList) 
 	return t
 }
 
-// words returns a column of texts about the trial.
+// words returns a column that contains a text about the trial.
 func words(title string, left bool, of func(*record.Trial) string) cellsOf {
 	return cellsOf{Column{Title: title, Left: left}, func(r *Row) Cell { return Cell{Text: of(r.First())} }}
 }
 
-// labels returns the columns that identify a row. Several trials have a name column, because the
-// texts below the tables use the names. Remarks about a consistency level become footnotes.
+// labels returns the columns that identify a row. If there are several trials, the first column is
+// the trial's name, because the texts below the tables use the names. Remarks about a consistency
+// level become footnotes.
 func labels(all []*Row, notes *FootnoteList) []cellsOf {
 	var columns []cellsOf
 	if len(all) > 1 {
@@ -130,9 +134,9 @@ func label(f facet) cellsOf {
 	return c
 }
 
-// dueText returns the operations due per second, as an open loop's rate if that is the same. An
-// application's rate includes only the calls that it plans, without those that responses and events
-// trigger.
+// dueText returns the number of operations that became due per second. For most loads, this is the
+// configured rate. For an application, the configured rate includes only the calls that the
+// application plans, but not the calls that responses and events trigger.
 func dueText(t *record.Trial) string {
 	if len(t.ByCall) > 0 && t.Seconds > 0 {
 		return text.PerSecond(float64(t.Due) / t.Seconds)
@@ -140,23 +144,23 @@ func dueText(t *record.Trial) string {
 	return DueRate(t)
 }
 
-// placed describes a column of a figure.
+// placed describes the column of a figure.
 type placed struct {
 	figure  string
-	certain bool   // with a column of the figure's certainty, if that is known for some row
-	where   string // only if some row has this figure, above 0; empty for always
-	drop    int    // Column.Drop
+	certain bool   // followed by a column with the figure's confidence interval, if a row has one
+	where   string // only if the figure with this name is above 0 in a row; empty: always
+	drop    int    // the value of Column.Drop
 }
 
-// dropInterval is Column.Drop of the intervals, and dropExtra that of figures without a fixed
-// place.
+// dropInterval is the Column.Drop of confidence intervals. dropExtra is the Column.Drop of figures
+// without a fixed place.
 const (
 	dropInterval = 8
-	dropExtra    = 1 // also of conditions, because the trial's name identifies the row
+	dropExtra    = 1 // also used for conditions, because the trial's name identifies the row
 )
 
-// places returns the columns of figures in order. Figures with a title and no fixed place follow
-// at the end.
+// places returns the columns of figures that have a fixed place, in order. The other figures that
+// have a title follow after these columns.
 func places(kind TableKind) []placed {
 	switch kind {
 	case WatchEvents:
@@ -170,8 +174,9 @@ func places(kind TableKind) []placed {
 	}
 }
 
-// figureColumns returns the columns of the figures that have a title and that some row has. Only
-// closed loops have the gap: in an open loop the times include it.
+// figureColumns returns the columns of all figures that have a title and for which a row has a
+// value. The gap is shown only for closed loops, because the response times of an open loop include
+// it.
 func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []cellsOf {
 	order := places(kind)
 	placedElsewhere := slices.Concat(places(ClosedLoop), places(WatchEvents))
@@ -200,7 +205,8 @@ func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []cellsOf {
 	return columns
 }
 
-// certaintyColumn returns the column of a figure's certainty, if it is known for some row.
+// certaintyColumn returns the column with a figure's confidence intervals. It returns nil if no row
+// has one.
 func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []cellsOf {
 	known := map[*Row]*Certainty{}
 	for _, r := range rows {
@@ -224,7 +230,7 @@ func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []cells
 	}}}
 }
 
-// anyHas reports whether some row has the figure, above 0.
+// anyHas reports whether the named figure is above 0 in at least one row.
 func anyHas(rows []*Row, name string) bool {
 	f := record.Registered(name)
 	return slices.ContainsFunc(rows, func(r *Row) bool {
@@ -244,7 +250,7 @@ func watchedWhat(t *record.Trial) string {
 	return WatchedKeys(t.Load.Watch, t.KeySpace)
 }
 
-// WatchedKeys describes the watched part of the key space.
+// WatchedKeys describes the part of the key space that is watched.
 func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 	watched := keySpace
 	if w.WatchedKeys > 0 {
@@ -261,7 +267,7 @@ func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 	return "1 of " + text.Plural(watched, "key") + " each"
 }
 
-// CertainFigures returns the figures whose certainty tables and files contain.
+// CertainFigures returns the figures whose confidence intervals are shown in tables and files.
 func CertainFigures() []record.Figure {
 	var all []record.Figure
 	for _, p := range slices.Concat(places(ClosedLoop), places(WatchEvents)) {

@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// stoodStill reports whether this program itself did not run for at least half of a time that it
-// measured, so that the time cannot be attributed to a member or the network.
+// stoodStill reports whether the load generator itself was paused for at least half of a measured
+// time. Then neither a member nor the network can be blamed for that time.
 func stoodStill(t *record.Trial, took time.Duration) bool {
 	pause := time.Duration(t.LongestPauseNS)
 	return pause > limitPause && pause >= took/2
 }
 
-// machine judges the CPUs of the load generator's machine, which members and other programs may
-// share.
+// machine checks whether the CPUs of the load generator's machine were busy. Members and other
+// programs may share these CPUs.
 func machine(t *record.Trial) *Cause {
 	if t.BusyShare == nil || *t.BusyShare <= limitBusy || t.Machine == nil {
 		return nil
@@ -34,7 +34,8 @@ func machine(t *record.Trial) *Cause {
 		if names := programsUsed(t); names != "" {
 			c.Text += " (" + names + ")"
 		}
-		if *t.BusyShare-*t.ForeignShare <= limitBusy { // without other programs the machine would not have been full
+		// without the other programs, the machine would not have been full
+		if *t.BusyShare-*t.ForeignShare <= limitBusy {
 			c.What = CauseOthers
 		}
 	}
@@ -47,7 +48,7 @@ func machine(t *record.Trial) *Cause {
 	return c
 }
 
-// loops judges the load generator's event loops.
+// loops checks whether the load generator's event loops were too busy or had to wait.
 func loops(t *record.Trial) []*Cause {
 	window := t.Seconds * float64(t.Loops) * 1e9
 	if window <= 0 {
@@ -70,8 +71,8 @@ func loops(t *record.Trial) []*Cause {
 	return out
 }
 
-// programsUsed lists the mean use of foreign programs over the window, most first, as shares of
-// the CPUs: "cc1 21 %, dockerd 3 %".
+// programsUsed lists the other programs that used most CPU time in the window, in descending order.
+// The values are shares of all CPUs, such as "cc1 21 %, dockerd 3 %".
 func programsUsed(t *record.Trial) string {
 	if t.Opened == nil || t.Machine == nil || t.Machine.CPUs < 1 || t.Seconds <= 0 {
 		return ""
@@ -105,5 +106,5 @@ func programsUsed(t *record.Trial) string {
 	return strings.Join(parts, ", ")
 }
 
-// leastForeign is the smallest share of the CPUs of a program that is named.
+// leastForeign is the minimum share of all CPUs with which a program is listed.
 const leastForeign = 0.02

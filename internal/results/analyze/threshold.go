@@ -16,35 +16,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Threshold is a bound on one metric of some trials, such as put-leader:p99.9<50ms.
+// Threshold is a limit for one metric of some trials, such as put-leader:p99.9<50ms.
 type Threshold struct {
-	Text   string // as written
-	Trials string // a pattern for path.Match; empty for all
+	Text   string // the threshold as the user wrote it
+	Trials string // a pattern for path.Match; empty for all trials
 	Metric string
 	Op     string // < <= > or >=
 	Limit  float64
-	// Share reports whether the limit is a share, of errors.
+	// Share is set if the limit is a share, for example an error rate of 1%.
 	Share  bool
 	Figure record.Figure
 }
 
-// Missed is a trial that misses a threshold.
+// Missed describes a trial that misses a threshold, or for which the result is unknown.
 type Missed struct {
 	Threshold string `json:"threshold"`
 	Trial     string `json:"trial"`
 	Repeat    int    `json:"repeat"`
-	// Figure is the metric as text; empty if there is none.
+	// Figure is the trial's value as text. It is empty if there is no value.
 	Figure string `json:"figure"`
-	// Why is the reason that there is no figure to compare.
+	// Why is the reason why the trial has no value that can be compared.
 	Why string `json:"why,omitempty"`
-	// NotKnown reports that the result of the threshold is unknown: the trial does not have the
-	// figure, or is invalid.
+	// NotKnown is set if the result is unknown, because the trial does not have the value or is
+	// invalid.
 	NotKnown bool `json:"not_known,omitempty"`
 
 	repeated bool
 }
 
-// String returns a sentence without a full stop.
+// String returns a sentence without the full stop.
 func (m Missed) String() string {
 	name := m.Trial
 	if m.repeated {
@@ -63,7 +63,7 @@ func (m Missed) String() string {
 	return text
 }
 
-// ParseThreshold reads [TRIAL:]METRIC OP VALUE. Its error is one sentence.
+// ParseThreshold parses the format [TRIAL:]METRIC OP VALUE. The text of its error is one sentence.
 func ParseThreshold(text string) (Threshold, error) {
 	at := strings.IndexAny(text, "<>")
 	if at < 0 {
@@ -128,7 +128,7 @@ func duration(text string) (float64, error) {
 	return float64(d), err
 }
 
-// CheckThresholds returns an error for a threshold that applies to none of a run's trials.
+// CheckThresholds returns an error if a threshold does not apply to any of a run's trials.
 func CheckThresholds(all []Threshold, trials []record.Conditions) error {
 	var names []string
 	for i := range trials {
@@ -169,15 +169,15 @@ func (t *Threshold) names(trial string) bool {
 	if t.Trials == "" {
 		return true
 	}
-	ok, _ := path.Match(t.Trials, trial) // the pattern was checked
+	ok, _ := path.Match(t.Trials, trial) // ParseThreshold has checked the pattern
 	return ok
 }
 
 // Standing is the result of comparing a trial with a threshold.
 type Standing uint8
 
-// The standings. Inapplicable means that the trial cannot have the figure, and Unknown that it
-// could have it but does not.
+// The values of Standing. Inapplicable means that this kind of trial cannot have the metric.
+// Unknown means that the trial could have the metric but does not.
 const (
 	Met Standing = iota
 	NotMet
@@ -185,14 +185,15 @@ const (
 	Unknown
 )
 
-// ThresholdResult is the comparison of a trial with a threshold whose pattern names it.
+// ThresholdResult is the result of comparing a trial with a threshold that applies to the trial's
+// name.
 type ThresholdResult struct {
-	Missed // text of a missed threshold; the figure is also set if it is met
+	Missed // Figure is also set if the threshold is met
 	Standing
 	Of *record.Trial
 }
 
-// String returns a sentence without a full stop.
+// String returns a sentence without the full stop.
 func (h *ThresholdResult) String() string {
 	switch h.Standing {
 	case Met:
@@ -203,8 +204,9 @@ func (h *ThresholdResult) String() string {
 	return h.Missed.String()
 }
 
-// EvaluateThresholds compares every trial of a run with each threshold that names it, in the
-// scenario's order. CheckAllRun reports planned trials that did not run.
+// EvaluateThresholds compares each trial in a run with each threshold that applies to the trial's
+// name. The trials are in the scenario's order. Planned trials that did not run are not included;
+// CheckAllRun reports them.
 func EvaluateThresholds(all []Threshold, run *record.Run) ([]ThresholdResult, error) {
 	var held []ThresholdResult
 	for _, t := range all {
@@ -229,8 +231,8 @@ func EvaluateThresholds(all []Threshold, run *record.Run) ([]ThresholdResult, er
 	return held, nil
 }
 
-// CheckRun returns every trial of a run that misses one of the thresholds, or for which the result
-// is unknown, as EvaluateThresholds finds them.
+// CheckRun returns the results of EvaluateThresholds for the trials that miss a threshold, or for
+// which the result is unknown.
 func CheckRun(all []Threshold, run *record.Run) ([]Missed, error) {
 	missed := []Missed{}
 	held, err := EvaluateThresholds(all, run)
@@ -242,8 +244,8 @@ func CheckRun(all []Threshold, run *record.Run) ([]Missed, error) {
 	return missed, err
 }
 
-// CheckAllRun returns an error if some planned trials did not run, because they cannot meet a
-// threshold; nil if all ran.
+// CheckAllRun returns an error if some planned trials did not run, because such trials cannot meet
+// a threshold. It returns nil if all trials ran.
 func CheckAllRun(run *record.Run) error {
 	if len(run.Trials) >= run.Planned {
 		return nil
@@ -264,7 +266,7 @@ func (t *Threshold) check(trial *record.Trial) (m Missed, s Standing, err error)
 	switch m.Why = why; {
 	case err != nil || why != "" && !v.Failed:
 		return m, Unknown, err
-	case v.Failed: // slower than any limit
+	case v.Failed: // a failed operation is slower than any limit
 		return m, NotMet, nil
 	}
 	m.Figure = v.Unit.Text(v.Number)
@@ -281,7 +283,7 @@ func (t *Threshold) check(trial *record.Trial) (m Missed, s Standing, err error)
 	return m, Met, nil
 }
 
-// value returns the trial's figure, or the reason why it is unknown.
+// value returns the trial's value of the metric, or the reason why it is unknown.
 func (t *Threshold) value(trial *record.Trial) (v record.Value, why string, err error) {
 	switch {
 	case t.Figure.Times != nil:
@@ -296,8 +298,8 @@ func (t *Threshold) value(trial *record.Trial) (v record.Value, why string, err 
 	return v, why, nil
 }
 
-// time returns a figure of times. Percentiles that the trial's result does not have are computed
-// from its histograms.
+// time returns the value of a metric about times. If the trial's result does not contain the
+// percentile, time computes it from the trial's histograms.
 func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err error) {
 	times, failed := t.Figure.Times.Of(trial)
 	if t.Figure.Recorded() {
@@ -311,8 +313,8 @@ func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err e
 	return v, why, nil
 }
 
-// percentile computes a percentile from the trial's histograms, of count operations including
-// failed ones.
+// percentile computes a percentile from the trial's histograms. count is the number of operations,
+// including failed operations.
 func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (record.Value, error) {
 	whole := measure.NewHistogram()
 	of := t.Figure.Times.Log(trial)
@@ -334,13 +336,13 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (recor
 	return record.TimeValue(measure.Grouped([]measure.Figure{measure.Percentile(whole, failed, p)}, count, each, p)[0]), nil
 }
 
-// counts reports whether a histogram of latency.hlog is part of a distribution: it is of the
-// window, or of the creation of watchers at any time.
+// counts reports whether a histogram in latency.hlog is part of a distribution. It must belong to
+// the measurement window. Histograms of the creation of watchers may belong to any phase.
 func counts(tag record.Tag, of record.Time) bool {
 	return tag.Time == of && (tag.Phase == measure.Measured || of == record.WatchMade)
 }
 
-// holds compares a figure with the limit.
+// holds reports whether a value meets the limit.
 func (t *Threshold) holds(v record.Value) bool {
 	x := v.Number
 	if ns, ok := v.Unit.Time(); ok {

@@ -64,7 +64,7 @@ func TestParseThreshold(t *testing.T) {
 	}
 }
 
-// missedBy returns the thresholds that a record misses, as sentences.
+// missedBy returns a sentence for each threshold that a record misses.
 func missedBy(t *testing.T, m *made, texts ...string) string {
 	t.Helper()
 	var all []Threshold
@@ -85,7 +85,8 @@ func missedBy(t *testing.T, m *made, texts ...string) string {
 func TestThresholdsOnARecord(t *testing.T) {
 	m := shape{seed: 1, seconds: 8, perSecond: 30_000, failures: 0.005, idle: -1}.record(t)
 	trial := &m.run.Trials[0]
-	trial.Verdict = verdict.Verdict{State: verdict.Suspect} // made-up data fail Little's law
+	// the generated data do not follow Little's law
+	trial.Verdict = verdict.Verdict{State: verdict.Suspect}
 	if got := missedBy(t, m, "p50>1us", "p90<10s", "ops>1", "errors<1%", "error-share<0.01", "gap<1s", "due>100", "put:seconds<=8", "success-p99.99<10s"); got != "" {
 		t.Errorf("missed: %s", got)
 	}
@@ -103,7 +104,7 @@ func TestThresholdsOnARecord(t *testing.T) {
 			t.Errorf("%s: %q, not %q", text, got, want)
 		}
 	}
-	// p99.99 is in no result: it comes from the histograms.
+	// No result contains p99.99, so it is computed from the histograms.
 	want := measure.Percentile(m.response, 0, 99.99).NS
 	if got := missedBy(t, m, "success-p99.99<1us"); !strings.HasSuffix(got, " with "+text.Duration(want)) {
 		t.Errorf("%s, not %v", got, text.Duration(want))
@@ -118,7 +119,7 @@ func TestThresholdsOnARecord(t *testing.T) {
 	}
 }
 
-// A percentile of the result equals that of the histograms.
+// A percentile in the result equals the percentile that is computed from the histograms.
 func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		m := shape{seed: 9, seconds: 3, perSecond: 9000, failures: 0.01, idle: -1, open: open}.record(t)
@@ -129,7 +130,7 @@ func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 				must(t, err)
 				times, failed := th.Figure.Times.Of(trial)
 				want := record.TimeValue(times.Percentile(p))
-				th.Figure.Percentile = p // as if the result did not have it
+				th.Figure.Percentile = p // as if the result did not contain it
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
 				if got != want {
@@ -155,8 +156,9 @@ func TestCheckThresholds(t *testing.T) {
 	})
 }
 
-// checkThresholds checks each threshold, by its text, against the trials. The error has the
-// given text, and none if it is empty.
+// checkThresholds checks each threshold against the trials. The map contains the text of a
+// threshold and the text that its error must contain. If the second text is empty, there must be no
+// error.
 func checkThresholds(t *testing.T, trials []record.Conditions, all map[string]string) {
 	t.Helper()
 	for text, want := range all {
@@ -169,7 +171,7 @@ func checkThresholds(t *testing.T, trials []record.Conditions, all map[string]st
 	}
 }
 
-// A threshold on the store's resource use is kept only if the use is known.
+// A threshold for the store's resource use is met only if the use is known.
 func TestThresholdsOnWhatTheStoreUsed(t *testing.T) {
 	cpu, rss := 40_000.0, int64(200<<20)
 	used, elsewhere := record.Trial{Usage: record.Usage{StoreCPUPerOp: &cpu, StoreMaxRSSBytes: &rss}}, record.Trial{}

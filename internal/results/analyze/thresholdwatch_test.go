@@ -14,7 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// watchedRun returns a run of one trial with watchers, and the times that it was made from.
+// watchedRun returns a run that has one trial with watchers, and the times from which the run was
+// generated.
 func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *measure.Histogram) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 3))
@@ -47,7 +48,7 @@ func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *
 		}
 		s.Watch.Delivered = 30_000
 		must(t, tw.Second(s))
-		if i > 0 { // events of the warm-up do not count
+		if i > 0 { // events in the warm-up are not counted
 			due.Merge(s.Watch.FromDue)
 			sent.Merge(s.Watch.FromSent)
 			total.Watch.Delivered += s.Watch.Delivered
@@ -64,7 +65,8 @@ func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *
 	m = &made{dir: w.Dir()}
 	m.run, err = record.Open(m.dir)
 	must(t, err)
-	m.run.Trials[0].Verdict = verdict.Verdict{State: verdict.Suspect} // made-up data fail Little's law
+	// the generated data do not follow Little's law
+	m.run.Trials[0].Verdict = verdict.Verdict{State: verdict.Suspect}
 	return m, due, sent, creation
 }
 
@@ -107,8 +109,9 @@ func TestThresholdsOnWatchEvents(t *testing.T) {
 	}
 }
 
-// Percentiles of watch events come from the histograms if the result lacks them, and equal those of
-// the result otherwise; events of the warm-up are excluded.
+// If the result contains a percentile of watch events, it equals the percentile from the
+// histograms. Otherwise, the percentile is computed from the histograms. Events in the warm-up are
+// excluded.
 func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 	for seed := range uint64(3) {
 		m, due, sent, creation := watchedRun(t, seed, 7*seed)
@@ -118,7 +121,7 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 				th, err := ParseThreshold(fmt.Sprintf("%s-p%v<1s", prefix, p))
 				must(t, err)
 				times, failed := th.Figure.Times.Of(trial)
-				th.Figure.Percentile = p // as if the result did not have it
+				th.Figure.Percentile = p // as if the result did not contain it
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
 				if want := record.TimeValue(measure.Percentile(whole, failed, p)); got != want || times.Count != uint64(whole.TotalCount())+failed {
@@ -132,8 +135,8 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 	}
 }
 
-// A threshold on a figure that no trial has is refused before anything runs, with the trial's
-// name.
+// If no trial has the figure of a threshold, the threshold is refused before anything runs. The
+// error contains the trial's name.
 func TestCheckThresholdsOfWhatTrialsLack(t *testing.T) {
 	trials := []record.Conditions{
 		{Name: "put"}, {Name: "get"}, {Name: "watched", Load: scenario.Load{Watch: &scenario.Watch{Watchers: 1}}},

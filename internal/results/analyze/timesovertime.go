@@ -9,24 +9,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// percentilesOverTime lists the percentiles in the latency chart; the maximum follows them.
+// percentilesOverTime lists the percentiles in the latency chart. The chart also has a line for the
+// maximum.
 var percentilesOverTime = [...]float64{50, 99, 99.9}
 
-// timesOverTime reads a trial's times from latency.hlog, second by second.
+// timesOverTime reads a trial's times for each second from latency.hlog.
 type timesOverTime struct {
 	o        *OverTime
-	latency  []Line // percentilesOverTime, and the maximum
-	lateness []Line // median, p99 and maximum
-	watch    []Line // of watch events: median, p99 and maximum
+	latency  []Line // one line for each percentile in percentilesOverTime, then the maximum
+	lateness []Line // p50, p99 and maximum
+	watch    []Line // p50, p99 and maximum of the watch events
 	heat     *heatCounter
-	all      map[measure.Series]*measure.Sum // of the window
+	all      map[measure.Series]*measure.Sum // sums over the measurement window
 
 	rows map[int64]*record.Row // by start time in milliseconds
-	// The second that is being read.
-	start                time.Time
-	phase                measure.Phase
-	row                  *record.Row // nil if a killed run wrote the times without the row
-	column               int         // of the row; -1 for none
+	// The following fields describe the second that is currently read.
+	start time.Time
+	phase measure.Phase
+	// nil if the run was killed after it wrote the times but before it wrote the row
+	row                  *record.Row
+	column               int // the column of the row; -1 if there is none
 	times, late, watched measure.Sum
 }
 
@@ -44,11 +46,12 @@ func newTimesOverTime(o *OverTime) *timesOverTime {
 	return x
 }
 
-// mostSeries limits the series of a trial that are summed, each in 240 KB: 16 operations for each
-// pair of member and term that a load distinguishes.
+// mostSeries is the maximum number of series of a trial for which the times are added up. Each sum
+// needs 240 KB. The limit allows 16 operations for each combination of member and term that a load
+// distinguishes.
 const mostSeries = 16 * measure.MaxReported
 
-// read reads latency.hlog once.
+// read reads the whole file latency.hlog.
 func (x *timesOverTime) read() error {
 	headline := x.o.Trial.HeadlineTime()
 	keep := func(tag record.Tag) bool {
@@ -85,7 +88,7 @@ func (x *timesOverTime) read() error {
 	return err
 }
 
-// second processes the second that was read, and clears it.
+// second adds the times of the current second to the lines, and resets the sums.
 func (x *timesOverTime) second() {
 	defer func() {
 		for _, sum := range []*measure.Sum{&x.times, &x.late, &x.watched} {
@@ -101,8 +104,8 @@ func (x *timesOverTime) second() {
 	x.o.mean.add(x.column, x.times.Mean())
 }
 
-// begin begins the second of an interval and finds its row of the timeline, whose time the log
-// rounds.
+// begin starts a new second, and finds its row in the timeline. The times in the log are rounded to
+// milliseconds.
 func (x *timesOverTime) begin(i *record.Interval) {
 	x.start, x.phase, x.row, x.column = i.Start, i.Phase, nil, -1
 	at := x.start.UnixMilli()
@@ -119,9 +122,9 @@ func (x *timesOverTime) begin(i *record.Interval) {
 	}
 }
 
-// addPercentiles adds the percentiles of a second, and the maximum of its successes, to the lines.
-// A percentile has no value if it falls on a failed operation, or the second has too few samples.
-// each is the number of samples that share a cause.
+// addPercentiles adds the percentiles of one second, and the maximum over its successes, to the
+// lines. A percentile is omitted if it falls on a failed operation or if the second has too few
+// samples. each is the number of samples that share a cause, such as the watch events of one write.
 func addPercentiles(lines []Line, column int, times *measure.Sum, failed, each uint64, percentiles ...float64) {
 	if times.Total() == 0 {
 		return
@@ -134,7 +137,7 @@ func addPercentiles(lines []Line, column int, times *measure.Sum, failed, each u
 	lines[len(lines)-1].add(column, times.Slowest(0).NS)
 }
 
-// addOperations adds the load's operations in each second.
+// addOperations adds the charts of the load's operations over time.
 func (o *OverTime) addOperations(x *timesOverTime) {
 	g := &o.Grid
 	throughput, due := g.newLine("completed"), g.newLine("due")
@@ -195,11 +198,12 @@ func (o *OverTime) headline() string {
 	return "Service time"
 }
 
-// leastLength is the shortest part of a second, in seconds, whose throughput is comparable with
-// whole seconds.
+// leastLength is the minimum length, in seconds, that an interval must have before its throughput
+// is comparable with that of whole seconds.
 const leastLength = 0.2
 
-// lengthOf returns the length of a second: the last one of a phase may be cut.
+// lengthOf returns the length of a row's interval in seconds. It is usually 1, but the last
+// interval of a phase may be shorter.
 func (g *Grid) lengthOf(r *record.Row) float64 {
 	at := r.Time.Sub(g.Opened).Seconds()
 	if r.Phase == measure.Measured.String() {
@@ -208,7 +212,7 @@ func (g *Grid) lengthOf(r *record.Row) float64 {
 	return math.Min(1, -at)
 }
 
-// unsupported lists the lines without points, with the reason.
+// unsupported returns a note for each percentile that has no points, with the reason.
 func unsupported(lines []Line) (notes []string) {
 	for i := range lines {
 		if lines[i].Empty() && i < len(lines)-1 {

@@ -13,25 +13,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// ChartGroup combines trials with the same load of several stores, versions or builds, or of several
-// runs: a line for each, on one axis.
+// ChartGroup draws several trials with the same load in common charts, with one line for each trial.
+// The trials differ in their store, version, build or run.
 type ChartGroup struct {
-	Name  string // in file names and links
+	Name  string // used in file names and links
 	Title string // the operations and the kind of loop
-	// OneStore reports whether the trials differ in their run, and not in their store.
+	// OneStore is set if the trials have the same store and differ only in their run.
 	OneStore bool
 	Notes    []string
-	// OverTime is by the time since each window opened, and ByWrites by the number of writes
-	// completed since. ByWrites has no panels unless all trials only write.
+	// The horizontal axis of OverTime is the time since each window opened. The axis of ByWrites is
+	// the number of writes completed in the window. ByWrites has no panels if a trial has
+	// operations other than writes.
 	OverTime, ByWrites OverTime
 }
 
-// togetherColumns is the maximum number of columns of these charts: with eight lines in a chart,
-// more are not visible.
+// togetherColumns is the maximum number of columns of these charts. A chart with eight lines cannot
+// show more detail.
 const togetherColumns = 240
 
-// GroupForCharts groups the trials that are drawn in one chart, in their order. It uses the first
-// of a trial's repeats.
+// GroupForCharts groups the trials that are drawn in the same charts, and keeps their order. It
+// uses only the first repeat of each trial.
 func GroupForCharts(all []*OverTime) (out []ChartGroup) {
 	var order []string
 	groups := map[string][]*OverTime{}
@@ -57,10 +58,12 @@ func GroupForCharts(all []*OverTime) (out []ChartGroup) {
 	return out
 }
 
-// side identifies a side of the chart: a store in a run.
+// side returns a key for the lines of a chart: trials of the same store in the same run have the
+// same key.
 func side(t *record.Trial) string { return t.Dir + "\x00" + Store(t) }
 
-// togetherTitle returns the common title of trials in one chart.
+// togetherTitle returns the title of the charts in which a trial is drawn. Trials with the same
+// title share their charts.
 func togetherTitle(t *record.Trial) string {
 	if t.Open() {
 		return Headline(t) + ", open loop"
@@ -78,7 +81,7 @@ func newTogether(title string, all []*OverTime) (ChartGroup, bool) {
 		return g, false
 	}
 	g.OneStore = len(stores) == 1
-	if len(all) > maxLines { // each store has several steps
+	if len(all) > maxLines { // each store has several trials, with different loads
 		fastest := make([]*OverTime, len(sides))
 		for _, o := range all {
 			if i := slices.Index(sides, side(o.Trial)); fastest[i] == nil || faster(o.Trial, fastest[i].Trial) {
@@ -108,8 +111,8 @@ func newTogether(title string, all []*OverTime) (ChartGroup, bool) {
 	return g, true
 }
 
-// faster reports whether a trial represents its store better than another: it counts and the other
-// does not, or it has the higher throughput.
+// faster reports whether a trial represents its store better than the trial called than. A valid
+// trial is better than an invalid one. Otherwise, the higher throughput is better.
 func faster(t, than *record.Trial) bool {
 	if a, b := WhyNotCounted(t) != "", WhyNotCounted(than) != ""; a != b {
 		return b
@@ -117,7 +120,8 @@ func faster(t, than *record.Trial) bool {
 	return t.PerSecond > than.PerSecond
 }
 
-// unlike returns the differences of trials other than their store and the content of lineName.
+// unlike returns the conditions in which the trials differ, except for the store and the conditions
+// that lineName contains.
 func unlike(all []*OverTime) (what []string) {
 	add := func(name string, text func(*record.Trial) string) {
 		if slices.ContainsFunc(all, func(o *OverTime) bool { return text(o.Trial) != text(all[0].Trial) }) {
@@ -137,7 +141,7 @@ func unlike(all []*OverTime) (what []string) {
 	return what
 }
 
-// source describes a chart of all trials, and the source of each trial's line.
+// source describes a chart of all trials. The function of returns the line to draw for a trial.
 type source struct {
 	name, title string
 	unit        measure.Unit
@@ -145,7 +149,8 @@ type source struct {
 	of          func(*OverTime) *Line
 }
 
-// panelLine returns a function for a trial's line in one of its panels; nil without any.
+// panelLine returns a function that returns the named line in one of a trial's panels, or nil if
+// the trial has no such line.
 func panelLine(panel, line string) func(*OverTime) *Line {
 	return func(o *OverTime) *Line {
 		for i := range o.Panels {
@@ -159,7 +164,7 @@ func panelLine(panel, line string) func(*OverTime) *Line {
 	}
 }
 
-// bandOf returns a function for the band of all of a trial's members.
+// bandOf returns a function that returns the range over all of a trial's members in one panel.
 func bandOf(panel string) func(*OverTime) *Line {
 	return func(o *OverTime) *Line {
 		l, ok := o.bands[panel]
@@ -187,11 +192,11 @@ var (
 		{"database", "Database on disk, as reported by a member", measure.Bytes, false, true, bandOf("database")}}
 )
 
-// bandNote explains a band.
+// bandNote explains the colored band in a chart.
 const bandNote = "The band reaches from the lowest to the highest member."
 
-// addTogether draws a source: place maps each column of a trial's own grid to a range of the
-// axis.
+// addTogether adds a chart with one line per trial. The function place converts a column of a
+// trial's own grid to a range on the chart's axis.
 func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place func(of *OverTime, column int) (from, to float64)) {
 	p := Panel{Name: prefix + s.name, Title: s.title, Unit: s.unit, Log: s.log, Bands: s.bands}
 	if s.bands {
@@ -211,12 +216,13 @@ func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place 
 		}
 		p.Lines = append(p.Lines, line)
 	}
-	if slices.ContainsFunc(p.Lines, func(l Line) bool { return !l.Empty() }) { // all lines stay, so that one store has one colour
+	// keep lines without values, so that each store has the same color in all charts
+	if slices.ContainsFunc(p.Lines, func(l Line) bool { return !l.Empty() }) {
 		o.Panels = append(o.Panels, p)
 	}
 }
 
-// lineName returns a line's name: the trial and its load.
+// lineName returns the name of a trial's line: the trial and its number of clients or rate.
 func lineName(t *record.Trial) string {
 	if t.Open() {
 		return t.Name + ", " + DueRate(t)
@@ -224,7 +230,7 @@ func lineName(t *record.Trial) string {
 	return t.Name + ", " + text.Plural(uint64(max(t.Clients, 0)), "client")
 }
 
-// overTime aligns all windows at 0.
+// overTime draws the charts over time. All windows start at 0.
 func (g *ChartGroup) overTime(all []*OverTime) {
 	o, width, span := &g.OverTime, 1, 1
 	for _, of := range all {
@@ -241,14 +247,14 @@ func (g *ChartGroup) overTime(all []*OverTime) {
 			from = float64(of.Grid.From + column*of.Grid.Width)
 			to = from + float64(of.Grid.Width)
 			if from < 0 {
-				return 0, 0 // at least partly in the warm-up
+				return 0, 0 // the column is at least partly in the warm-up
 			}
 			return from, to
 		})
 	}
 }
 
-// byWrites uses completed writes as the axis.
+// byWrites draws the charts over the number of completed writes.
 func (g *ChartGroup) byWrites(all []*OverTime) {
 	most := 0.0
 	for _, of := range all {
@@ -274,7 +280,7 @@ func (g *ChartGroup) byWrites(all []*OverTime) {
 	}
 }
 
-// writesNote explains what the axis counts.
+// writesNote explains what the axis of the charts by writes counts.
 func writesNote(all []*OverTime) string {
 	note := "The axis counts the writes completed in the window, without the warm-up."
 	if slices.ContainsFunc(all, func(o *OverTime) bool {
@@ -286,7 +292,7 @@ func writesNote(all []*OverTime) string {
 	return note
 }
 
-// onlyWrites reports whether every operation of a trial writes.
+// onlyWrites reports whether all operations of a trial are writes. Deletions are not included.
 func onlyWrites(t *record.Trial) bool {
 	return len(t.Mix) > 0 && !slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return !o.Kind.Writes() || o.Kind == kv.Delete })
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// ofStore reads the course of a made-up trial as if it were of the given store and number, with
-// three members whose memory grows each second, m3's the most.
+// ofStore reads a generated trial as if it belonged to the given store and had the given number.
+// The trial has three members whose memory grows every second. The memory of m3 is the largest.
 func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
 	t.Helper()
 	m := s.record(t)
@@ -34,7 +34,7 @@ func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
 	}
 	o, err := ReadOverTime(one, 1000)
 	must(t, err)
-	one.Dir = "run" // the same for all
+	one.Dir = "run" // the same for all trials
 	return o
 }
 
@@ -43,8 +43,8 @@ func bandsOf(o *OverTime, panel string, line int) (low, high float64) {
 	return least(l.Low), highest(l.High)
 }
 
-// In a combined chart, each store's line has the extremes of the store's own window only; members
-// are a band from the minimum to the maximum.
+// In a combined chart, the line of each store has the extremes of the store's own window only.
+// Members are shown as a band from the minimum to the maximum.
 func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 	settle.Unraced(t)
 	all := []*OverTime{
@@ -62,7 +62,7 @@ func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 	for i, of := range all {
 		low, high := bandsOf(o, "throughput", i)
 		own := panelLine("throughput", "completed")(of)
-		from := -of.Grid.From // earlier seconds are the warm-up
+		from := -of.Grid.From // earlier seconds are in the warm-up
 		if low != least(own.Low[from:]) || high != highest(own.High[from:]) {
 			t.Errorf("%s has throughputs from %v to %v, and together from %v to %v", of.Trial.Name, least(own.Low[from:]), highest(own.High[from:]), low, high)
 		}
@@ -84,8 +84,8 @@ func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 	}
 }
 
-// By writes, a column has the mean of the second in which its writes were completed, and the last
-// column contains the last write.
+// In the charts by writes, a column has the mean of the second in which its writes were completed.
+// The last column contains the last write.
 func TestTogetherByWrites(t *testing.T) {
 	settle.Unraced(t)
 	all := []*OverTime{
@@ -122,8 +122,8 @@ func TestTogetherByWrites(t *testing.T) {
 	}
 }
 
-// Trials of a single store are not combined, reads have no writes, and of many steps each store
-// has its fastest.
+// Trials of a single store are not combined. Reads have no charts by writes. If there are many
+// trials with different loads, each store is drawn with its fastest trial.
 func TestChartGroupsCombineStores(t *testing.T) {
 	short := shape{seed: 5, seconds: 3, perSecond: 500, idle: -1}
 	a, b, c := ofStore(t, short, "etcd", 1), ofStore(t, short, "etcd", 2), ofStore(t, short, "consul", 3)
@@ -160,7 +160,8 @@ func TestChartGroupsCombineStores(t *testing.T) {
 	}
 }
 
-// The curves by role and by member cover the same operations, each counted once.
+// The curves by role and the curves by member cover the same operations. Each operation is counted
+// once.
 func TestCurvesByRoleAndMember(t *testing.T) {
 	m := shape{seed: 8, seconds: 8, perSecond: 2000, failures: 0.02, open: true, idle: -1}.record(t)
 	m.run.ReadEvents(m.dir)

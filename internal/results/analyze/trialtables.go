@@ -12,11 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// distribution is a row of a table of times: its name, and the prefix of the registry's
-// distribution.
+// distribution is a row in a table of times. prefix is the prefix that the distribution's figures
+// have in the registry of figures.
 type distribution struct{ name, prefix string }
 
-// TimesTable returns a trial's distributions in rows, the loop's headline time first.
+// TimesTable returns a table with a row for each of a trial's distributions of times. The first row
+// has the headline's times: service times in a closed loop, response times in an open loop.
 func TimesTable(t *record.Trial) Table {
 	rows := []distribution{{"service time", "service"}, {"response time", "response"}}
 	if t.HeadlineTime() == record.Response {
@@ -31,7 +32,8 @@ func TimesTable(t *record.Trial) Table {
 	return timesTable(t, rows)
 }
 
-// WatchTimesTable returns the table of the watch events' times; no rows if none is timed.
+// WatchTimesTable returns the table with the delays of the watch events. The table has no rows if
+// no event was timed.
 func WatchTimesTable(t *record.Trial) Table {
 	if t.Watch == nil || t.Watch.FromDue.Count == 0 {
 		return Table{}
@@ -39,10 +41,11 @@ func WatchTimesTable(t *record.Trial) Table {
 	return timesTable(t, []distribution{{"from due to arrival", "watch"}, {"from sent to arrival", "watch-sent"}})
 }
 
-// briefPoints returns the points of a distribution that a narrow terminal shows.
+// briefPoints returns the points of a distribution that are shown even on a narrow terminal.
 func briefPoints() []string { return []string{"mean", "p50", "p90", "p99", "p99.9", "max"} }
 
-// timesTable returns a table with a row for each distribution and a column for each of its points.
+// timesTable returns a table with a row for each distribution and a column for each point, such as
+// p99.
 func timesTable(t *record.Trial, rows []distribution) Table {
 	table := Table{Columns: []Column{{Title: "", Left: true}}}
 	for i, r := range rows {
@@ -63,15 +66,15 @@ func (t *Table) add(row int, c Cell) {
 	t.Doubted = t.Doubted || c.Doubted
 }
 
-// doubtedCell formats a figure of the trial or of a part of its operations, marked if the
-// verdict doubts the figure of that name.
+// doubtedCell formats a figure of the trial, or of some of its operations. The cell is marked as
+// doubted if the verdict doubts the figure with that name.
 func doubtedCell(t *record.Trial, name string, v record.Value) Cell {
 	c := FigureCell(v)
 	c.Doubted = v.Known && t.Verdict.Doubts(name)
 	return c
 }
 
-// FigureCell returns a cell with a figure.
+// FigureCell returns a cell that shows a figure.
 func FigureCell(v record.Value) Cell { return Cell{Kind: OneFigure, Value: v} }
 
 func shareValue(x float64) record.Value {
@@ -82,11 +85,11 @@ func numberValue(x float64) record.Value {
 	return record.Value{Number: x, Unit: measure.Number, Known: true}
 }
 
-// CountCell returns a cell with a count.
+// CountCell returns a cell that shows a count.
 func CountCell(n uint64) Cell { return FigureCell(numberValue(float64(n))) }
 
-// RolesTable returns the times by operation and serving role; no rows if there is one operation
-// and role.
+// RolesTable returns the times by operation and by the role of the member that served it. The table
+// has no rows if there is only one combination of operation and role.
 func RolesTable(t *record.Trial) Table {
 	if len(t.ByRole) < 2 {
 		return Table{}
@@ -105,8 +108,8 @@ func RolesTable(t *record.Trial) Table {
 	return table
 }
 
-// CallsTable returns the results of each kind of an application's calls; no rows for other
-// loads.
+// CallsTable returns the results for each kind of call that an application made. The table has no
+// rows for other loads.
 func CallsTable(t *record.Trial) Table {
 	if len(t.ByCall) == 0 {
 		return Table{}
@@ -145,14 +148,14 @@ func CallsTable(t *record.Trial) Table {
 	return table
 }
 
-// callSpan is a span of time that consists of several calls.
+// callSpan is a period that consists of several calls, such as a failover.
 type callSpan struct {
 	name  string
-	ended uint64                       // number of completed spans
-	calls func(c *record.Calls) uint64 // number of calls of a kind that belong to spans
+	ended uint64                       // the number of completed spans of this name
+	calls func(c *record.Calls) uint64 // returns how many calls of a kind belong to such spans
 }
 
-// spansOf returns the spans of a trial whose calls are counted.
+// spansOf returns the spans in a trial for which calls are counted.
 func spansOf(t *record.Trial) (all []callSpan) {
 	for i := range t.ByCall {
 		c := &t.ByCall[i]
@@ -167,8 +170,8 @@ func spansOf(t *record.Trial) (all []callSpan) {
 	return all
 }
 
-// perSpan returns the number of calls of a kind per span, without those before the first span. It is
-// empty for calls that belong to no span.
+// perSpan returns the mean number of calls of a kind per span. Calls before the first span are not
+// included. The cell is empty for calls that do not belong to a span.
 func (s *callSpan) perSpan(c *record.Calls) Cell {
 	n := s.calls(c)
 	if c.Span || s.ended == 0 || n == 0 {
@@ -177,7 +180,7 @@ func (s *callSpan) perSpan(c *record.Calls) Cell {
 	return Cell{Text: strconv.FormatFloat(float64(n)/float64(s.ended), 'f', 2, 64)}
 }
 
-// CallsTables returns the tables of all measured trials that have one.
+// CallsTables returns the calls tables of all measured trials, without empty tables.
 func CallsTables(run *record.Run) (all []Table) {
 	for i := range run.Trials {
 		if table := CallsTable(&run.Trials[i]); len(table.Rows) > 0 && HasFigures(&run.Trials[i]) {
@@ -187,8 +190,8 @@ func CallsTables(run *record.Run) (all []Table) {
 	return all
 }
 
-// MembersTable returns each member's share of the load; no rows if it was even and no connection
-// was lost.
+// MembersTable returns each member's share of the load. The table has no rows if the load was even
+// and no connection was lost.
 func MembersTable(t *record.Trial) Table {
 	if !unevenMembers(t) {
 		return Table{}
@@ -205,7 +208,8 @@ func MembersTable(t *record.Trial) Table {
 	return table
 }
 
-// WorkersTable returns the work of each of several workers; no rows if there was one.
+// WorkersTable returns the work that each worker did. The table has no rows if there was only one
+// worker.
 func WorkersTable(t *record.Trial) Table {
 	if len(t.ByWorker) == 0 {
 		return Table{}
@@ -244,7 +248,7 @@ func WorkersTable(t *record.Trial) Table {
 	return table
 }
 
-// startOf describes how the workers started.
+// startOf describes when the workers started.
 func startOf(t *record.Trial, last *record.ByWorker) string {
 	how := "Last worker to start, " + text.Duration(float64(last.BeganAfterNS)) + " after the first"
 	if t.StartSpreadNS != nil {
@@ -260,7 +264,7 @@ func startOf(t *record.Trial, last *record.ByWorker) string {
 	return how + "."
 }
 
-// WorkersTables returns the tables of all measured trials that have one.
+// WorkersTables returns the workers tables of all measured trials, without empty tables.
 func WorkersTables(run *record.Run) (all []Table) {
 	for i := range run.Trials {
 		if table := WorkersTable(&run.Trials[i]); len(table.Rows) > 0 && HasFigures(&run.Trials[i]) {
@@ -270,15 +274,15 @@ func WorkersTables(run *record.Run) (all []Table) {
 	return all
 }
 
-// ErrorKind is the errors of one kind.
+// ErrorKind describes the errors of one kind in a trial.
 type ErrorKind struct {
 	Kind    string
 	Count   uint64
 	Slowest record.Value // the longest time from due to the error
-	Text    string       // the first seen; may be empty
+	Text    string       // the text of the first such error; may be empty
 }
 
-// ErrorKinds returns a trial's errors by kind, the most frequent first.
+// ErrorKinds returns a trial's errors by kind, the most frequent kind first.
 func ErrorKinds(t *record.Trial) []ErrorKind {
 	all := make([]ErrorKind, 0, len(t.ErrorsByKind))
 	for kind, n := range t.ErrorsByKind {
@@ -295,11 +299,11 @@ func ErrorKinds(t *record.Trial) []ErrorKind {
 }
 
 // uneven is the relative difference between a member's share of the load and its share of the
-// connections from which the members are listed.
+// connections above which MembersTable lists the members.
 const uneven = 0.1
 
 // unevenMembers reports whether a connection to a member was lost, or a member's share of the load
-// differed from its share of the connections.
+// differed noticeably from its share of the connections.
 func unevenMembers(t *record.Trial) bool {
 	connections, share := 0, 0.0
 	for i := range t.ByMember {

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// TestTimesTable checks that the loop's headline time is first, and that a trial has rows only for
-// its own distributions.
+// TestTimesTable checks that the headline time of the loop comes first, and that a trial has rows
+// only for the distributions that it recorded.
 func TestTimesTable(t *testing.T) {
 	h := measure.NewHistogram()
 	for i := range 2000 {
@@ -62,7 +62,7 @@ func TestErrorKinds(t *testing.T) {
 	}
 }
 
-// dbtester's files have the same figures as the trial's result.
+// The figures in dbtester's files are the same as in the trial's result.
 func TestDbtesterOf(t *testing.T) {
 	m := shape{seed: 3, seconds: 4.5, perSecond: 500, failures: 0.1, idle: 2}.record(t)
 	trial := &m.run.Trials[0]
@@ -89,8 +89,8 @@ func TestDbtesterOf(t *testing.T) {
 
 func ptr(x float64) *float64 { return &x }
 
-// Members are listed only if something happened: equal shares of the load, or shares in proportion
-// to the connections, need no table.
+// Members are listed only if the load was uneven. No table is needed if their shares of the load
+// are equal, or are proportional to the connections.
 func TestMembersAreListedWhereTheLoadWasUneven(t *testing.T) {
 	even := func(shares ...float64) []record.ByMember {
 		var all []record.ByMember
@@ -117,7 +117,8 @@ func TestMembersAreListedWhereTheLoadWasUneven(t *testing.T) {
 	}
 }
 
-// A reason that several trials share is listed once, in the order of first appearance.
+// A reason that applies to several trials is listed once. Reasons are in the order of their first
+// appearance.
 func TestReasonsAreListedOnce(t *testing.T) {
 	trial := func(name string, notes ...string) record.Trial {
 		t := record.Trial{State: record.Complete}
@@ -135,8 +136,8 @@ func TestReasonsAreListedOnce(t *testing.T) {
 	}
 }
 
-// The number of calls per handover is reported only for handovers, and for the calls that belong to
-// them.
+// The number of calls per handover is reported only if there are handovers, and only for calls that
+// belong to them.
 func TestCallsOfEachHandover(t *testing.T) {
 	calls := []record.Calls{
 		{Name: "campaign", Operations: 50, Spanned: 30},
@@ -165,8 +166,8 @@ func TestCallsOfEachHandover(t *testing.T) {
 	}
 }
 
-// Calls that responses trigger in an application are due as well, and are not in its planned
-// rate.
+// In an application, calls that responses trigger also become due, but the planned rate does not
+// include them.
 func TestDueOfAnApplicationIsCounted(t *testing.T) {
 	planned := 10.0
 	trial := &record.Trial{Seconds: 20, Counts: record.Counts{Due: 530}}

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// middle sorts numbers and returns their median; of an even number the upper one.
+// middle sorts the numbers and returns their median. If the number of values is even, it returns
+// the upper of the two middle values. It returns 0 if there are no values.
 func middle(all []float64) float64 {
 	if len(all) == 0 {
 		return 0
@@ -14,7 +15,8 @@ func middle(all []float64) float64 {
 	return all[len(all)/2]
 }
 
-// A member's figure is unusual at a multiple of its median if it is also long enough to matter.
+// A member's time is unusual if it is at least unusual times its median and at least leastUnusual
+// long.
 const (
 	unusual      = 3
 	leastUnusual = 5 * time.Millisecond

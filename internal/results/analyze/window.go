@@ -7,12 +7,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Span is a time from one moment to another.
+// Span is the period from one time to another.
 type Span struct{ From, To time.Time }
 
 func (a Span) overlaps(b Span) bool { return !a.From.After(b.To) && !b.From.After(a.To) }
 
-// shared returns the number of seconds that both spans have in common.
+// shared returns how long two spans overlap, in seconds.
 func (a Span) shared(b Span) float64 {
 	from, to := a.From, a.To
 	if b.From.After(from) {
@@ -24,12 +24,12 @@ func (a Span) shared(b Span) float64 {
 	return max(to.Sub(from).Seconds(), 0)
 }
 
-// WindowOf returns the trial's window, which was opened.
+// WindowOf returns a trial's measurement window. The window must have been opened.
 func WindowOf(t *record.Trial) Span {
 	return Span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
 }
 
-// measuredRows returns the seconds of a trial's window.
+// measuredRows returns the rows (one per second) in a trial's measurement window.
 func measuredRows(t *record.Trial) (rows []*record.Row) {
 	for i := range t.Timeline {
 		if r := &t.Timeline[i]; r.Phase == measure.Measured.String() {
@@ -39,8 +39,8 @@ func measuredRows(t *record.Trial) (rows []*record.Row) {
 	return rows
 }
 
-// wholeSeconds returns the operations done in each whole second of a trial's window; nil if the
-// record lacks one.
+// wholeSeconds returns the number of operations done in each complete second of a trial's window.
+// It returns nil if the record does not contain all of these seconds.
 func wholeSeconds(t *record.Trial) (done []float64) {
 	for _, r := range measuredRows(t) {
 		if float64(r.Second+1) > t.Seconds {

@@ -8,16 +8,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// anyone is a store with random trial results. Some contradict each other, some have a single
-// second or no due operations, some are void.
+// anyone is a store with random trial results. Some results contradict each other, some have only a
+// single second or no due operations, and some trials are void.
 type anyone struct {
 	rng         *rand.Rand
 	capacity    float64
 	slope       float64
 	void        float64 // probability that a trial is void
 	contradicts bool
-	empty       float64 // probability that nothing is due in a second
-	cutShort    bool    // seconds are missing
+	empty       float64 // probability that no operation is due in a second
+	cutShort    bool    // set if seconds are missing
 }
 
 func pick(rng *rand.Rand, all ...float64) float64 { return all[rng.IntN(len(all))] }
@@ -78,7 +78,7 @@ func (a *anyone) run(s *Search, p Plan, began float64) Trial {
 	return t
 }
 
-// anyOptions returns options of searches for rates and for parameters, with goals of any kind.
+// anyOptions returns random options for searches for rates and for parameters, with random goals.
 func anyOptions(rng *rand.Rand) Options {
 	o := Options{Until: pick(rng, 40, 120), From: pick(rng, 1, 10, 100), Least: pick(rng, 1, 10), Most: pick(rng, 100, 1e6), Overhead: pick(rng, 0, 0.5, 10), Width: pick(rng, 0, 0.1, 0.5)}
 	o.From = math.Max(o.From, o.Least)
@@ -92,8 +92,8 @@ func anyOptions(rng *rand.Rand) Options {
 	return o
 }
 
-// For any results of trials, each tried rate is a number within the bounds, and the interval
-// contains its estimate.
+// Whatever the results of the trials are, each tried rate is a number within the bounds, and the
+// interval contains its estimate.
 func TestAnyTrialsAreSearched(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -119,8 +119,8 @@ func TestAnyTrialsAreSearched(t *testing.T) {
 	}
 }
 
-// A trial outside the interval's ends stays within the permitted rates, even if the capacity is
-// close to their limit: a parameter has no value below its minimum.
+// A trial beyond an end of the interval stays within the permitted rates, even if the capacity is
+// close to their limit. For example, a parameter must not be below its minimum.
 func TestTriesOnlyValuesWithinBounds(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		s := New(Options{Goals: []Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 10, Most: 11, Parameter: &Parameter{Integer: whole, Offered: func(v float64) float64 { return v }}})

@@ -6,10 +6,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// bisection is the reference search. From the same first steps it halves the interval, and
-// accepts a step when the trials at its rate show, with the confidence of the whole search
-// divided over the steps, on which side of the limit their share is. Trials end as soon as a
-// step is certain. A rate that stays undecided for ten minutes is replaced by a neighbour.
+// bisection is the search with which the package's search is compared. After the same first steps,
+// it halves the interval in each step. A step ends when the trials at its rate show whether their
+// share of bad operations is above or below the limit. The confidence of the whole search is
+// divided among the steps. Trials end as soon as a step is decided. If a rate is not decided after
+// ten minutes, it is replaced by a nearby rate.
 type bisection struct {
 	*Search
 	low, high float64
@@ -37,7 +38,7 @@ func (s *server) bisect() (took float64, i Interval) {
 	}
 }
 
-// mostAtOne is the longest time for which one rate is tried, in seconds.
+// mostAtOne is the longest time, in seconds, for which a single rate is tried.
 const mostAtOne = 600
 
 func (b *bisection) run(s *server) {
@@ -63,7 +64,7 @@ func (b *bisection) run(s *server) {
 		case b.shift > 0:
 			b.shift = -0.25
 		default:
-			return // both neighbours are undecided
+			return // both nearby rates are undecided
 		}
 		if heavy {
 			s.run(b.plan(b.low/4, Settle, settling))
@@ -71,7 +72,8 @@ func (b *bisection) run(s *server) {
 	}
 }
 
-// side returns -1 if the rate certainly holds, 1 if it certainly does not, and 0 otherwise.
+// side returns -1 if the objective certainly holds at the rate, 1 if it certainly does not, and 0
+// if this is not decided.
 func (b *bisection) side() int {
 	g := b.Goals[0]
 	var points []point

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// bracket returns the highest rate that did not fail below all failed ones, and the lowest
-// failed rate; 0 and +Inf for none. Contradictions near the capacity are left to the estimate.
+// bracket returns the lowest rate that failed, and the highest rate below it. A rate fails if its
+// trials show that the objective does not hold. pass is 0 and fail is +Inf if there is no such
+// rate. Trials near the capacity may contradict each other; the estimate handles this.
 func (s *Search) bracket() (pass, fail float64) {
 	fail = math.Inf(1)
 	for i := range s.Trials {
@@ -24,14 +25,14 @@ func (s *Search) bracket() (pass, fail float64) {
 
 func (s *Search) counts(t *Trial) bool { return t.Void == "" && t.Purpose != Settle }
 
-// describes reports whether an estimate has a point of the trial. A disturbed trial that missed the
-// objective shows by how much at most the store missed it. Leaving it out while keeping the trials
-// that met the objective would make the capacity too high.
+// describes reports whether an estimate has a point for the trial. A disturbed trial that missed
+// the objective shows by how much, at most, the store missed the objective. If an estimate ignored
+// such trials but used the disturbed trials that met the objective, the capacity would be too high.
 func (s *Search) describes(t *Trial) bool {
 	return s.counts(t) || t.Disturbed && t.Due > 0 && t.Length > 0 && t.Purpose != Settle
 }
 
-// trialsAt returns the trials of a rate.
+// trialsAt returns the trials with the given rate.
 func (s *Search) trialsAt(rate float64) (all []*Trial) {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; s.counts(t) && t.Rate == rate {
@@ -41,8 +42,9 @@ func (s *Search) trialsAt(rate float64) (all []*Trial) {
 	return all
 }
 
-// failsAt reports whether the combined trials of a rate show that the objective does not hold
-// there. Short trials only guide the search and are ignored next to longer ones.
+// failsAt reports whether the trials with the given rate, taken together, show that the objective
+// does not hold at this rate. Short trials only guide the search; they are ignored if the rate also
+// has longer trials.
 func (s *Search) failsAt(rate float64) bool {
 	all := s.trialsAt(rate)
 	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {
@@ -54,15 +56,15 @@ func (s *Search) failsAt(rate float64) bool {
 // pointing reports whether the trial is too short to prove anything by itself.
 func (t *Trial) pointing() bool { return t.Length < narrowing }
 
-// Evidence, as twice a log-likelihood ratio: the least for a rate to fail, and the least at which
-// the failure is believed without another trial.
+// Evidence as twice a log-likelihood ratio. failing is the minimum evidence that makes a rate fail.
+// certain is the minimum evidence that needs no confirmation by another trial.
 const (
-	failing = 2.7 // by chance in one case of twenty
+	failing = 2.7 // chance exceeds this in one of twenty cases
 	certain = 30
 )
 
-// evidence returns how strongly trials of one rate show that the objective does not hold there.
-// A single second in which a machine stalled is weak evidence.
+// evidence returns how strongly the trials of one rate show that the objective does not hold at
+// this rate. A single second in which a machine stalled is weak evidence.
 func (s *Search) evidence(all []*Trial) (most float64) {
 	overloaded, heavily := 0, 0
 	for _, t := range all {
@@ -94,8 +96,9 @@ func (s *Search) evidence(all []*Trial) (most float64) {
 	return most
 }
 
-// misses reports whether the trials of a rate, taken together, missed the objective, even by weak
-// evidence. As in failsAt, short trials do not count if the rate has longer ones.
+// misses reports whether the trials with the given rate, taken together, missed the objective. Even
+// weak evidence suffices. As in failsAt, short trials are ignored if the rate also has longer
+// trials.
 func (s *Search) misses(rate float64) bool {
 	all := s.trialsAt(rate)
 	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {
@@ -123,8 +126,8 @@ func (s *Search) misses(rate float64) bool {
 	return false
 }
 
-// highestHeld returns the highest rate below one whose trials, taken together, did not miss the
-// objective; 0 for none.
+// highestHeld returns the highest rate below the given rate whose trials, taken together, met the
+// objective. It returns 0 if there is none.
 func (s *Search) highestHeld(below float64) (rate float64) {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; s.counts(t) && t.Rate < below && t.Rate > rate && !s.misses(t.Rate) {
@@ -134,8 +137,8 @@ func (s *Search) highestHeld(below float64) (rate float64) {
 	return rate
 }
 
-// contradictions returns the number of trials at or above a failed rate that did not fail: their
-// windows were too short to show rare events.
+// contradictions returns the number of trials that met the objective although their rate is at or
+// above a rate that failed. Their windows were too short to show rare events.
 func (s *Search) contradictions() (n int) {
 	_, fail := s.bracket()
 	for i := range s.Trials {

@@ -1,13 +1,14 @@
-// Package capacity searches for the highest rate at which an objective holds. It decides the
-// rate and length of the next trial from the results of earlier ones, and returns an interval
-// for the capacity. It runs no trials, has no clock, and works on numbers only.
+// Package capacity searches for the highest rate at which an objective holds. It determines the
+// rate and length of the next trial from the results of earlier trials, and returns an interval for
+// the capacity. It runs no trials and has no clock; its input and output are numbers.
 //
-// The share of bad operations (slower than a bound, or failed) rises with the rate. The capacity
-// is the rate at which it crosses the share that the objective allows. Near there the logarithm
-// of the share is almost linear in the rate: in M/M/1 it is linear, as P(T > t) = exp(-(μ-λ)t).
-// So one line is fitted to all trials near the crossing. Every trial then contributes to both
-// ends of the interval, whereas a bisection uses each trial by itself. A server with a hard
-// limit has a cliff there, which is a very steep line.
+// Operations are bad if they failed or were slower than a bound. The share of bad operations rises
+// with the rate. The capacity is the rate at which this share exceeds the share that the objective
+// allows. Near the capacity, the logarithm of the share is almost linear in the rate. In an M/M/1
+// queue it is exactly linear, because P(T > t) = exp(-(μ-λ)t). So this package fits one line to all
+// trials near the capacity. Each trial then helps to determine both ends of the interval, whereas a
+// bisection uses each trial only by itself. For a server with a hard limit, the share jumps at the
+// limit; a jump is a very steep line.
 package capacity
 
 import (
@@ -17,62 +18,67 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Goal is a part of an objective: of all operations due, at most Limit may be bad.
+// Goal is one part of an objective: it allows at most the share Limit of all due operations to be
+// bad.
 type Goal struct {
-	Name  string  // as in p99<20ms
-	Limit float64 // a share, above 0 and below 1
-	// Span is the minimum number of seconds for which a cause makes operations bad: operations due
-	// within it are bad together. For a bound on times it is the bound.
+	Name  string  // the goal in words, such as p99<20ms
+	Limit float64 // a share between 0 and 1, both exclusive
+	// Span is the minimum time in seconds for which a single cause makes operations bad. Operations
+	// that become due within this time are bad together. If the goal is a bound on times, Span
+	// equals the bound.
 	Span float64
-	// Percentile reports whether the goal bounds a percentile of response times: a window must be
-	// long enough for fewSamples operations beyond it.
+	// Percentile is set if the goal is a bound on a percentile of response times. Then a window
+	// must be long enough to have fewSamples operations above the percentile.
 	Percentile bool
 }
 
-// Second is one second of a trial's window.
+// Second is a one-second interval of a trial's window.
 type Second struct {
-	Due      float64   // operations due in it
-	Bad      []float64 // bad operations among them, by goal
-	InFlight float64   // at its end: due and not done
-	// Surely is the number of operations that would have been bad without the disturbance of the
-	// trial, by goal; nil if it equals Bad.
+	Due float64   // the number of operations that became due
+	Bad []float64 // how many of the due operations were bad, by goal
+	// the number of operations that were due but not done at the end of the interval
+	InFlight float64
+	// Surely is the number of operations that would have been bad even without the disturbance of
+	// the trial, by goal. If it is nil, Surely equals Bad.
 	Surely []float64
 }
 
 // Trial is the result of a trial.
 type Trial struct {
 	Plan
-	Began   float64 // when its window opened, in seconds of the search
-	Length  float64 // of the window, in seconds
-	Due     float64 // operations due in the window
-	Done    float64 // operations done in the window, whenever due, including refused ones
-	Served  float64 // the successful ones among Done
+	Began  float64 // the time at which the window opened, in seconds since the start of the search
+	Length float64 // the length of the window in seconds
+	Due    float64 // the number of operations that became due in the window
+	// the number of operations done in the window, including refused operations and operations that
+	// became due earlier
+	Done    float64
+	Served  float64 // how many of the operations in Done were successful
 	Seconds []Second
-	// Disturbed reports whether the generator was late or other programs used the CPUs.
-	// Second.Surely then bounds the bad operations without the disturbance, and the backlog is not
-	// only the store's.
+	// Disturbed is set if the generator was late or other programs used the CPUs. Then
+	// Second.Surely is a lower bound for the bad operations, and the store may not have caused the
+	// whole backlog.
 	Disturbed bool
-	// Void explains why the trial is not evidence about the store, as a sentence without a full
-	// stop; empty if it is.
+	// Void explains why the trial is not evidence about the store, as a sentence without the full
+	// stop. It is empty if the trial is evidence.
 	Void string
 }
 
-// Limits that define an overload.
+// Limits above which a trial counts as overloaded.
 const (
-	// LeastAchieved is the share of the operations due that must be done in the window.
+	// LeastAchieved is the minimum share of the due operations that must be done within the window.
 	LeastAchieved = 0.99
-	// mostGrowth is the largest growth of the backlog in a window that is no overload, as a share
-	// of the operations due, if the backlog grows from second to second.
+	// mostGrowth is the largest growth of the backlog during a window that does not count as an
+	// overload, as a share of the due operations. It applies if the backlog grows steadily.
 	mostGrowth = 0.005
-	// fewOperations is a number of operations that is no backlog at any rate.
+	// fewOperations is a number of operations in flight that is never an overload, at any rate.
 	fewOperations = 10
-	// surelyGrows is the value of Mann and Kendall's z from which there is a trend: it is higher by
-	// chance in one trial of a thousand.
+	// surelyGrows is the value of z in the Mann-Kendall test above which there is a trend. Chance
+	// exceeds it in one of a thousand trials.
 	surelyGrows = 3.09
 )
 
-// Share returns the trial's share of bad operations for a goal, given by its index; NaN if none
-// were due.
+// Share returns the trial's share of bad operations for the goal with the given index. It returns
+// NaN if no operations were due.
 func (t *Trial) Share(goal int) float64 {
 	due, bad := t.counts(goal)
 	return bad / due
@@ -86,8 +92,8 @@ func (t *Trial) counts(goal int) (due, bad float64) {
 	return due, bad
 }
 
-// surelyBad returns the number of a second's operations that were bad for a goal independently of
-// any disturbance.
+// surelyBad returns how many operations in the interval were bad for a goal regardless of any
+// disturbance.
 func (s *Second) surelyBad(goal int) float64 {
 	if s.Surely == nil {
 		return s.Bad[goal]
@@ -95,7 +101,8 @@ func (s *Second) surelyBad(goal int) float64 {
 	return s.Surely[goal]
 }
 
-// surelyBad returns the sum over all seconds.
+// surelyBad returns how many operations in the window were bad for a goal regardless of any
+// disturbance.
 func (t *Trial) surelyBad(goal int) (bad float64) {
 	for i := range t.Seconds {
 		bad += t.Seconds[i].surelyBad(goal)
@@ -103,10 +110,10 @@ func (t *Trial) surelyBad(goal int) (bad float64) {
 	return bad
 }
 
-// Overloaded reports whether more operations were due than done: the trial has no steady state, and
-// its results become worse the longer it lasts. A trial that kept the objective may end with some
-// operations in flight. It is overloaded only if more are in flight than mostUnderWay allows, or if
-// the backlog grew from second to second.
+// Overloaded reports whether more operations became due than were done. Such a trial has no steady
+// state, and its results become worse the longer it lasts. A trial that met the objective may have
+// some operations in flight at the end. It is overloaded only if more operations are in flight than
+// mostUnderWay allows, or if the backlog grew steadily.
 func (t *Trial) Overloaded(goals []Goal) bool {
 	if t.growing() {
 		return true
@@ -116,7 +123,8 @@ func (t *Trial) Overloaded(goals []Goal) bool {
 		(!t.keeps(goals) || missing > t.mostUnderWay(goals) || t.grew() > grewSurely)
 }
 
-// keeps reports whether no goal has more bad operations than it allows.
+// keeps reports whether the trial met all goals, that is, no goal has more bad operations than it
+// allows.
 func (t *Trial) keeps(goals []Goal) bool {
 	for g := range goals {
 		if !(t.Share(g) <= goals[g].Limit) {
@@ -126,13 +134,14 @@ func (t *Trial) keeps(goals []Goal) bool {
 	return true
 }
 
-// grewSurely is the least value of Trial.grew that shows a growing backlog, and not a burst at
-// the end of the window.
+// grewSurely is the value of Trial.grew above which the backlog grew steadily. Smaller values may
+// be caused by a burst at the end of the window.
 const grewSurely = 3.84
 
-// mostUnderWay returns by how many operations the number in flight may rise during a window
-// while the store keeps the objective: those that become due within the longest time that
-// the objective allows, plus chance, and at most half of the operations that were due.
+// mostUnderWay returns by how many operations the number in flight may increase during a window in
+// which the store meets the objective. This is the number of operations that become due within the
+// longest time that the objective allows, plus a margin for chance. It is at most half of the due
+// operations.
 func (t *Trial) mostUnderWay(goals []Goal) float64 {
 	span := 0.0
 	for _, g := range goals {
@@ -144,7 +153,7 @@ func (t *Trial) mostUnderWay(goals []Goal) float64 {
 	return math.Min(within+surelyGrows*math.Sqrt(within), 0.5*t.Due)
 }
 
-// Misses reports whether the trial missed a goal independently of any disturbance.
+// Misses reports whether the trial missed a goal regardless of any disturbance.
 func (t *Trial) Misses(goals []Goal) bool {
 	for g := range goals {
 		if due, _ := t.counts(g); t.surelyBad(g) > goals[g].Limit*due {
@@ -154,20 +163,20 @@ func (t *Trial) Misses(goals []Goal) bool {
 	return !t.Disturbed && t.Overloaded(goals)
 }
 
-// surelyOverloaded reports whether the store was overloaded despite any disturbance: a late
-// generator has its own backlog and does not make most operations bad.
+// surelyOverloaded reports whether the store was overloaded regardless of any disturbance. A late
+// generator has a backlog of its own, but it does not make most operations bad.
 func (t *Trial) surelyOverloaded(goals []Goal) bool {
 	return t.Overloaded(goals) && (!t.Disturbed || t.mostlyBad(goals))
 }
 
-// filling is the number of seconds in which a window without a warm-up fills: until then fewer
-// operations are in flight than in a steady state.
+// filling is the time in seconds that a window without a warm-up needs to reach a steady state.
+// During this time, fewer operations are in flight than later.
 const filling = 2
 
-// missing returns how many fewer operations were done in the window than became due. After a
-// warm-up, the window starts with about as many in flight as at its end. Without one it starts
-// empty: operations in flight after the first seconds are then no overload, and only the operations
-// that were added later count.
+// missing returns how many more operations became due in the window than were done. After a
+// warm-up, a window starts with about as many operations in flight as it has at its end. Without a
+// warm-up, no operations are in flight at the start. Then the operations in flight after the first
+// seconds are not an overload, and missing subtracts them.
 func (t *Trial) missing() float64 {
 	missing := t.Due - t.Done
 	if t.Warmup == 0 && len(t.Seconds) > filling {
@@ -176,14 +185,14 @@ func (t *Trial) missing() float64 {
 	return missing
 }
 
-// heavily reports whether most of the operations due were bad, neither by chance nor because of a
-// short pause.
+// heavily reports whether most of the due operations were bad or not done, and neither chance nor a
+// short pause can explain this.
 func (t *Trial) heavily(goals []Goal) bool {
 	return !t.Disturbed && t.missing() > math.Max(0.1*t.Due, fewOperations) && t.Overloaded(goals) || t.mostlyBad(goals)
 }
 
-// mostlyBad reports whether most operations were bad, in most seconds, independently of any
-// disturbance.
+// mostlyBad reports whether most operations were bad in most one-second intervals, regardless of
+// any disturbance.
 func (t *Trial) mostlyBad(goals []Goal) bool {
 	for g, goal := range goals {
 		missed := 0
@@ -199,9 +208,9 @@ func (t *Trial) mostlyBad(goals []Goal) bool {
 	return false
 }
 
-// growing reports whether the backlog grew steadily in the window: by Theil and Sen's
-// slope, the median of the slopes between any two seconds, and Mann and Kendall's test
-// of a trend.
+// growing reports whether the backlog grew steadily in the window. It uses the Mann-Kendall test
+// for a trend and the Theil-Sen slope, which is the median slope between any two one-second
+// intervals.
 func (t *Trial) growing() bool {
 	n := len(t.Seconds)
 	if n < 5 {
@@ -226,7 +235,7 @@ func (t *Trial) growing() bool {
 	return z > surelyGrows && median(slopes)*t.Length > math.Max(mostGrowth*t.Due, fewOperations)
 }
 
-// Holds reports whether the trial by itself kept all goals.
+// Holds reports whether the trial, considered alone, met all goals.
 func (t *Trial) Holds(goals []Goal) bool {
 	return t.keeps(goals) && !t.Overloaded(goals)
 }
@@ -240,15 +249,16 @@ func median(all []float64) float64 {
 	return (all[(n-1)/2] + all[n/2]) / 2
 }
 
-// mostOfFlow limits the evidence of a trial's backlog, as twice a log-likelihood ratio: one
-// cause can make a store slow or fast for a while, however steadily the backlog follows. Two
-// trials are practically proof.
+// mostOfFlow limits the evidence that the backlog of one trial provides, as twice a log-likelihood
+// ratio. A single cause may make a store slow or fast for a while, and then the backlog follows
+// steadily. Two such trials together are practically proof.
 const mostOfFlow = 6
 
-// grew returns the evidence that the backlog grew from second to second, as twice a
-// log-likelihood ratio: the square of the normal deviate with the same tail probability as
-// Student's t of the seconds' differences. A queue with enough capacity has a mean difference of
-// at most 0 while it is not empty. A single stalled second is no steady growth.
+// grew returns the evidence that the backlog grew steadily, as twice a log-likelihood ratio. It
+// applies Student's t-test to the differences between consecutive one-second intervals, and squares
+// the normal deviate that has the same tail probability. In a queue with enough capacity, the mean
+// difference is at most 0 while the queue is not empty. A single stalled second is not steady
+// growth.
 func (t *Trial) grew() float64 {
 	n := len(t.Seconds) - 1
 	if n < 2 {

@@ -2,29 +2,29 @@ package capacity
 
 import "math"
 
-// A change is a step in the capacity between two trials: a member is lost, a CPU limit takes
-// effect, a disk becomes full. A line through the trials of both periods has a capacity that
-// never existed.
+// A change is a sudden step in the capacity between two trials, for example because a member fails,
+// a CPU limit takes effect, or a disk becomes full. If a single line were fitted to the trials
+// before and after the change, it would give a capacity that the store never had.
 const (
-	// leastChange is the smallest change of a capacity, as a logarithm. A slower drift is a
-	// movement.
+	// leastChange is the smallest step in the logarithm of the capacity that counts as a change. A
+	// slow drift is handled as a movement instead.
 	leastChange = 0.15
-	// surelyChanged is the improvement of two lines over one, as twice a log-likelihood ratio, that
-	// proves a change. Of simulated stores that do not change, including ones that drift and ones
-	// that pause now and then, none had more than 10. At maybeChanged or more a change is not
-	// excluded, and the interval covers both capacities.
+	// surelyChanged is the minimum improvement of two lines over one line that proves a change, as
+	// twice a log-likelihood ratio. In simulations of stores that do not change, including stores
+	// that drift and stores that pause now and then, the improvement was never above 10. If the
+	// improvement is at least maybeChanged, a change is possible, and the interval covers both
+	// capacities.
 	surelyChanged = 12
 	maybeChanged  = 5
-	// leastTrials is the number of trials near the capacity that are needed before a change, and
-	// after it.
+	// leastTrials is the minimum number of trials near the capacity on each side of a change.
 	leastTrials = 2
-	// mostPeriods limits the periods of a store that changes all the time.
+	// mostPeriods limits the number of periods, for a store that changes all the time.
 	mostPeriods = 6
 	changeSteps = 160
 )
 
-// split ends the current period if the capacity has certainly changed since its start, and
-// starts the next one with the trials since the change.
+// split ends the current period if the capacity has certainly changed since the start of the
+// period. The trials after the change then form the next period.
 func (s *Search) split() {
 	if pass, fail := s.bracket(); len(s.periods) >= mostPeriods || pass == 0 && !s.anyHeld() || math.IsInf(fail, 1) {
 		return
@@ -38,7 +38,8 @@ func (s *Search) split() {
 	s.start, s.Trials = next, s.Trials[n:]
 }
 
-// during returns the capacity estimated from some of the trials only, which start at a time.
+// during returns the capacity that is estimated from the given trials only. start is the time at
+// which their period starts.
 func (s *Search) during(trials []Trial, start float64) Interval {
 	one := *s
 	one.periods, one.Trials, one.start = nil, trials, start
@@ -49,8 +50,8 @@ func (s *Search) during(trials []Trial, start float64) Interval {
 	return one.supported(i)
 }
 
-// mayHaveChanged extends an interval to the capacities before and after a change that the trials do
-// not exclude.
+// mayHaveChanged checks whether the trials leave a change possible. If so, it extends the interval
+// to include the capacities before and after the change.
 func (s *Search) mayHaveChanged(i *Interval) {
 	n := s.changed(maybeChanged)
 	if n == 0 {
@@ -63,7 +64,7 @@ func (s *Search) mayHaveChanged(i *Interval) {
 	}
 }
 
-// anyHeld reports whether any trial held.
+// anyHeld reports whether the objective held in at least one trial.
 func (s *Search) anyHeld() bool {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; s.counts(t) && t.Holds(s.Goals) {
@@ -73,8 +74,8 @@ func (s *Search) anyHeld() bool {
 	return false
 }
 
-// changed returns the index of the first trial since the capacity changed, if the evidence reaches
-// surely; 0 if it does not.
+// changed returns the index of the first trial after a change of the capacity. It returns 0 if the
+// evidence for a change is below surely.
 func (s *Search) changed(surely float64) (first int) {
 	pass, fail := s.bracket()
 	if pass == 0 {
@@ -98,7 +99,7 @@ func (s *Search) changed(surely float64) (first int) {
 	return first
 }
 
-// placeOf returns the index of the trial whose window has its middle at a time.
+// placeOf returns the index of the trial whose window has its middle at the given time.
 func (s *Search) placeOf(at float64) int {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; t.Began+t.Length/2 == at {
@@ -108,12 +109,13 @@ func (s *Search) placeOf(at float64) int {
 	return 0
 }
 
-// change finds the point after which a different capacity fits the points best, and how much
-// better two capacities fit than one, beyond chance.
+// change finds the point at which a change of the capacity fits the points best. gain is how much
+// better two capacities fit than one, relative to chance.
 func (f *fit) change(low, high float64) (at int, gain float64) {
 	n := len(f.points)
 	whole, best := math.Inf(1), math.Inf(1)
-	sums := make([][changeSteps + 1]float64, n+1) // over the points before an index, by capacity
+	// sum over all points before an index, for each capacity
+	sums := make([][changeSteps + 1]float64, n+1)
 	for k := range slopes {
 		for i := range n {
 			for c := range changeSteps + 1 {
@@ -134,12 +136,13 @@ func (f *fit) change(low, high float64) (at int, gain float64) {
 	if at == 0 {
 		return 0, 0
 	}
-	const known = 4 // as in excess
+	const known = 4 // see excess
 	chance := math.Max(1, (best+known)/(math.Max(float64(n)-4, 0)+known))
 	return at, (whole - best) / chance
 }
 
-// leastOf returns the index of the smallest difference of two sums, and the difference.
+// leastOf returns the index at which the difference between two sums is smallest, and that
+// difference.
 func leastOf(from, to *[changeSteps + 1]float64) (at, least float64) {
 	least = math.Inf(1)
 	for c := range to {

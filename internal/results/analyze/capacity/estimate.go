@@ -2,7 +2,7 @@ package capacity
 
 import "math"
 
-// Estimate returns the interval that the trials show so far.
+// Estimate returns the interval for the capacity according to the trials so far.
 func (s *Search) Estimate() Interval {
 	pass, fail := s.bracket()
 	if pass == 0 || math.IsInf(fail, 1) {
@@ -14,7 +14,7 @@ func (s *Search) Estimate() Interval {
 	for g, goal := range s.Goals {
 		points, crossed := s.points(g, low, high)
 		if !crossed {
-			continue // nothing was bad: another goal is the bound
+			continue // no operation was bad for this goal, so another goal limits the capacity
 		}
 		from, best, to := profile(points, goal, low, high, s.Level)
 		out.Lower, out.Estimate, out.Upper = math.Min(out.Lower, math.Exp(from)), math.Min(out.Estimate, math.Exp(best)), math.Min(out.Upper, math.Exp(to))
@@ -26,7 +26,7 @@ func (s *Search) Estimate() Interval {
 	return out
 }
 
-// hidden returns the largest overload that no window shows, as a share.
+// hidden returns the largest overload, as a share of the rate, that a window may fail to show.
 func (s *Search) hidden() float64 {
 	hidden := mostGrowth
 	for _, goal := range s.Goals {
@@ -35,8 +35,8 @@ func (s *Search) hidden() float64 {
 	return hidden
 }
 
-// around returns the range of possible capacities, in logarithms: the bracket, extended to
-// trials that held above a failed rate or missed the objective below a passed one.
+// around returns the range of possible capacities, in logarithms. It is the bracket from pass to
+// fail. It is extended if a rate above fail held, or if a rate below pass missed the objective.
 func (s *Search) around(pass, fail float64) (low, high float64) {
 	low, high = math.Log(pass)-0.4, math.Log(fail)+0.2
 	for i := range s.Trials {
@@ -49,8 +49,9 @@ func (s *Search) around(pass, fail float64) (low, high float64) {
 	return low, high
 }
 
-// points returns the points of a goal near the crossing, and whether the goal failed. Trials
-// that only guide the search are included if no other shows a failure.
+// points returns the points for a goal at rates near the capacity. crossed reports whether a trial
+// missed the goal. Short trials, which only guide the search, are included only if no longer trial
+// missed the goal.
 func (s *Search) points(goal int, low, high float64) (points []point, crossed bool) {
 	for _, pointing := range []bool{false, true} {
 		points = points[:0]

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The divergence is 0 for equal shares, and grows away from them.
+// The divergence is 0 if the shares are equal, and increases with their difference.
 func TestApart(t *testing.T) {
 	for _, share := range []float64{1e-6, 0.001, 0.01, 0.3, 0.5, 0.99} {
 		if d := divergence(share, logit(share)); math.Abs(d) > 1e-12 {
@@ -27,8 +27,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// For independent operations the seconds show the binomial variance; for operations that become
-// bad in groups, the group size times that.
+// If operations are independent, the seconds have the binomial variance. If operations become bad
+// in groups, the variance is larger by the size of the groups.
 func TestSpread(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -52,13 +52,14 @@ func TestSpread(t *testing.T) {
 			shown += spread(seconds, 0, total/(12*due))
 		}
 		is := square/runs - sum/runs*sum/runs
-		if ratio := shown / runs / is; ratio < 0.6 || ratio > 1.25 { // the mean of the seconds is estimated, too
+		// the mean of the seconds is also estimated
+		if ratio := shown / runs / is; ratio < 0.6 || ratio > 1.25 {
 			t.Errorf("%d together: the variance is %.0f, and shown as %.0f", cluster, is, shown/runs)
 		}
 	}
 }
 
-// A backlog that grows from second to second is an overload; one that rises and falls is not.
+// A backlog that grows in every second is an overload. A backlog that rises and falls is not.
 func TestOverloaded(t *testing.T) {
 	rising := Trial{Length: 10, Due: 10_000, Done: 9950}
 	level := rising
@@ -76,11 +77,12 @@ func TestOverloaded(t *testing.T) {
 }
 
 // TestOverloadedByChance checks that operations in flight at the end of a short window are an
-// overload only if they cannot be done within the objective's time, or if their number grows.
+// overload only in two cases: if they cannot be done within the time that the objective allows, or
+// if their number grows.
 func TestOverloadedByChance(t *testing.T) {
 	goals := []Goal{{Name: "p99<50ms", Limit: 0.01, Span: 0.05, Percentile: true}}
 	for name, one := range map[string]struct {
-		done     float64 // of 1,600 per second
+		done     float64 // of 1,600 due per second
 		inFlight []float64
 		want     bool
 	}{
@@ -101,8 +103,9 @@ func TestOverloadedByChance(t *testing.T) {
 	}
 }
 
-// For trials of a known line, with operations that are randomly bad together, the interval contains
-// the point where the line crosses the limit as often as promised.
+// The trials are generated from a known line, with operations that are randomly bad in groups. The
+// interval contains the point where the line crosses the limit as often as the confidence level
+// promises.
 func TestProfileContainsTheCrossing(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -138,12 +141,13 @@ func TestProfileContainsTheCrossing(t *testing.T) {
 	}
 }
 
-// Without a warm-up a window starts empty. A store that is as slow as the objective allows has some
-// operations in flight at its end, which is no overload; a growing number in flight is one.
+// Without a warm-up, no operations are in flight at the start of the window. If a store is as slow
+// as the objective allows, some operations are in flight at the end. This is not an overload. But
+// if the number in flight keeps growing, it is an overload.
 func TestAWindowThatBeginsEmptyIsNoOverload(t *testing.T) {
 	slow := Trial{Plan: Plan{Rate: 22_656, Window: 10}, Length: 10}
 	over := slow
-	for i := range 10 { // 2,790 per second with a mean of 340 ms
+	for i := range 10 { // 2,790 operations per second with a mean time of 340 ms
 		slow.Seconds = append(slow.Seconds, Second{Due: 2790, InFlight: 948 + float64(5*(i%3)), Bad: []float64{9}})
 		over.Seconds = append(over.Seconds, Second{Due: 2790, InFlight: float64(94 * (i + 1)), Bad: []float64{9}})
 	}
@@ -158,7 +162,8 @@ func TestAWindowThatBeginsEmptyIsNoOverload(t *testing.T) {
 	if !over.Overloaded(nil) || over.Holds(goals) {
 		t.Error("a backlog that grows by 3 % of what is due is no overload")
 	}
-	slow.Warmup = 2 // a warm-up carries as many operations into the window
+	// with a warm-up, the same number of operations is in flight at the start of the window
+	slow.Warmup = 2
 	if !slow.Overloaded(nil) {
 		t.Error("3 % were not done behind a warm-up")
 	}

@@ -6,43 +6,48 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// The possible slopes of a line: by how much the log odds of a bad operation rise if the rate rises
-// by a factor of e.
+// Possible slopes of a line. A slope is the increase of the log odds of a bad operation when the
+// rate increases by a factor of e.
 const (
 	leastSlope = 1
 	mostSlope  = 4000
 	slopes     = 18
 )
 
-// line is the log odds of a bad operation over the logarithm of the rate, around the point where it
-// crosses the limit: at x in the middle of the search, moving by drift per second.
+// line describes how the log odds of a bad operation depend on the logarithm of the rate, near the
+// capacity. The odds reach the limit at x, which is the logarithm of the capacity at the time
+// middle. x moves by drift per second.
 type line struct{ x, slope, drift, middle float64 }
 
-// logOdds returns the log odds minus those of the limit, within the band.
+// logOdds returns the log odds minus the log odds of the limit. The result is limited to the range
+// from -bandBelow to bandAbove.
 func (l *line) logOdds(p *point) float64 {
 	return math.Min(math.Max(l.slope*(p.x-l.x-l.drift*(p.at-l.middle)), -bandBelow), bandAbove)
 }
 
-// fit searches for lines that fit points.
+// fit searches for lines that fit the points.
 type fit struct {
 	points []point
 	goal   Goal
-	eta    float64   // the limit's log odds
-	weight []float64 // independent operations of each point, for the steepest line
+	eta    float64   // log odds of the limit
+	weight []float64 // number of independent operations of each point, for the steepest line
 	of     [slopes]ofSlope
-	// normal is the logarithm of 1 plus the odds: below the band, at the limit, and above.
+	// normal holds log(1 + odds) at the lower edge of the band, at the limit, and at the upper
+	// edge.
 	normal struct{ below, limit, above float64 }
 }
 
-// ofSlope holds the points' values for lines of one slope.
+// ofSlope holds values for the points that depend on the slope of the line.
 type ofSlope struct {
-	more   float64   // ratio of the independent operations to those of the steepest line
-	shares []float64 // the points' shares
-	own    []float64 // the logarithms of the shares' likelihoods under themselves
-	least  []float64 // lower bounds of the shares without disturbances, in log odds; the shares themselves if undisturbed
+	more   float64   // ratio of the number of independent operations to that for the steepest line
+	shares []float64 // the share of bad operations of each point
+	own    []float64 // the log-likelihood of each share if the share is the true probability
+	// lower bound of each share without disturbances, in log odds; equal to the share if the trial
+	// was not disturbed
+	least []float64
 }
 
-// slopeAt lists the slopes.
+// slopeAt contains the slopes that are tried.
 var slopeAt = func() (all [slopes]float64) {
 	for k := range all {
 		all[k] = leastSlope * math.Pow(mostSlope/leastSlope, float64(k)/(slopes-1))
@@ -50,8 +55,9 @@ var slopeAt = func() (all [slopes]float64) {
 	return all
 }()
 
-// newFit returns the fit of points around the best line of a preliminary fit, which shows how many
-// operations are bad together at each point; the preliminary fit uses the measured shares for that.
+// newFit returns a fit for the points. How many operations are bad together depends on the share of
+// bad operations. A preliminary fit uses the measured shares for this, and the final fit uses the
+// shares on the best line of the preliminary fit.
 func newFit(points []point, g Goal, low, high float64) *fit {
 	f := &fit{points: points, goal: g, eta: logit(g.Limit), weight: make([]float64, len(points))}
 	f.normal.below, f.normal.limit, f.normal.above = normal(f.eta-bandBelow), normal(f.eta), normal(f.eta+bandAbove)
@@ -76,8 +82,9 @@ func newFit(points []point, g Goal, low, high float64) *fit {
 	return f
 }
 
-// deviance sets the slope with the best fit and returns the distance of the points from the
-// line: twice the log-likelihood ratio of the points' own shares to the line.
+// deviance sets the slope of the line to the slope that fits best. It returns the deviance of the
+// points from the line: twice the log of the likelihood ratio between the points' own shares and
+// the line.
 func (f *fit) deviance(l *line) (least float64) {
 	least = math.Inf(1)
 	one := *l
@@ -89,8 +96,8 @@ func (f *fit) deviance(l *line) (least float64) {
 	return least
 }
 
-// distance returns the deviance of a line with the k-th slope; it may stop once the sum exceeds
-// enough.
+// distance returns the deviance of a line with the k-th slope. It may stop early, once the sum
+// exceeds enough.
 func (f *fit) distance(l *line, k int, enough float64) (sum float64) {
 	slope := slopeAt[k]
 	for i := range f.points {
@@ -103,8 +110,8 @@ func (f *fit) distance(l *line, k int, enough float64) (sum float64) {
 	return sum
 }
 
-// far returns the deviance of one point from a line with the k-th slope whose rate is above the
-// capacity by above, in log odds.
+// far returns the deviance of the i-th point from a line with the k-th slope. above is the distance
+// between the point's rate and the capacity, in log odds.
 func (f *fit) far(i int, above float64, k int) (sum float64) {
 	p, of, slope := &f.points[i], &f.of[k], slopeAt[k]
 	var eta, norm float64
@@ -120,7 +127,7 @@ func (f *fit) far(i int, above float64, k int) (sum float64) {
 	switch share := of.shares[i]; {
 	case p.least == p.share, odds(eta) > share:
 		sum += weight * (of.own[i] - share*eta + norm)
-	case eta < of.least[i]: // a line between the two ends describes the point
+	case eta < of.least[i]: // a line between the two ends matches the point
 		share = odds(of.least[i])
 		sum += weight * (selfLogLikelihood(share) - share*eta + norm)
 	}
@@ -136,11 +143,11 @@ func (f *fit) far(i int, above float64, k int) (sum float64) {
 	return sum
 }
 
-// excess returns the ratio of the points' distance from the best line to the distance expected
-// by chance, if there are enough points to show it; at least 1. parameters is the line's number
-// of parameters.
+// excess returns the ratio of the points' deviance from the best line to the deviance that chance
+// would cause. It is at least 1, and larger only if there are enough points to show it. parameters
+// is the number of parameters of the line.
 func (f *fit) excess(l *line, deviance, parameters float64) float64 {
-	const known = 4 // the weight of 1 itself, in degrees of freedom
+	const known = 4 // the weight of the assumption that the ratio is 1, in degrees of freedom
 	n := -parameters
 	for i := range f.points {
 		if at := l.logOdds(&f.points[i]); at > -bandBelow && at < bandAbove {
@@ -150,19 +157,23 @@ func (f *fit) excess(l *line, deviance, parameters float64) float64 {
 	return math.Max(1, (deviance+known)/(math.Max(n, 0)+known))
 }
 
-// wider is the factor by which Student's quantile is too small, as simulated servers show: trials
-// depend on the results of earlier ones, and the search ends when they agree.
+// wider is the factor by which Student's quantile is enlarged. In simulations, the plain quantile
+// is too small: trials depend on the results of earlier trials, and the search ends when the trials
+// agree.
 const wider = 1.2
 
-// steps is the number of steps in which the logarithm of a rate is searched.
+// steps is the number of intervals into which the range of a rate's logarithm is divided during the
+// search.
 const steps = 48
 
-// profile finds the rates at which a goal's limit may be crossed, between two logarithms of
-// rates: those whose best line fits almost as well as the best line of all.
+// profile returns the range of rates at which the share of bad operations may cross the goal's
+// limit. low and high are the bounds of the searched range; all rates are logarithms. A rate is in
+// the returned range if the best line through it fits almost as well as the best line of all.
 //
-// With few causes the likelihood overstates the evidence: with none, 2.5 % is e to the -3.7, and
-// the likelihood gives -1.9. Half a cause more for the lower end, and half a cause less for the
-// upper one, corrects that, like a continuity correction.
+// If there are few causes of bad operations, the likelihood overstates the evidence. With no cause
+// at all, the bound for 2.5 % is a mean of 3.7 causes (e to the -3.7 is 2.5 %), but the likelihood
+// gives 1.9. To correct this, profile adds half a cause for the lower end and subtracts half a
+// cause for the upper end, similar to a continuity correction.
 func profile(points []point, g Goal, low, high, level float64) (from, best, to float64) {
 	f := newFit(points, g, low, high)
 	t := wider * stat.Student(freedom(points)).Quantile(1-(1-level)/2)
@@ -171,7 +182,7 @@ func profile(points []point, g Goal, low, high, level float64) (from, best, to f
 	return from, (fewer + more) / 2, to
 }
 
-// shifted returns the fit of the same points with additional causes, distributed over the points.
+// shifted returns a fit for the same points, to which a number of additional causes is distributed.
 func (f *fit) shifted(causes float64) *fit {
 	out := *f
 	out.shift(causes)

@@ -2,10 +2,11 @@ package capacity
 
 import "math"
 
-// Interval is an interval of rates, in operations per second. Upper may be +Inf.
+// Interval is an interval of rates in operations per second, or of a parameter's values. Upper may
+// be +Inf.
 type Interval struct{ Lower, Estimate, Upper float64 }
 
-// Closed reports whether both ends are known.
+// Closed reports whether both ends of the interval are known.
 func (i Interval) Closed() bool { return i.Lower >= 0 && i.Upper > i.Lower && !math.IsInf(i.Upper, 1) }
 
 // Width returns the interval's width as a share of its middle.
@@ -16,7 +17,7 @@ func (i Interval) Width() float64 {
 	return 2 * (i.Upper - i.Lower) / (i.Upper + i.Lower)
 }
 
-// include extends an interval to cover another.
+// include extends the interval so that it covers another interval.
 func (i *Interval) include(other Interval) {
 	i.Lower, i.Upper = math.Min(i.Lower, other.Lower), math.Max(i.Upper, other.Upper)
 }

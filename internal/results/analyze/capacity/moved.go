@@ -6,29 +6,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// falseAlarm is the share of searches on a server that does not change that may be called
-// disturbed.
+// falseAlarm is the probability that a search is called disturbed although the server did not
+// change.
 const falseAlarm = 0.01
 
-// The prior of a drift is a normal distribution around 0, of the capacity's logarithm:
-// driftDeviation is its standard deviation in driftPeriod seconds. A few informative trials
-// outweigh it; it limits the drift that few or uninformative trials cannot exclude. mostDrift
-// limits the search for drifts.
+// These constants describe the assumed drift (the prior). The drift of the capacity's logarithm has
+// a normal distribution around 0. Its standard deviation over driftPeriod seconds is
+// driftDeviation. A few informative trials outweigh this assumption. The assumption limits the
+// drift if there are too few trials, or uninformative ones, to exclude a drift. mostDrift is the
+// largest drift that is searched.
 const (
 	driftDeviation = 0.1
 	driftPeriod    = 600
 	mostDrift      = 5 * driftDeviation
 )
 
-// movement holds what trials show about a capacity that drifts: the range of its values during the
-// search, with no width if no trial shows anything, and whether a capacity without a drift fits the
-// trials worse than by chance.
+// movement holds what the trials show about a drifting capacity. all is the range of the capacity's
+// values during the search; it has no width if no trial shows anything. surely is set if a capacity
+// without a drift fits the trials worse than chance can explain.
 type movement struct {
 	all    Interval
 	surely bool
 }
 
-// moved returns the drift that the trials so far show.
+// moved returns the drift that the trials show so far.
 func (s *Search) moved() movement {
 	m := movement{all: Interval{Lower: math.Inf(1), Upper: 0}}
 	s.eachDrift(func(d *driftFit) {
@@ -39,19 +40,21 @@ func (s *Search) moved() movement {
 	return m
 }
 
-// stayed is the probability that all values of a possibly drifting capacity are within an interval
-// at which a search ends with it. With a half, more simulated stores that drift are reported as
-// found; with two thirds, stores that do not drift take a quarter longer.
+// stayed is the minimum probability with which all values of a possibly drifting capacity must be
+// within an interval before the search ends with that interval. In simulations, a value of 0.5
+// reports more drifting stores as found, and with 2/3, searches on stores without a drift take 25 %
+// longer.
 const stayed = 0.55
 
-// stays reports whether all values of the capacity during the search may be within an interval.
+// stays reports whether all values of the capacity during the search are within an interval with
+// sufficient probability.
 func (s *Search) stays(i Interval) bool {
 	likely := true
 	s.eachDrift(func(d *driftFit) { likely = likely && d.within(i) >= stayed })
 	return likely
 }
 
-// eachDrift fits each goal that failed.
+// eachDrift fits a drift to each goal that was missed at some rate, and calls do with the result.
 func (s *Search) eachDrift(do func(d *driftFit)) {
 	pass, fail := s.bracket()
 	low, high := s.around(pass, fail)
@@ -67,7 +70,7 @@ func (s *Search) eachDrift(do func(d *driftFit)) {
 	}
 }
 
-// span returns the first and the last time of the search, in its seconds.
+// span returns the start and the end of the search so far, in seconds of the search.
 func (s *Search) span() (first, last float64) {
 	first = s.start
 	for i := range s.Trials {
@@ -77,28 +80,29 @@ func (s *Search) span() (first, last float64) {
 	return first, last
 }
 
-// driftFit searches for a constant drift of the capacity's logarithm over time.
+// driftFit searches for a constant drift over time in the logarithm of the capacity.
 type driftFit struct {
 	*fit
 	level       float64
 	low, high   float64
 	first, last float64
 
-	middle float64 // of the points, in seconds of the search
+	middle float64 // the mean time of the points, in seconds of the search
 	whole  box
-	coarse []cell // cells of the whole range
+	coarse []cell // the cells that cover the whole range
 	best   cell
 	excess float64
 }
 
-// cell is a capacity's logarithm in the middle of the points and its drift per second, with the
-// deviance of the points and the prior together.
+// cell is a candidate. x is the logarithm of the capacity at the middle of the points, and drift is
+// its change per second. deviance measures how badly the candidate fits both the points and the
+// assumed drift.
 type cell struct{ x, drift, deviance float64 }
 
-// box is a rectangle of cells: its middle, and its half widths.
+// box is a rectangle of cells, given by its middle (x, drift) and its half widths (dx, ddrift).
 type box struct{ x, drift, dx, ddrift float64 }
 
-// likeliest finds the best cell; it returns false without data.
+// likeliest finds the cell that fits best. It returns false if there is no data.
 func (d *driftFit) likeliest() bool {
 	weight := 0.0
 	for i := range d.points {
@@ -116,7 +120,7 @@ func (d *driftFit) likeliest() bool {
 	return true
 }
 
-// cells returns the cells of a box, n on either side of its middle.
+// cells returns the cells in a box, with n cells on each side of its middle.
 func (d *driftFit) cells(b box, n int) (all []cell) {
 	all = d.grid(b, n, n)
 	for i := range all {
@@ -126,7 +130,8 @@ func (d *driftFit) cells(b box, n int) (all []cell) {
 	return all
 }
 
-// grid returns a box's cells with the deviance of the prior only.
+// grid returns the cells in a box. Their deviance includes only the assumed drift, but not the
+// points.
 func (d *driftFit) grid(b box, n, across int) (all []cell) {
 	if b.ddrift == 0 {
 		across = 0
@@ -145,9 +150,9 @@ func (d *driftFit) grid(b box, n, across int) (all []cell) {
 	return all
 }
 
-// closest returns the cell with the least deviance from successively smaller boxes, starting
-// with one whose cells are known. Just before a cliff the capacities that fit the points are so
-// close together that a single grid may miss them.
+// closest returns the cell with the lowest deviance. It searches successively smaller boxes. The
+// first box is b, whose cells are given in all. Just below a cliff, the capacities that fit the
+// points are so close together that a single grid may miss them.
 func (d *driftFit) closest(all []cell, b box, n int) (best cell) {
 	const smaller, boxes = 6, 6
 	best = all[0]
@@ -168,7 +173,7 @@ func (d *driftFit) quantile(p float64) float64 {
 	return stat.Student(freedom(d.points)).Quantile(p)
 }
 
-// surely reports whether the drift is larger than chance explains.
+// surely reports whether the drift is larger than chance can explain.
 func (d *driftFit) surely() bool {
 	still := d.whole
 	still.ddrift = 0
@@ -177,8 +182,8 @@ func (d *driftFit) surely() bool {
 	return none.deviance-d.best.deviance > sure*sure*d.excess
 }
 
-// hull returns the range of the capacities from first to last, over all cells whose deviance is
-// close to the best.
+// hull returns the range of the capacity's values between d.first and d.last. It includes all cells
+// whose deviance is close to the lowest deviance.
 func (d *driftFit) hull() Interval {
 	limit := d.limit()
 	out := d.during(d.best)
@@ -190,8 +195,8 @@ func (d *driftFit) hull() Interval {
 	return out
 }
 
-// within returns the probability that all capacities from first to last are in an interval. The
-// likelihood is flattened by the ratio of the interval's quantile to the normal one.
+// within returns the probability that all values of the capacity between d.first and d.last are in
+// an interval. The likelihood is flattened: Student's t quantile replaces the normal quantile.
 func (d *driftFit) within(i Interval) float64 {
 	const both = 0.95
 	flatter := wider * d.quantile(1-(1-both)/2) / stat.NormalQuantile(1-(1-both)/2)
@@ -206,14 +211,15 @@ func (d *driftFit) within(i Interval) float64 {
 	return in / all
 }
 
-// limit returns the largest deviance of a cell that the confidence level allows.
+// limit returns the largest deviance that a cell may have at the confidence level.
 func (d *driftFit) limit() float64 {
-	within := wider * d.quantile(1-(1-d.level)/4) // the capacities at the start and the end have two bounds each
+	// the capacity at the start and the capacity at the end have two bounds each
+	within := wider * d.quantile(1-(1-d.level)/4)
 	return d.best.deviance + within*within*d.excess
 }
 
-// near returns a box around the best cell whose edge cells are all beyond a limit: the first of
-// successively larger boxes.
+// near returns a box around the best cell in which all cells at the edge have a deviance above the
+// limit. It tries successively larger boxes.
 func (d *driftFit) near(limit float64) box {
 	const larger, first = 1.6, 1e-3
 	b := box{d.best.x, d.best.drift, first * d.whole.dx, first * d.whole.ddrift}
@@ -230,19 +236,20 @@ func (d *driftFit) near(limit float64) box {
 	return b
 }
 
-// during returns the range of the capacities of a cell from first to last.
+// during returns the range of a cell's capacities between d.first and d.last.
 func (d *driftFit) during(c cell) Interval {
 	a, b := math.Exp(c.x+c.drift*(d.first-d.middle)), math.Exp(c.x+c.drift*(d.last-d.middle))
 	return Interval{Lower: math.Min(a, b), Upper: math.Max(a, b)}
 }
 
-// supported limits an interval to what the trials support, unless a higher rate held:
-//   - The best estimate is not above a rate that missed the objective. If no rate held,
-//     there is no estimate.
-//   - The upper end is not above a rate at which most operations were bad, plus the drift
-//     that is possible since that trial.
-//   - If the lower end is at the edge of the searched range, it moves down to a rate that
-//     held.
+// supported limits an interval to what the trials support, unless the objective held at a higher
+// rate:
+//   - The best estimate is not above a rate that missed the objective. If the objective held at no
+//     rate, there is no estimate.
+//   - The upper end is at most the rate of a trial in which most operations were bad, plus the
+//     drift that is possible since that trial.
+//   - If the lower end is at the edge of the searched range, it moves down to a rate at which the
+//     objective held.
 func (s *Search) supported(i Interval) Interval {
 	held, missed := s.highestHeld(math.Inf(1)), math.Inf(1)
 	_, last := s.span()

@@ -2,11 +2,12 @@ package capacity
 
 import "math"
 
-// mostUnsettled is the largest number of consecutive trials in which a store has not settled.
+// mostUnsettled is the maximum number of consecutive trials in which a store may fail to settle.
+// After this number, the search ends.
 const mostUnsettled = 8
 
-// Next returns the next trial's plan, given the seconds since the start of the search; false at
-// the end of the search.
+// Next returns the plan of the next trial. now is the time since the start of the search, in
+// seconds. Next returns false if the search has ended.
 func (s *Search) Next(now float64) (Plan, bool) {
 	if s.ended != "" {
 		return Plan{}, false
@@ -22,10 +23,11 @@ func (s *Search) Next(now float64) (Plan, bool) {
 	return p, true
 }
 
-// Add adds the result of a trial that took a time in seconds. A void trial without Length did not
-// begin.
+// Add adds the result of a trial. took is how long the whole trial took, in seconds. A void trial
+// with a Length of 0 did not begin.
 func (s *Search) Add(t Trial, took float64) {
-	if t.Length > 0 && !t.Overloaded(s.Goals) { // after an overload, draining takes long
+	// after an overload, draining takes long, so the trial is not typical
+	if t.Length > 0 && !t.Overloaded(s.Goals) {
 		value := 0.0
 		if s.Parameter != nil {
 			value = t.Rate
@@ -55,17 +57,18 @@ func (s *Search) Add(t Trial, took float64) {
 	s.split()
 }
 
-// settled reports whether a light load meets the objective again.
+// settled reports whether the store meets the objective again under a light load.
 func (s *Search) settled(t *Trial) bool { return s.evidence([]*Trial{t}) < failing }
 
-// choose returns the next plan regardless of the time left.
+// choose returns the next plan. It ignores the time limit.
 func (s *Search) choose() (Plan, bool) {
 	pass, fail := s.bracket()
 	if s.heavy && s.light > 0 && (s.Parameter == nil || !s.Parameter.Fresh) {
 		return s.plan(math.Max(s.light, math.Min(pass, fail)/4), Settle, settling), true
 	}
 	if again := s.trialsAt(fail); fail/math.Max(pass, 1) > nearEnough && len(again) == 1 && s.evidence(again) < certain {
-		return s.plan(fail, Narrow, refining), true // one pause of the machine makes any rate fail
+		// a single pause of the machine is enough to make any rate fail
+		return s.plan(fail, Narrow, refining), true
 	}
 	switch {
 	case pass == 0 && math.IsInf(fail, 1):
@@ -80,7 +83,8 @@ func (s *Search) choose() (Plan, bool) {
 	case fail/pass > nearEnough && fail-pass > s.step():
 		more := float64(1 + s.contradictions())
 		rate := s.between(pass, fail)
-		if s.void%2 == 1 && rate/pass > nearEnough && rate-pass > s.step() { // the void rate is retried later
+		// the void rate is tried again later
+		if s.void%2 == 1 && rate/pass > nearEnough && rate-pass > s.step() {
 			rate = math.Sqrt(pass * rate)
 		}
 		return s.plan(rate, Narrow, math.Min(narrowing*more*more+float64(s.void), longest)), true
@@ -88,14 +92,15 @@ func (s *Search) choose() (Plan, bool) {
 	return s.refine()
 }
 
-// mostServed is the number of overloads after which the throughput in an overload adds no
-// information.
+// mostServed is the number of overloads after which the throughput during an overload provides no
+// more information.
 const mostServed = 2
 
-// between chooses a rate between one that held and one that failed. The throughput in the first
-// overload is often near the capacity, so rates slightly below and above it come first. After a
-// rate that failed without an overload the capacity is close, so steps start small and double.
-// After another overload the interval is halved.
+// between chooses a rate between a rate that held (pass) and a rate that failed (fail). The
+// throughput during the first overload is often near the capacity, so rates slightly below and
+// slightly above it are tried first. If a rate failed without an overload, the capacity is close to
+// it, so the steps start small and double each time. After another overload, between chooses the
+// middle of the interval.
 func (s *Search) between(pass, fail float64) float64 {
 	inside := func(r float64) bool {
 		return r > pass*1.01 && r < fail/1.01 && r >= pass+s.step() && r <= fail-s.step()

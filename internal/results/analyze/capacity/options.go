@@ -3,38 +3,41 @@ package capacity
 // Options describes a search.
 type Options struct {
 	Goals []Goal
-	// Until bounds the search, in seconds; it begins no trial that would end later.
+	// Until is the time limit of the search in seconds. The search starts no trial that would end
+	// after it.
 	Until float64
-	// Width is the target width of the interval, as a share, and Level its confidence level.
+	// Width is the target width of the interval, as a share of its middle. Level is the interval's
+	// confidence level.
 	Width, Level float64
-	// From is the first rate, and Least and Most are the bounds of all rates.
+	// From is the first rate. Least and Most are the lowest and the highest rate that may be tried.
 	From, Least, Most float64
-	// Overhead is the time that a trial takes in addition to its warm-up and window, in seconds.
+	// Overhead is the expected time, in seconds, that a trial takes in addition to its warm-up and
+	// window.
 	Overhead float64
-	// Seen is the throughput of the store before the search, such as in a closed loop that warmed
-	// it up, in operations per second; 0 if unknown.
+	// Seen is the store's throughput in operations per second before the search, for example in the
+	// closed loop that warmed the store up. It is 0 if unknown.
 	Seen float64
-	// Parameter is the searched parameter; nil for a rate.
+	// Parameter is the parameter whose largest value is searched. It is nil in a search for a rate.
 	Parameter *Parameter
 }
 
-// DefaultWidth and DefaultLevel are the default values of Options.
+// DefaultWidth and DefaultLevel are the values that New uses if Options leaves them 0.
 const (
 	DefaultWidth = 0.02
 	DefaultLevel = 0.95
 )
 
-// Parameter is a parameter that the load grows with. In a search for its largest value, rates
-// are values of the parameter.
+// Parameter is a parameter that increases the load, such as the number of nodes. In a search for
+// the parameter's largest value, all rates in this package are values of the parameter.
 type Parameter struct {
-	// Integer reports whether the values are whole numbers.
+	// Integer is set if the values are whole numbers.
 	Integer bool
-	// Offered returns the operations per second that become due at a value; it rises with the
-	// value.
+	// Offered returns how many operations per second become due with a value of the parameter. It
+	// increases with the value.
 	Offered func(value float64) float64
-	// Window is the minimum length of a trial's window, in seconds. A trial has no warm-up.
+	// Window is the minimum length of a trial's window in seconds. Trials have no warm-up.
 	Window float64
-	// Fresh reports whether each trial has its own store, so that no overload persists into the
-	// next trial.
+	// Fresh is set if each trial uses a new store, so that an overload cannot affect the next
+	// trial.
 	Fresh bool
 }

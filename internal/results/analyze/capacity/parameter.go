@@ -2,9 +2,11 @@ package capacity
 
 import "math"
 
-// takes returns the time that a trial takes in addition to its warm-up and window, in seconds.
-// Preparation grows with the parameter; the start of a cluster and the end of a trial do not.
-// Two different values separate the two parts; until then the expected overhead is used.
+// takes returns the expected overhead of a trial in seconds: the time in addition to its warm-up
+// and window. The preparation of a trial takes longer if the parameter's value is higher. The start
+// of the cluster and the end of the trial do not depend on the value. After trials with two
+// different values, takes can separate the two parts. Before that, it uses the overhead from
+// Options.
 func (s *Search) takes(value float64) float64 {
 	b := &s.overheads
 	if value <= b.most || b.most == 0 {
@@ -17,7 +19,7 @@ func (s *Search) takes(value float64) float64 {
 	return math.Max(b.longest, b.atMost+each*(value-b.most))
 }
 
-// called returns the name of a rate in sentences.
+// called returns the word for a rate in sentences.
 func (s *Search) called() string {
 	if s.Parameter != nil {
 		return "value"
@@ -25,7 +27,7 @@ func (s *Search) called() string {
 	return "rate"
 }
 
-// step returns the smallest distance between two values; 0 if there is none.
+// step returns the smallest distance between two values, or 0 if the values are not whole numbers.
 func (s *Search) step() float64 {
 	if s.Parameter != nil && s.Parameter.Integer {
 		return 1
@@ -33,8 +35,9 @@ func (s *Search) step() float64 {
 	return 0
 }
 
-// faster returns the factor for the next rate while none has failed. Preparing a parameter value
-// takes time, so the search should overshoot by little.
+// faster returns the factor by which the rate increases while no rate has failed. The factor is
+// smaller for a parameter, because preparing a value takes time and a value that is too high wastes
+// this time.
 func (s *Search) faster() float64 {
 	if s.Parameter != nil {
 		return 2
@@ -42,13 +45,14 @@ func (s *Search) faster() float64 {
 	return 4
 }
 
-// narrow reports whether an interval has the target width, or whole numbers differ by at most two.
+// narrow reports whether an interval has at most the target width. Whole numbers may also differ by
+// at most two.
 func (s *Search) narrow(i Interval) bool {
 	return i.Width() <= s.Width || i.Upper-i.Lower <= 2*s.step()
 }
 
-// carrying returns the rate between low and high at which perSecond operations per second become
-// due.
+// carrying returns the rate (or the parameter's value) between low and high at which perSecond
+// operations become due per second.
 func (s *Search) carrying(perSecond, low, high float64) float64 {
 	if s.Parameter == nil {
 		return perSecond

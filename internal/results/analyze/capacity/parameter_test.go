@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// sized is a simulated server whose load depends on a number of nodes: a fixed rate of
-// operations and a rate per node. Each trial has its own server, whose preparation time grows
-// with the nodes.
+// sized is a simulated server whose load depends on a number of nodes: there is a fixed rate of
+// operations, plus a rate per node. Each trial has a new server. The time to prepare it increases
+// with the number of nodes.
 type sized struct {
 	*server
 	fixed, each float64
@@ -42,12 +42,12 @@ func (s *sized) search(from, most float64) (*Search, Result) {
 	}
 }
 
-// whole returns the whole numbers of an interval.
+// whole rounds both ends of an interval down to whole numbers.
 func whole(i Interval) (low, high float64) { return math.Floor(i.Lower), math.Floor(i.Upper) }
 
-// The interval of nodes contains the number that a server can carry, as the interval of a rate
-// does. The tried values are whole numbers, each trial has the requested length, and none has a
-// warm-up or waits for the store to settle.
+// The interval of nodes contains the number of nodes that the server can handle, just as the
+// interval of a rate contains the capacity. All tried values are whole numbers. Each trial has the
+// requested length. No trial has a warm-up or waits for the store to settle.
 func TestParameterIsSearchedLikeARate(t *testing.T) {
 	settle.Unraced(t)
 	for _, m := range models[:2] {
@@ -81,8 +81,8 @@ func TestParameterIsSearchedLikeARate(t *testing.T) {
 	}
 }
 
-// With few nodes, each a large part of the load, the search ends between two adjacent numbers, and
-// does not repeat one forever.
+// If there are few nodes and each is a large part of the load, the search ends with two adjacent
+// numbers. It does not repeat a number forever.
 func TestFewValuesOfAParameter(t *testing.T) {
 	settle.Unraced(t)
 	for _, want := range []float64{1, 2, 3, 7, 12} {
@@ -107,7 +107,7 @@ func TestFewValuesOfAParameter(t *testing.T) {
 }
 
 // The search does not start a trial whose preparation would end after the time limit, even if no
-// larger one was prepared.
+// value that large was prepared before.
 func TestPreparingTakesItsTime(t *testing.T) {
 	s := &sized{server: hardLimit(7), fixed: 20, each: 0.001, prepare: 0.01}
 	s.until = 120
@@ -116,7 +116,7 @@ func TestPreparingTakesItsTime(t *testing.T) {
 	}
 }
 
-// Preparation time grows with the value; the start of a cluster does not.
+// The preparation time increases with the value. The time to start a cluster does not.
 func TestAStartIsNotPreparedTwice(t *testing.T) {
 	o := someOptions()
 	o.Overhead, o.Parameter = 3, &Parameter{Integer: true, Window: 10, Fresh: true}
@@ -129,7 +129,8 @@ func TestAStartIsNotPreparedTwice(t *testing.T) {
 		t.Errorf("before any it is %g s", got)
 	}
 	add(1000)
-	if got := s.takes(2000); got < took(2000) || got > took(2000)+1.01 { // the expected start takes 3 s
+	// the expected time for the start is 3 s
+	if got := s.takes(2000); got < took(2000) || got > took(2000)+1.01 {
 		t.Errorf("after one it is %g s of %g", got, took(2000))
 	}
 	add(2000)

@@ -8,22 +8,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// mostTelling returns the rate at which a trial with the given window has the highest expected
-// information about the capacity and its drift per unit of time: their mutual information with the
-// trial's result, for any slope (Kontsevich and Tyler 1999, who choose stimuli in this way to find
-// a threshold whose slope is unknown, too). If no goal failed, it returns the given rate.
+// mostTelling returns the rate at which a trial is expected to provide the most information per
+// unit of time about the capacity and its drift. window is the length of the trial's window. The
+// information is the mutual information between the trial's result and the capacity, for any slope.
+// (Kontsevich and Tyler, 1999, choose stimuli in this way to find a threshold whose slope is also
+// unknown.) If no goal was missed, mostTelling returns the given rate.
 func (s *Search) mostTelling(rate, window float64) float64 {
 	least := math.Inf(1)
 	s.eachDrift(func(d *driftFit) {
-		if d.best.x < least { // otherwise another goal determines the capacity
+		if d.best.x < least { // otherwise another goal has a lower capacity
 			least, rate = d.best.x, math.Exp(d.mostTelling(window, s.Overhead))
 		}
 	})
 	return rate
 }
 
-// afterOverload is the approximate time until a store has drained and settled after an overload,
-// in seconds.
+// afterOverload is the approximate time, in seconds, that a store needs to drain its queues and
+// settle after an overload.
 const afterOverload = 4
 
 // candidates is the number of rates that are compared.
@@ -44,29 +45,29 @@ func (d *driftFit) mostTelling(window, overhead float64) (x float64) {
 	return x
 }
 
-// placing holds the data by which a trial's rate is chosen.
+// placing holds the data from which the rate of the next trial is chosen.
 type placing struct {
 	*driftFit
 	phi       float64 // number of operations that are bad together, for the steepest line
 	causes    *[means + 1][outcomes]float64
 	beliefs   []belief
-	low, high float64 // logarithms of the rates between which the capacity probably is
+	low, high float64 // the range that probably contains the capacity; both are logarithms of rates
 }
 
-// belief is the probability of a capacity with its drift, for each slope; x is the capacity's
-// logarithm when the trial will run.
+// belief holds the probability of one candidate for the capacity, separately for each slope. x is
+// the logarithm of the capacity at the time when the trial will run.
 type belief struct {
 	x  float64
 	of [slopes]float64
 }
 
-// The numbers of capacities and drifts that are considered, on either side.
+// How many capacities and drifts are considered on each side of the best one.
 const (
 	capacitiesBelieved = 20
 	driftsBelieved     = 5
 )
 
-// believe computes the beliefs at a time, in seconds of the search.
+// believe computes the beliefs for a time in seconds of the search.
 func (p *placing) believe(at float64) {
 	limit, all := p.limit(), 0.0
 	p.low, p.high = math.Inf(1), math.Inf(-1)
@@ -94,8 +95,8 @@ func (p *placing) believe(at float64) {
 	}
 }
 
-// information returns the expected information of a trial about the capacity and its drift, in
-// nats, and the probability of an overload. The rate is given by its logarithm.
+// information returns the information that a trial is expected to provide about the capacity and
+// its drift, in nats, and the probability of an overload. x is the logarithm of the trial's rate.
 func (p *placing) information(x, window float64) (information, overload float64) {
 	next := point{n: math.Exp(x) * window, seconds: window}
 	var all [outcomes]float64
@@ -130,15 +131,15 @@ func (p *placing) information(x, window float64) (information, overload float64)
 	return information, all[overloads]
 }
 
-// comesTo returns the probability of an overload, and the probabilities of the other outcomes
-// without one, for a rate that is above the capacity by above, in logarithms, and a line with
-// the k-th slope.
+// comesTo returns the probability of an overload, and the probabilities of the other outcomes if
+// there is no overload. above is the difference between the logarithms of the rate and the
+// capacity. The line has the k-th slope.
 func (p *placing) comesTo(next *point, above float64, k int) (overload float64, causes *[outcomes]float64) {
 	slope := slopeAt[k]
 	eta := slope * above
 	share := odds(p.eta + math.Min(math.Max(eta, -bandBelow), bandAbove))
 	mean := next.n / p.phi * p.of[k].more * share / grown(share, p.goal.Limit)
-	if eta > -p.eta { // more operations are due than can be done
+	if eta > -p.eta { // more operations become due than the store can complete
 		growth := (eta + p.eta) / slope
 		z := next.deviates(p.goal, growth, slope)
 		overload = stat.NormalCDF(math.Min(z-surelyGrows, z*(1-mostGrowth/growth)))
@@ -147,8 +148,8 @@ func (p *placing) comesTo(next *point, above float64, k int) (overload float64, 
 	return overload, &p.causes[int(math.Min(math.Max(place+0.5, 0), means))]
 }
 
-// upTo lists the outcomes of a trial: the upper bounds of the number of causes of bad operations.
-// The further outcomes are more causes, and an overload.
+// upTo defines the outcomes of a trial. Each value is an upper bound for the number of causes of
+// bad operations. There are two more outcomes: more causes than the last bound, and an overload.
 var upTo = [...]float64{0, 1, 2, 4, 8, 16, 32, 64}
 
 const (
@@ -156,15 +157,15 @@ const (
 	outcomes  = overloads + 1
 )
 
-// The range of means for which chances are tabulated.
+// The range of means for which the probabilities are tabulated.
 const (
 	means     = 96
 	leastMean = 1e-4
 	mostMean  = 200
 )
 
-// chances returns the probability of each number of causes, for means from leastMean to mostMean
-// (Poisson).
+// chances returns the probability of each outcome for means from leastMean to mostMean. The number
+// of causes has a Poisson distribution.
 func chances() *[means + 1][outcomes]float64 {
 	var all [means + 1][outcomes]float64
 	for i := range all {

@@ -1,6 +1,6 @@
 package capacity
 
-// Plan is the next trial.
+// Plan describes the next trial.
 type Plan struct {
 	Rate    float64 `json:"rate_per_second"`
 	Warmup  float64 `json:"warmup_seconds"`
@@ -11,16 +11,16 @@ type Plan struct {
 // Purpose is the purpose of a trial.
 type Purpose string
 
-// The purposes.
+// The values of Purpose.
 const (
-	Explore Purpose = "explore" // until one rate holds and one does not
-	Narrow  Purpose = "narrow"  // between these rates
-	Refine  Purpose = "refine"  // for both ends of the interval
-	Settle  Purpose = "settle"  // wait until a light load is as before
-	Confirm Purpose = "confirm" // confirm both ends at the end
+	Explore Purpose = "explore" // find one rate that holds and one that does not
+	Narrow  Purpose = "narrow"  // try rates between these two
+	Refine  Purpose = "refine"  // improve both ends of the interval
+	Settle  Purpose = "settle"  // wait until the store handles a light load as before
+	Confirm Purpose = "confirm" // confirm both ends of the interval before the search ends
 )
 
-// The lengths of windows, in seconds.
+// Lengths of windows in seconds.
 const (
 	exploring = 2
 	narrowing = 3

@@ -2,36 +2,40 @@ package capacity
 
 import "math"
 
-// The band is the range below and above the limit, in log odds, in which a share shows the distance
-// to the capacity. Beyond it, a share shows only on which side the capacity is: an overloaded or
-// nearly idle server is not on a line with one near its capacity.
+// The band is the range around the limit, in log odds, in which a share of bad operations shows how
+// far the rate is from the capacity. Outside the band, a share shows only whether the rate is above
+// or below the capacity, because an overloaded or almost idle server does not follow the line that
+// applies near the capacity.
 const (
 	bandBelow = 2.5
 	bandAbove = 1.5
 )
 
-// point is a trial as used by an estimate, for one goal.
+// point is the result of a trial for one goal, in the form that an estimate uses.
 type point struct {
-	x       float64 // the rate's logarithm
-	at      float64 // of the window's middle, in seconds of the search
-	n       float64 // operations due
-	share   float64 // share of bad operations, limited to the band
-	least   float64 // share without the operations that a disturbance made bad
-	surely  float64 // weight of the evidence of a share above the band that the capacity is below; 1 within the band
+	x     float64 // logarithm of the rate
+	at    float64 // time of the window's middle, in seconds of the search
+	n     float64 // number of due operations
+	share float64 // share of bad operations, limited to the band
+	least float64 // share without the operations that were bad because of a disturbance
+	// 1 within the band; above it, the weight of the evidence that the capacity is below the rate
+	surely  float64
 	seconds float64
-	// variance is the variance of the number of bad operations, as the seconds show it; 0 if none
-	// or all were bad, or the share is beyond the band.
+	// variance is the variance of the number of bad operations, estimated from the one-second
+	// intervals. It is 0 if no or all operations were bad, or if the share is outside the band.
 	variance   float64
-	most       float64 // the variance if operations were bad independently of each other
+	most       float64 // what variance would be if operations were bad independently of each other
 	overloaded bool
-	grew       float64 // evidence for the growth of an overload's backlog, as twice a log-likelihood ratio
-	behind     float64 // growth of another backlog, as a share of the operations due
+	// evidence that the backlog of an overload grew, as twice a log-likelihood ratio
+	grew float64
+	// growth of the backlog without an overload, as a share of the due operations
+	behind float64
 }
 
 func logit(p float64) float64  { return math.Log(p / (1 - p)) }
 func odds(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
 
-// pointOf returns a trial's point for a goal.
+// pointOf returns the point of a trial for one goal.
 func pointOf(t *Trial, goals []Goal, goal int) point {
 	g := goals[goal]
 	due, bad := t.counts(goal)
@@ -42,7 +46,7 @@ func pointOf(t *Trial, goals []Goal, goal int) point {
 	switch p.overloaded = t.surelyOverloaded(goals); {
 	case p.overloaded:
 		share, sure, p.grew = most, most, t.grew()
-	case t.Overloaded(goals): // the backlog may not be the store's
+	case t.Overloaded(goals): // the store may not have caused the backlog
 		share, p.behind = most, 1
 	default:
 		p.behind = math.Max(t.missing()/math.Max(due, 1), 0)
@@ -57,9 +61,9 @@ func pointOf(t *Trial, goals []Goal, goal int) point {
 	return p
 }
 
-// spread returns the variance of the number of bad operations: the sum of the seconds' variances
-// and covariances with later seconds (Newey and West 1987), since one second of a busy period is
-// followed by another.
+// spread returns the variance of the number of bad operations. It adds the variances of the
+// one-second intervals and the covariances between each interval and later ones (Newey and West
+// 1987), because a busy period usually lasts longer than one interval.
 func spread(seconds []Second, goal int, share float64) (v float64) {
 	n := len(seconds)
 	lags := int(math.Sqrt(float64(n)))
@@ -76,8 +80,8 @@ func spread(seconds []Second, goal int, share float64) (v float64) {
 			v += weight * off[i] * off[i-lag]
 		}
 	}
-	// The mean is estimated, too, which reduces the sums by about this share (lags+1 of n for
-	// independent seconds).
+	// The mean is also estimated from these intervals, which makes the sums too small by about this
+	// share (lags+1 of n for independent intervals).
 	return math.Max(v, 0) / math.Max(1-float64(lags+1)/float64(n), 0.4)
 }
 
@@ -92,15 +96,17 @@ func freedom(points []point) float64 {
 	return math.Min(math.Max(n/3, 8), 40)
 }
 
-// divergence returns the Kullback-Leibler divergence of a share from a share given by its log odds.
+// divergence returns the Kullback-Leibler divergence between a share and another share, which is
+// given by its log odds eta.
 func divergence(share, eta float64) float64 {
 	return selfLogLikelihood(share) - share*eta + normal(eta)
 }
 
-// selfLogLikelihood returns the log-likelihood of a share under itself.
+// selfLogLikelihood returns the log-likelihood of a share if the share itself is the true
+// probability.
 func selfLogLikelihood(share float64) float64 {
 	return share*math.Log(share) + (1-share)*math.Log1p(-share)
 }
 
-// normal returns the logarithm of 1 plus the odds.
+// normal returns the logarithm of 1 plus the odds whose logarithm is eta.
 func normal(eta float64) float64 { return math.Log1p(math.Exp(eta)) }

@@ -2,13 +2,15 @@ package capacity
 
 import "math"
 
-// together returns the number of operations that become bad by one cause, at the limit. It is the
-// factor by which their variance exceeds that of independent operations. The trials' estimate is
-// combined with a prior whose weight equals that of prior seconds.
+// together returns how many operations a single cause makes bad, at the goal's limit. This is the
+// factor by which the variance of the number of bad operations exceeds the variance for independent
+// operations. The value from the trials is combined with a prior estimate, which has the weight of
+// priorSeconds seconds of trials.
 //
-// The steeper the line, the longer a queue's excursions above a bound: with a slope s and a
-// limit L they have 2(s/log(1/L))² operations. In M/M/1 the slope is the rate times the bound,
-// which also caps the expectation for steeper lines.
+// The prior estimate depends on the slope of the line: with a steeper line, a queue stays above a
+// bound for longer. For a slope s and a limit L, it stays above the bound for 2(s/log(1/L))²
+// operations. In an M/M/1 queue, the slope is the rate times the bound; for steeper lines, the
+// slope is limited to this value.
 func together(points []point, g Goal, slope float64) float64 {
 	var rate, weight float64
 	for i := range points {
@@ -29,9 +31,10 @@ func together(points []point, g Goal, slope float64) float64 {
 
 const priorSeconds = 3
 
-// grown returns the factor by which one cause makes more operations bad if the share is above the
-// limit. A queue's excursions above a bound B grow with the square of the server's remaining
-// capacity, which is -log(share)/B.
+// grown returns the factor by which a single cause makes more operations bad if the share is above
+// the limit. A queue stays above a bound B for a time that depends on the remaining capacity of the
+// server, which is -log(share)/B: the time is inversely proportional to the square of this
+// capacity.
 func grown(share, limit float64) float64 {
 	if share <= limit {
 		return 1
@@ -40,17 +43,18 @@ func grown(share, limit float64) float64 {
 	return r * r
 }
 
-// keptUp returns the evidence that a trial without an overload did not have a backlog that grows by
-// a share of the operations due, as twice a log-likelihood ratio.
+// keptUp returns the evidence that the backlog in a trial without an overload did not grow by the
+// given share of the due operations. The evidence is twice a log-likelihood ratio.
 func (p *point) keptUp(g Goal, growth, slope float64) float64 {
 	z := p.deviates(g, growth-p.behind, slope)
 	return math.Min(z*z, mostOfFlow)
 }
 
-// deviates returns a growth of the backlog, as a share of the operations due, in standard
-// deviations of chance; 0 for none. The number of operations done has a variance of the number
-// due times the dispersion, and the line of such a queue has a slope of twice the rate times the
-// bound, over the dispersion (the heavy-traffic limit of Kingman 1961).
+// deviates converts a growth of the backlog, as a share of the due operations, to standard
+// deviations of chance. It returns 0 if the backlog did not grow. The variance of the number of
+// done operations is the number of due operations times the dispersion. The line for such a queue
+// has a slope of twice the rate times the bound, divided by the dispersion (heavy-traffic limit,
+// Kingman 1961).
 func (p *point) deviates(g Goal, growth, slope float64) float64 {
 	dispersion := math.Max(2*p.n/p.seconds*g.Span/slope, 1)
 	return math.Max(growth, 0) * math.Sqrt(p.n/dispersion)

@@ -2,12 +2,13 @@ package capacity
 
 import "math"
 
-// tested counts the longer trials near the interval, below and above its estimate, and holds the
-// side of the last one.
+// tested counts the longer trials at rates near the interval, separately below and above the
+// interval's estimate.
 type tested struct {
-	below, above      int
-	all               int
-	lastBelow, turned bool // the last was below; the one before was on the other side
+	below, above int
+	all          int
+	// the last of these trials was below the estimate; the last two were on different sides
+	lastBelow, turned bool
 }
 
 func (s *Search) testedNear(i Interval) (t tested) {
@@ -31,13 +32,14 @@ func (s *Search) testedNear(i Interval) (t tested) {
 	return t
 }
 
-// leastOffset is the minimum distance from the estimate of a trial that confirms an end, as a
-// share of the target width: a closer trial gives no information about either end.
+// leastOffset is the minimum distance of a confirming trial's rate from the estimate, as a share of
+// the target width. A trial at a smaller distance provides no information about either end of the
+// interval.
 const leastOffset = 0.3
 
-// refine narrows the interval by the trials with the highest expected information. It ends when
-// the interval is narrow enough, each end was measured twice, and the last two trials were at
-// different ends.
+// refine narrows the interval with the trials that are expected to provide the most information. It
+// ends the search when the interval is narrow enough, each end was measured twice, and the last two
+// trials were at different ends.
 func (s *Search) refine() (Plan, bool) {
 	i := s.Estimate()
 	t := s.testedNear(i)
@@ -58,8 +60,8 @@ func (s *Search) refine() (Plan, bool) {
 	return s.nextTo(i.Estimate, s.mostTelling(i.Estimate, window)-i.Estimate, Refine, window), true
 }
 
-// asWide widens an interval that is narrower than the target width: the remainder is room for a
-// drift.
+// asWide widens an interval that is narrower than the target width. The additional width allows for
+// a drift of the capacity.
 func (s *Search) asWide(i Interval) Interval {
 	const within = 0.9999
 	half := within * s.Width / 2

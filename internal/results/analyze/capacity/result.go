@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Result is the state of a search, or its result.
+// Result is the current state of a search, or its final result.
 type Result struct {
 	Interval
 	Status Status
-	Why    string // a sentence without a full stop
-	// Periods are the parts of the search between which the capacity changed; the last one has
-	// the current capacity. It is nil without a change.
+	Why    string // a sentence without the full stop
+	// Periods are the parts of the search between which the capacity changed. The last period has
+	// the current capacity. Periods is nil if the capacity did not change.
 	Periods []Period
 }
 
-// Result returns what the trials prove so far. If they fit only a capacity that changed, the
-// interval covers all of its values, and the estimate is the current one.
+// Result returns the result of the trials so far. If they show that the capacity changed, the
+// interval covers all values of the capacity, and the estimate is the current value.
 func (s *Search) Result() Result {
 	r := s.sinceChange()
 	r.Interval = s.supported(r.Interval)
@@ -37,7 +37,7 @@ func (s *Search) Result() Result {
 	return r
 }
 
-// sinceChange returns the result of the trials since the last change.
+// sinceChange returns the result of the trials since the last change of the capacity.
 func (s *Search) sinceChange() Result {
 	r := Result{Interval: s.Estimate(), Status: s.ended, Why: s.why}
 	if s.ended == Found {

@@ -5,16 +5,20 @@ import "math"
 // Status describes how a search ended.
 type Status string
 
-// The statuses.
+// The values of Status.
 const (
-	Found        Status = "found"         // reached the target width
-	TimeOver     Status = "time_over"     // out of time, above the target width
-	Disturbed    Status = "disturbed"     // trials contradict each other: the capacity moved
-	HoldsNowhere Status = "holds_nowhere" // missed at the lowest rate, too
-	AtLeast      Status = "at_least"      // met at the highest rate that could be tried
-	NoSpace      Status = "no_space"      // above the target width: the store has no space for more trials
-	Interrupted  Status = "interrupted"   // by the user
-	NotKnown     Status = "not_known"     // no trial was informative, or too few were
+	Found Status = "found" // the interval has the target width
+	// the time limit was reached before the interval had the target width
+	TimeOver Status = "time_over"
+	// the trials contradict each other, because the capacity changed
+	Disturbed    Status = "disturbed"
+	HoldsNowhere Status = "holds_nowhere" // the objective was missed even at the lowest rate
+	// the objective was met even at the highest rate that could be tried
+	AtLeast Status = "at_least"
+	// the store has no space for more trials; the interval does not have the target width
+	NoSpace     Status = "no_space"
+	Interrupted Status = "interrupted" // the user interrupted the search
+	NotKnown    Status = "not_known"   // no trial, or too few trials, provided information
 )
 
 // Search is a search in progress. Only one goroutine may use it.
@@ -24,17 +28,17 @@ type Search struct {
 
 	overheads trialOverheads
 	light     float64  // the first rate that held; 0 if none did
-	heavy     bool     // the last trial overloaded the store
-	unsettled int      // consecutive trials in which the store had not settled
-	void      int      // consecutive void trials
-	periods   []Period // past periods
-	start     float64  // start of the current period, whose trials are Trials
+	heavy     bool     // set if the last trial overloaded the store
+	unsettled int      // number of consecutive trials in which the store had not settled
+	void      int      // number of consecutive void trials
+	periods   []Period // the periods before the current one
+	start     float64  // start of the current period; Trials holds the trials of this period
 	ended     Status
-	found     Interval // the interval at the end, if ended is Found
+	found     Interval // the final interval, if ended is Found
 	why       string
 }
 
-// New begins a search.
+// New starts a search.
 func New(o Options) *Search {
 	if o.Width == 0 {
 		o.Width = DefaultWidth
@@ -48,23 +52,28 @@ func New(o Options) *Search {
 func (s *Search) end(status Status, why string) { s.ended, s.why = status, why }
 
 // EndWithoutSpace ends a search because the store has no space for the next trial. The result is
-// what the earlier trials prove.
+// based on the trials so far.
 func (s *Search) EndWithoutSpace(why string) { s.end(NoSpace, why) }
 
-// Period is a part of a search in which the capacity was about the same.
+// Period is a part of a search in which the capacity was approximately constant.
 type Period struct {
 	From, To float64 // in seconds of the search
 	Interval
 }
 
-// trialOverheads accumulates the time of trials outside their warm-ups and windows, in seconds.
+// trialOverheads tracks the overhead of trials: the time that a trial takes in addition to its
+// warm-up and window. All times are in seconds.
 type trialOverheads struct {
-	longest         float64
-	least, most     float64 // the smallest and largest prepared values of the parameter; 0 for a rate, or if there is none
-	atLeast, atMost float64 // the overhead of each, with the start of its cluster
+	longest float64
+	// smallest and largest tried value of the parameter; 0 if there is none, or in a search for a
+	// rate
+	least, most float64
+	// overhead of the trials with these values, including the start of the cluster
+	atLeast, atMost float64
 }
 
-// add adds the overhead of a trial. value is 0 in a search for a rate.
+// add adds the overhead of a trial (took). value is the trial's value of the parameter, or 0 in a
+// search for a rate.
 func (b *trialOverheads) add(value, took float64) {
 	b.longest = math.Max(b.longest, took)
 	if value > 0 && (b.least == 0 || value < b.least) {

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// seeds returns the range of seeds of this test: from 300, because the search was tuned on earlier
-// ones, or from QUORUMBENCH_CAPACITY_FROM.
+// seeds returns the range of seeds for a test. It starts at 300, because the search was tuned with
+// the seeds below 300. QUORUMBENCH_CAPACITY_FROM overrides the start.
 func seeds(t *testing.T, few int) (from, to uint64) {
 	t.Helper()
 	from, n := uint64(300), uint64(few)
@@ -32,13 +32,14 @@ func seeds(t *testing.T, few int) (from, to uint64) {
 	return from, from + n
 }
 
-// model is a kind of server, and the expected result of a search on it.
+// model is a kind of server, with the results that a search on it must have.
 type model struct {
-	name   string
-	make   func(seed uint64) *server
-	right  int  // number of 20 seeds whose interval must contain the true capacity
-	narrow bool // the interval must reach the target width
-	// changes reports that the capacity changes abruptly, which the search must detect.
+	name string
+	make func(seed uint64) *server
+	// the number of seeds, out of 20, for which the interval must contain the true capacity
+	right  int
+	narrow bool // set if the interval must reach the target width
+	// changes is set if the capacity changes abruptly, which the search must detect.
 	changes bool
 }
 
@@ -57,11 +58,12 @@ var models = []model{
 	{"M/M/1 that changes", changing(markovian), 18, false, true},
 }
 
-// At the declared capacity of a simulated server, the share of bad operations equals the limit, in
-// a trial so long that chance hardly matters.
+// At the declared capacity of a simulated server, the share of bad operations equals the limit. The
+// trial is so long that chance hardly matters.
 func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
 	settle.Unraced(t)
-	for i, within := range []float64{0.25, 0.03} { // M/M/1 has few independent causes, even in a long trial
+	// M/M/1 has few independent causes, even in a long trial
+	for i, within := range []float64{0.25, 0.03} {
 		m := models[i+1]
 		ratio, n := 0.0, uint64(12)
 		for seed := range n {
@@ -76,7 +78,8 @@ func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
 	}
 }
 
-// The interval contains the capacity, or all of its values if it moved.
+// The interval contains the capacity. If the capacity moved, the interval contains all of its
+// values.
 func TestIntervalContainsTheCapacity(t *testing.T) {
 	settle.Unraced(t)
 	for _, m := range models {
@@ -104,7 +107,7 @@ func TestIntervalContainsTheCapacity(t *testing.T) {
 				if r.Periods != nil {
 					changed++
 				}
-				if s.changes+60 < s.last { // the search had time to find the change
+				if s.changes+60 < s.last { // the search had enough time to detect the change
 					late++
 				}
 				status[r.Status]++
@@ -114,7 +117,7 @@ func TestIntervalContainsTheCapacity(t *testing.T) {
 			slices.Sort(took)
 			slices.Sort(widths)
 			t.Logf("right %d of %d, within 2 %% %d, median width %.2f %%, median %.0f s, changed %d of %d, %v", right, n, narrow, 100*widths[n/2], took[n/2], changed, late, status)
-			// With few seeds, a larger share may be wrong by chance than with many.
+			// With few seeds, chance may cause a larger share of wrong results.
 			if lack := n*(20-m.right)/20 + 2*min(1, 100/n/5); n-right > lack {
 				t.Errorf("the interval holds the truth in %d of %d seeds, and may miss it in %d", right, n, lack)
 			}
@@ -131,7 +134,7 @@ func TestIntervalContainsTheCapacity(t *testing.T) {
 	}
 }
 
-// table formats the trials of a search, with rates as shares of the true capacity.
+// table formats the trials of a search. Rates are shares of the true capacity.
 func (s *Search) table(truth func(float64) float64) (text string) {
 	for i := range s.Trials {
 		t := &s.Trials[i]
@@ -140,7 +143,7 @@ func (s *Search) table(truth func(float64) float64) (text string) {
 	return text
 }
 
-// A bisection with the same confidence takes longer.
+// A bisection with the same confidence takes longer than the search.
 func TestTheSearchIsShorterThanABisection(t *testing.T) {
 	settle.Unraced(t)
 	for _, m := range models[:2] {
@@ -165,7 +168,7 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 			n := float64(to - from)
 			t.Logf("%.0f s on average, and the bisection %.0f s: %.2f; it is right in %d of %.0f, and %.2f %% wide at the median", ours/n, theirs/n, ours/theirs, right, n, 100*median(widths))
 			most := 1.0
-			if n >= 20 { // with fewer, the average is mostly chance
+			if n >= 20 { // with fewer seeds, the average is mostly chance
 				most = 0.5
 			}
 			if ours > most*theirs {
@@ -175,13 +178,14 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 	}
 }
 
-// fixed returns the result of a search on a server whose share of bad operations is the value of a
-// function, without chance.
+// fixed returns the result of a search on a server without randomness. The function share returns
+// the share of bad operations at a rate. The generator is late at rates above most, unless most is
+// 0.
 func fixed(o Options, share func(rate float64) float64, most float64) Result {
 	return searched(o, share, func(rate float64) bool { return most > 0 && rate > most })
 }
 
-// searched is fixed with a generator that is late where a function returns true.
+// searched is the same as fixed, but the generator is late if the function late returns true.
 func searched(o Options, share func(rate float64) float64, late func(rate float64) bool) Result {
 	s := New(o)
 	now := 0.0
@@ -221,7 +225,7 @@ func TestAnObjectiveThatHoldsAtAnyRate(t *testing.T) {
 	}
 }
 
-// Nothing is known about the store at rates that the generator cannot send.
+// At rates that the generator cannot send, nothing is known about the store.
 func TestAGeneratorThatIsTheLimit(t *testing.T) {
 	r := fixed(someOptions(), func(float64) float64 { return 0 }, 5000)
 	if r.Status != AtLeast || r.Lower > 5000 || r.Lower < 4400 || r.Closed() || !strings.HasPrefix(r.Why, "above that, every trial was unusable (last reason: ") {
@@ -229,7 +233,8 @@ func TestAGeneratorThatIsTheLimit(t *testing.T) {
 	}
 }
 
-// A generator that is late in a few trials, at any rate, ends no search: void trials are repeated.
+// If the generator is late in a few trials, at any rate, the search does not end: void trials are
+// repeated.
 func TestAGeneratorThatIsLateForAWhile(t *testing.T) {
 	for _, from := range []int{0, 1, 3, 6} {
 		o := someOptions()
@@ -245,7 +250,7 @@ func TestAGeneratorThatIsLateForAWhile(t *testing.T) {
 	}
 }
 
-// A floor far below the store's earlier throughput is not informative, and the result is "not
+// A lower bound far below the store's earlier throughput is not useful. The result is then "not
 // known".
 func TestUninformativeFloor(t *testing.T) {
 	o := someOptions()
@@ -259,8 +264,8 @@ func TestUninformativeFloor(t *testing.T) {
 	}
 }
 
-// A window is long enough for ten operations beyond each bounded percentile, as far as there is
-// time for it.
+// A window is long enough for ten operations above each percentile that a goal bounds, if there is
+// enough time.
 func TestWindowsShowThePercentile(t *testing.T) {
 	for _, c := range []struct{ limit, rate, until, least, most float64 }{
 		{0.01, 100, 600, 10, 12}, {0.01, 10_000, 600, 2, 2}, {0.001, 1000, 600, 10, 12}, {0.01, 10, 1200, 100, 120}, {0.001, 10, 600, 100, 100}, {0.5, 100, 600, 2, 2},
@@ -296,8 +301,9 @@ func TestEstimateDuringASearch(t *testing.T) {
 	}
 }
 
-// While no trial has given information, the rate after a void trial is lower, down to the lowest
-// rate, and then the first again; ten void trials in a row end the search.
+// While no trial has provided information, the next rate after a void trial is lower. After the
+// lowest rate, the search starts again with the first rate. Ten consecutive void trials end the
+// search.
 func TestTriesALowerRateAfterAVoidTrial(t *testing.T) {
 	s := New(Options{Goals: []Goal{{Name: "p99<20ms", Limit: 0.01, Span: 0.02}}, Until: 600, From: 2000, Least: 10, Most: 1e6})
 	for i, want := range []float64{2000, 500, 125, 31.25, 10, 2000, 500, 125, 31.25, 10} {
@@ -315,8 +321,8 @@ func TestTriesALowerRateAfterAVoidTrial(t *testing.T) {
 	}
 }
 
-// The next trial is within the unknown range: below an overloaded rate, even if few of its
-// responses were bad, and not far below rates that held.
+// The next trial is within the unknown range: below a rate that overloaded the store, even if few
+// responses were bad, and not far below the rates that held.
 func TestTriesInformativeRates(t *testing.T) {
 	s := New(someOptions())
 	for _, rate := range []float64{700, 1000, 1050, 1100, 1150} {
@@ -343,8 +349,8 @@ func TestTriesInformativeRates(t *testing.T) {
 	}
 }
 
-// A backlog that grows in each second is certainly an overload; a single second with a pause is
-// not.
+// If the backlog grows in every second, it is certainly an overload. A single second with a pause
+// is not.
 func TestABacklogThatGrows(t *testing.T) {
 	for name, one := range map[string]struct {
 		inFlight    []float64
@@ -368,7 +374,8 @@ func TestABacklogThatGrows(t *testing.T) {
 	}
 }
 
-// The probabilities of the numbers of causes add up to 1, as do those of a trial's outcomes.
+// The probabilities of the numbers of causes add up to 1. The same is true for the outcomes of a
+// trial.
 func TestProbabilitiesAddUp(t *testing.T) {
 	for i, row := range chances() {
 		sum := 0.0
@@ -381,8 +388,8 @@ func TestProbabilitiesAddUp(t *testing.T) {
 	}
 }
 
-// The information of a trial is 0 if its result is known in advance, never negative, and never
-// above the uncertainty.
+// The information from a trial is 0 if its result is known in advance. It is never negative, and
+// never exceeds the uncertainty.
 func TestTrialIsAsInformativeAsNeeded(t *testing.T) {
 	s := hardLimit(7)
 	c, _ := s.search()

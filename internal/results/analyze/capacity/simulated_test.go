@@ -10,9 +10,9 @@ import (
 // server is a simulated server: a queue in simulated time.
 type server struct {
 	rng      *rand.Rand
-	perSec   func(at float64) float64 // service rate at a time
-	random   bool                     // service times are exponential, instead of constant
-	poisson  bool                     // arrivals are random
+	perSec   func(at float64) float64 // service rate at a given time
+	random   bool                     // set if service times are exponential instead of constant
+	poisson  bool                     // set if arrivals are random
 	stall    float64                  // length of a pause
 	period   float64
 	phase    float64
@@ -22,14 +22,15 @@ type server struct {
 	overhead float64
 	truth    func(at float64) float64
 
-	disturbed float64 // share of trials in which the generator pauses for a part of each second
-	changes   float64 // when the capacity changes abruptly, in seconds; 0: never
+	disturbed float64 // share of the trials in which the generator pauses for a part of each second
+	// the time, in seconds, at which the capacity changes abruptly; 0 if it does not
+	changes float64
 
-	until float64 // of the search, in seconds; 600 if 0
-	last  float64 // when it ended
+	until float64 // time limit of the search in seconds; 0 means 600
+	last  float64 // the time at which the search ended
 }
 
-// begin returns the time at which the server can start an operation that arrives at a time.
+// begin returns the time at which the server can start an operation that arrives at the given time.
 func (s *server) begin(at float64) float64 {
 	if s.stall == 0 {
 		return at
@@ -85,7 +86,7 @@ func (s *server) run(p Plan) (t Trial) {
 				t.Seconds[i].Bad[0]++
 			}
 		}
-		// arrived before the end of a second, done after it
+		// the operation arrived before the end of a second and was done after it
 		if at >= t.Began-10 {
 			from := max(int(math.Ceil(at-t.Began)), 1)
 			for k := from; k <= whole && t.Began+float64(k) < free; k++ {
@@ -101,8 +102,8 @@ func (s *server) run(p Plan) (t Trial) {
 	return t
 }
 
-// disturb makes a trial one that the generator disturbed: it contains the observed times, and the
-// verdict's bound on the error of their percentile.
+// disturb turns a trial into one that the generator disturbed. The trial then contains the observed
+// times, and the bound that a verdict would give for the error of their percentile.
 func (s *server) disturb(t *Trial, undisturbed, observed [][]float64) {
 	percentile := func(of [][]float64) float64 {
 		all := slices.Sorted(slices.Values(slices.Concat(of...)))
@@ -130,7 +131,7 @@ func (s *server) disturb(t *Trial, undisturbed, observed [][]float64) {
 	}
 }
 
-// disturbing returns servers whose generator pauses in a share of the trials.
+// disturbing returns servers for which the generator pauses in a share of the trials.
 func disturbing(of func(uint64) *server, share float64) func(uint64) *server {
 	return func(seed uint64) *server {
 		s := of(seed)
@@ -139,8 +140,8 @@ func disturbing(of func(uint64) *server, share float64) func(uint64) *server {
 	}
 }
 
-// changing multiplies the capacity by a third to three quarters after a time, or divides it by
-// that.
+// changing returns servers whose capacity changes abruptly after a while, to between a third and
+// three quarters of its value or to 1.3 to 3.3 times its value.
 func changing(of func(uint64) *server) func(uint64) *server {
 	return func(seed uint64) *server {
 		s := of(seed)
@@ -161,7 +162,7 @@ func changing(of func(uint64) *server) func(uint64) *server {
 	}
 }
 
-// hardLimit and the following functions return models of servers with known capacities.
+// hardLimit and the following functions return models of servers whose capacity is known.
 func hardLimit(seed uint64) *server {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	mu := 1000 * math.Pow(10, rng.Float64())
@@ -176,7 +177,7 @@ func markovian(seed uint64) *server {
 		truth: func(float64) float64 { return mu - math.Log(100)/0.02 }}
 }
 
-// stalling pauses periodically: it starts no operation during a pause.
+// stalling returns a server that pauses periodically. During a pause, it starts no operation.
 func stalling(seed uint64) *server {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	mu := 1000 * math.Pow(10, rng.Float64())
@@ -184,7 +185,7 @@ func stalling(seed uint64) *server {
 	stall := 0.02 + period*0.01*(0.2+0.3*rng.Float64())
 	s := &server{rng: rng, perSec: func(float64) float64 { return mu }, poisson: true, bound: 0.02, limit: 0.01, overhead: 0.3,
 		stall: stall, period: period, phase: period * rng.Float64()}
-	low, high := 0.0, 1.0 // utilization; the share of bad operations rises with it
+	low, high := 0.0, 1.0 // utilization; the share of bad operations increases with it
 	for range 40 {
 		if rho := (low + high) / 2; s.shareStalled(mu, rho) > s.limit {
 			high = rho
@@ -197,20 +198,20 @@ func stalling(seed uint64) *server {
 	return s
 }
 
-// shareStalled returns the share of operations whose response takes at least the bound at a
-// utilization of rho. An operation that arrives t into a pause of length S finds the queue from
-// before the pause and ρμt operations ahead, so response times fall linearly to the bound, in E[τ]
-// = (S-B+(Q+1)/μ)/(1-ρ). By chance they rise above it again, for ρ/(2μ(1-ρ)²) in total (a Lévy
-// process with that drift and variance ρ/μ). Operations that waited when the pause began are late,
-// too.
+// shareStalled returns the share of operations whose response takes at least the bound, at a
+// utilization of rho. An operation that arrives at a time t after the start of a pause of length S
+// must wait for the queue from before the pause and for ρμt operations. So response times decrease
+// linearly. They reach the bound after E[τ] = (S-B+(Q+1)/μ)/(1-ρ). After that, they exceed the
+// bound again by chance, for ρ/(2μ(1-ρ)²) in total (a Lévy process with that drift and the variance
+// ρ/μ). Operations that were waiting when the pause began are also late.
 func (s *server) shareStalled(mu, rho float64) float64 {
-	queue := rho * rho / (2 * (1 - rho)) // of M/D/1, without the operation in service
+	queue := rho * rho / (2 * (1 - rho)) // for M/D/1, without the operation in service
 	late := (s.stall-s.bound+(queue+1)/mu)/(1-rho) + rho/(2*mu*(1-rho)*(1-rho)) + queue/(rho*mu)
 	return late / s.period
 }
 
-// steady returns a queue with constant service times and a comparatively long bound: operations
-// that wait do so in long busy periods. The tail of its response times is about exp(-2(1-ρ)μt)
+// steady returns a queue with constant service times and a comparatively long bound. Operations
+// have to wait only in long busy periods. The tail of the response times is about exp(-2(1-ρ)μt)
 // (M/D/1 in heavy traffic).
 func steady(rng *rand.Rand, mu float64) *server {
 	const bound = 0.1
@@ -220,12 +221,12 @@ func steady(rng *rand.Rand, mu float64) *server {
 		truth: func(float64) float64 { return capacity }}
 }
 
-// link is as fast as large values over a slow network; fast is as fast as small ones on one
+// link has the speed of large values over a slow network. fast has the speed of small values on one
 // machine.
 func link(seed uint64) *server { return steady(rand.New(rand.NewPCG(seed, 4)), 550) }
 func fast(seed uint64) *server { return steady(rand.New(rand.NewPCG(seed, 5)), 20_000) }
 
-// drifting becomes steadily faster or slower, by 3 to 20 % in ten minutes.
+// drifting returns a server that steadily becomes faster or slower, by 3 to 20 % in ten minutes.
 func drifting(seed uint64) *server {
 	s := markovian(seed + 1_000_000)
 	s.until = 600

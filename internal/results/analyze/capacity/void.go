@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// mostVoid is the number of consecutive void trials that ends a search without any result, and
-// mostAtOnce the number of void trials at a rate after which it is not retried.
+// mostVoid is the number of consecutive void trials after which a search ends. mostAtOnce is the
+// number of void trials at one rate after which this rate is not tried again.
 const (
 	mostVoid   = 10
 	mostAtOnce = 3
 )
 
-// voidBetween returns the lowest rate between two whose trials were all void, and the number of
-// these trials.
+// voidBetween returns the lowest rate between pass and fail at which a trial was void, and the
+// number of void trials at this rate.
 func (s *Search) voidBetween(pass, fail float64) (rate float64, times int) {
 	for i := range s.Trials {
 		t := &s.Trials[i]
@@ -32,7 +32,7 @@ func (s *Search) voidBetween(pass, fail float64) (rate float64, times int) {
 
 const noUsableTrial = "every trial was unusable"
 
-// lastReason returns why the last trial was void, in parentheses.
+// lastReason returns the reason why the latest void trial was void, in parentheses.
 func (s *Search) lastReason() string {
 	for _, t := range slices.Backward(s.Trials) {
 		if t.Void != "" {
@@ -42,9 +42,9 @@ func (s *Search) lastReason() string {
 	return ""
 }
 
-// first returns the plan of a trial before any informative one. After a void trial the rate is
-// lower, because a trial with less load may be informative; after the lowest rate it is the
-// first again, because a disturbance may be over.
+// first returns the plan for a trial while no trial has provided information. After a void trial,
+// the next rate is lower, because a trial with less load may provide information. After the lowest
+// rate, the search starts again with the first rate, because a disturbance may have ended.
 func (s *Search) first() (Plan, bool) {
 	if s.void >= mostVoid {
 		s.end(NotKnown, noUsableTrial+s.lastReason())
@@ -57,7 +57,7 @@ func (s *Search) first() (Plan, bool) {
 	return s.plan(math.Max(s.From/math.Pow(4, float64(s.void%steps)), least), Explore, exploring), true
 }
 
-// lower returns the plan of a trial below the lowest rate that failed, if no rate held.
+// lower returns the plan for a trial below the lowest rate that failed, while no rate has held.
 func (s *Search) lower(fail float64) (Plan, bool) {
 	if s.void >= mostVoid {
 		s.end(NotKnown, "below the rate that failed, "+noUsableTrial+s.lastReason())
@@ -70,9 +70,10 @@ func (s *Search) lower(fail float64) (Plan, bool) {
 	return s.plan(math.Max(rate, s.Least), Explore, exploring), true
 }
 
-// higher returns the plan of a trial above the highest rate that held, while none has failed. A
-// rate with a void trial is retried in a longer window after a lower rate was informative. If it
-// stays void, the search approaches it until further trials are not worth their time.
+// higher returns the plan for a trial above the highest rate that held, while no rate has failed.
+// If the trial at a rate is void, the search tries the rate again with a longer window, after a
+// trial at a lower rate has provided information. If the rate remains void, the search tries rates
+// closer and closer to it, until further trials are not worth their time.
 func (s *Search) higher(pass float64) (Plan, bool) {
 	if pass >= s.Most {
 		s.end(AtLeast, "the objective holds even at the highest "+s.called()+" allowed")
@@ -88,7 +89,7 @@ func (s *Search) higher(pass float64) (Plan, bool) {
 		return s.plan(rate, Explore, exploring*float64(1+times)), true
 	case !near:
 		return s.plan(math.Sqrt(pass*rate), Explore, exploring), true
-	case s.void >= mostVoid: // Result decides whether the floor is informative
+	case s.void >= mostVoid: // Result decides whether the lower bound is useful
 		s.end(AtLeast, "above that, "+noUsableTrial+s.lastReason())
 		return Plan{}, false
 	case s.void%2 == 1: // the disturbance may have been short
@@ -97,12 +98,12 @@ func (s *Search) higher(pass float64) (Plan, bool) {
 	return s.plan(rate, Explore, exploring*mostAtOnce), true
 }
 
-// nearEnough is the ratio between a rate that failed and one that held at which the search starts
-// to refine.
+// nearEnough is the ratio of a rate that failed to a rate that held below which the search starts
+// to refine the interval.
 const nearEnough = 1.12
 
-// isInformative reports whether a floor without an upper end is informative: it is not far below
-// the throughput of any trial, void ones included.
+// isInformative reports whether a lower bound without an upper end is useful: it must not be far
+// below the highest throughput of any trial, including void trials.
 func (s *Search) isInformative(floor float64) bool {
 	if s.Parameter != nil {
 		floor = s.Parameter.Offered(floor)
@@ -116,7 +117,7 @@ func (s *Search) isInformative(floor float64) bool {
 	return floor >= leastKnown*done
 }
 
-// leastKnown is the smallest informative floor, as a share of the highest throughput.
+// leastKnown is the smallest useful lower bound, as a share of the highest throughput.
 const leastKnown = 0.5
 
 // voidAbove reports whether a trial above a rate was void.

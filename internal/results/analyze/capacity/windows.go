@@ -17,11 +17,12 @@ func (s *Search) plan(rate float64, purpose Purpose, window float64) Plan {
 	return p
 }
 
-// fewSamples is the minimum number of operations beyond a known percentile.
+// fewSamples is the minimum number of operations above a percentile for which the percentile is
+// known.
 const fewSamples = 10
 
-// window returns the length of a window, in seconds: at least the given length, and enough for the
-// percentiles that the goals bound, as far as the search has time.
+// window returns the length of a trial's window in seconds. It is at least the given length. It is
+// longer if the goals bound a percentile that needs more operations and the search has enough time.
 func (s *Search) window(rate, seconds float64) float64 {
 	offered := rate
 	if s.Parameter != nil {
@@ -36,12 +37,13 @@ func (s *Search) window(rate, seconds float64) float64 {
 	return math.Max(seconds, math.Min(need, math.Floor(s.Until/mostOfTime)))
 }
 
-// mostOfTime limits the extension of a window: it is at most the search's time divided by
+// mostOfTime limits how far a window may be extended: to the time of the whole search divided by
 // mostOfTime.
 const mostOfTime = 6
 
-// nextTo returns the plan of a trial below or above the estimate. Whole numbers are rounded to
-// the nearest one that is at least the next on that side.
+// nextTo returns the plan for a trial at the given offset from the estimate. If the values are
+// whole numbers, the rate is the nearest whole number that is on the same side of the estimate as
+// the offset.
 func (s *Search) nextTo(estimate, offset float64, purpose Purpose, window float64) Plan {
 	p := s.plan(estimate+offset, purpose, window)
 	switch {
@@ -54,8 +56,8 @@ func (s *Search) nextTo(estimate, offset float64, purpose Purpose, window float6
 	return p
 }
 
-// leastTelling returns the lowest rate that is tried after a void trial: at a lower rate, a window
-// must be long to show the percentiles that the goals bound.
+// leastTelling returns the lowest rate to try after a void trial. At a lower rate, a window would
+// have to be too long in order to show the percentiles that the goals bound.
 func (s *Search) leastTelling() float64 {
 	if seconds := s.window(s.Least, exploring); seconds > longest {
 		return s.Least * seconds / longest

@@ -1,5 +1,5 @@
-// Package compare reports whether runs differ from a baseline, by how much, and with what
-// confidence; and how precise the repeats of one run are.
+// Package compare reports whether the results of a run differ from a baseline, by how much, and
+// with what confidence. It also reports how precise the repeats of one run are.
 package compare
 
 import (
@@ -16,37 +16,39 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Pair is a trial and its baseline, each with its repeats.
+// Pair holds the repeats of a trial and of the trial that is its baseline.
 type Pair struct {
 	Name      string
-	New, Base []*record.Trial // the compared repeats; at least one each
-	// AllNew and AllBase are all repeats, including those that were left out.
+	New, Base []*record.Trial // the repeats that are compared; at least one on each side
+	// AllNew and AllBase hold all repeats, including those that were left out of the comparison.
 	AllNew, AllBase []*record.Trial
-	// Dependent reports whether repeats of one side ran on one cluster and share its state.
+	// Dependent reports whether several repeats on one side ran on the same cluster, and so share
+	// its state.
 	Dependent bool
 
 	Figures []Compared // in the order of Comparing.Figures
 }
 
-// LeftOut returns the number of repeats that are not compared, in the run and in the baseline.
+// LeftOut returns the number of repeats that are not compared: first for the run, then for the
+// baseline.
 func (p *Pair) LeftOut() [2]int {
 	return [2]int{len(p.AllNew) - len(p.New), len(p.AllBase) - len(p.Base)}
 }
 
-// Compared is a figure of a pair.
+// Compared is one metric of a pair, with its values on both sides and its change.
 type Compared struct {
 	Figure    record.Figure
 	Title     string
-	Now, Base record.Value // MedianOf the repeats that count
+	Now, Base record.Value // the medians of the compared repeats (MedianOf)
 	Change    analyze.Change
 }
 
-// Comparing lists the figures of a comparison.
+// Comparing lists the metrics that a comparison uses.
 type Comparing struct {
 	Figures []Compared // only Figure and Title are set
 }
 
-// DefaultComparing returns the default figures of a comparison.
+// DefaultComparing returns the default metrics of a comparison: throughput and p90.
 func DefaultComparing() Comparing {
 	return Comparing{Figures: []Compared{
 		{Title: "QPS", Figure: record.Registered("ops")},
@@ -54,7 +56,7 @@ func DefaultComparing() Comparing {
 	}}
 }
 
-// ComparingBy returns a comparison by the named figures. Its error names the first figure that
+// ComparingBy returns a comparison by the named metrics. Its error names the first metric that
 // cannot be compared.
 func ComparingBy(names []string) (Comparing, error) {
 	var by Comparing
@@ -75,32 +77,34 @@ func ComparingBy(names []string) (Comparing, error) {
 	return by, nil
 }
 
-// Times reports whether a metric is of the headline's times.
+// Times reports whether at least one metric belongs to the headline's distribution of times.
 func (by Comparing) Times() bool {
 	return slices.ContainsFunc(by.Figures, func(f Compared) bool { return f.Figure.Times != nil && f.Figure.Times.Prefix == "" })
 }
 
-// Comparison is a comparison of a run with its baseline.
+// Comparison is the result of comparing a run with its baseline.
 type Comparison struct {
-	Run, Base *record.Run // the same if the baseline is within the run
-	Pairs     []Pair      // in the run's order
-	// Differences are sentences about differences other than the load.
+	Run, Base *record.Run // both are the same run if the baseline is a trial of the run
+	Pairs     []Pair      // in the order of the run's trials
+	// Differences holds sentences about differences between the two runs other than the load.
 	Differences []string
-	// LeftOut describes the repeats that no median includes, with the reasons.
+	// LeftOut describes the repeats that are not included in any median, with the reasons.
 	LeftOut []string
-	// OnlyNew and OnlyBase name the trials for which only one of the runs has figures that count.
+	// OnlyNew and OnlyBase hold the names of the trials that have valid figures in only one of the
+	// runs.
 	OnlyNew, OnlyBase []string
-	// lacking names the trials of both runs that have no repeat that counts on one side.
+	// lacking holds the names of the trials that exist in both runs but have no valid repeat in one
+	// of them.
 	lacking []string
 	By      Comparing
-	// Margin is the largest change that is "same", as a share; Family is the number of changes
-	// judged together.
+	// Margin is the largest change that is judged "same", as a share. Family is the number of
+	// changes that are judged together.
 	Margin float64
 	Family int
 }
 
-// Compare compares the trials of a run with those of the same name in another run, and judges
-// the changes together. Its error explains why the runs cannot be compared.
+// Compare compares the trials of a run with the trials of the same names in another run, and judges
+// all changes together. Its error explains why the runs cannot be compared.
 func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 	news, bases := analyze.TrialsByName(run), analyze.TrialsByName(base)
 	c := &Comparison{Run: run, Base: base, By: by}
@@ -131,7 +135,8 @@ func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 	return c, nil
 }
 
-// CompareEachPart compares a run, or each of its parts if it was joined, with its own baselines.
+// CompareEachPart compares a run with the baselines inside it. If the run was joined from parts,
+// each part is compared with its own baselines.
 func CompareEachPart(run *record.Run) (all []*Comparison) {
 	for _, p := range run.PartsOrSelf() {
 		if c := CompareBaselines(p); c != nil {
@@ -141,13 +146,13 @@ func CompareEachPart(run *record.Run) (all []*Comparison) {
 	return all
 }
 
-// CompareBaselines compares the trials of a run with the baselines that its scenario names in the
-// same run; nil if it names none.
+// CompareBaselines compares the trials of a run with the trials of the same run that its scenario
+// declares as their baselines. It returns nil if the scenario declares no baseline.
 func CompareBaselines(run *record.Run) *Comparison {
 	return CompareBaselinesBy(run, byRule(run.Until))
 }
 
-// CompareBaselinesBy is CompareBaselines with the given options.
+// CompareBaselinesBy does the same as CompareBaselines, but with the given metrics.
 func CompareBaselinesBy(run *record.Run, by Comparing) *Comparison {
 	c := &Comparison{Run: run, Base: run, By: by}
 	all, any := analyze.TrialsByName(run), false
@@ -176,8 +181,9 @@ func CompareBaselinesBy(run *record.Run, by Comparing) *Comparison {
 	return c
 }
 
-// Judge assigns results to the changes of comparisons that are read together, with a practical
-// margin (a share) and corrected for their number.
+// Judge assigns a judgment such as "worse" to each change in the comparisons, which a reader sees
+// together. It corrects the intervals for the number of changes. margin is the practical margin, as
+// a share.
 func Judge(margin float64, all ...*Comparison) {
 	var changes []*analyze.Change
 	var family []stats.Compared
@@ -199,7 +205,8 @@ func Judge(margin float64, all ...*Comparison) {
 	}
 }
 
-// Worsened names the trials and metrics that are worse than the baseline.
+// Worsened returns the names of the trials and metrics that are worse than the baseline, such as
+// "put p90".
 func Worsened(all []*Comparison) (names []string) {
 	for _, c := range all {
 		for i := range c.Pairs {
@@ -213,8 +220,8 @@ func Worsened(all []*Comparison) (names []string) {
 	return names
 }
 
-// Unjudged returns an error with the trials of which no change could be judged; nil if there are
-// none.
+// Unjudged returns an error that lists the trials without a single change that could be judged. It
+// returns nil if there is no such trial.
 func Unjudged(all []*Comparison) error {
 	takes := fmt.Sprintf("%d valid repeats on both sides with figures above 0, interleaved if both are in one run", analyze.MinRepeats)
 	if len(all) == 0 || all[0].Family == 0 {
@@ -236,13 +243,13 @@ func Unjudged(all []*Comparison) error {
 	return fmt.Errorf("--fail-on worse: some trials could not be judged, because that needs %s: %s", takes, strings.Join(names, ", "))
 }
 
-// noneInCommon returns the error for two lists of trials without common names.
+// noneInCommon returns the error for two runs that have no trial name in common.
 func noneInCommon(news, bases []string) error {
 	first := func(names []string) string { return append(names, "none")[0] }
 	return fmt.Errorf("the baseline has another scenario, without a common trial: the first ones are %s here and %s in the baseline", first(news), first(bases))
 }
 
-// add compares a trial with its baseline, if both have comparable figures.
+// add compares a trial with its baseline, if both have figures that can be compared.
 func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	p := Pair{Name: name, New: c.counting(name+" here", news), Base: c.counting(name+" in the baseline", bases), AllNew: news, AllBase: bases}
 	here, there := missing(p.New, news), missing(p.Base, bases)
@@ -261,7 +268,7 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	}
 	switch {
 	case len(p.New)+len(p.Base) == 0:
-		return // LeftOut has the reason
+		return // LeftOut contains the reason
 	case len(p.New) == 0:
 		c.OnlyBase = append(c.OnlyBase, name)
 		return
@@ -283,14 +290,14 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	c.Pairs = append(c.Pairs, p)
 }
 
-// compare computes the change of a figure, and the figures of both sides for the report.
+// compare computes the change of the metric, and the values of both sides that the report shows.
 func (f *Compared) compare(now, base []*record.Trial, rounds bool) {
 	f.Now, f.Base = analyze.MedianOf(&f.Figure, now), analyze.MedianOf(&f.Figure, base)
 	f.Change = analyze.ChangeOf(analyze.RepeatedOf(&f.Figure, now), analyze.RepeatedOf(&f.Figure, base), rounds)
 }
 
-// keepCommonRounds leaves out the repeats of one side whose round the other side lacks, and records
-// that: interleaved repeats are compared at the same times.
+// keepCommonRounds drops every repeat whose round has no repeat on the other side, and records
+// that. So the compared repeats of both sides ran at about the same times.
 func (c *Comparison) keepCommonRounds(p *Pair) {
 	news, bases := sameRounds(p.New, p.Base)
 	for _, side := range []struct {
@@ -306,7 +313,8 @@ func (c *Comparison) keepCommonRounds(p *Pair) {
 	}
 }
 
-// sameRounds returns the repeats of two trials of one run whose round both have.
+// sameRounds returns the repeats of two trials of one run, limited to the rounds in which both
+// trials have a repeat.
 func sameRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
 	in := func(of, others []*record.Trial) []*record.Trial {
 		return slices.DeleteFunc(slices.Clone(of), func(t *record.Trial) bool {
@@ -316,17 +324,18 @@ func sameRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
 	return in(a, b), in(b, a)
 }
 
-// unevenlyLeftOut is the largest difference between the shares of repeats left out on both sides
-// that needs no warning.
+// unevenlyLeftOut is the largest difference between the shares of repeats left out on the two sides
+// that causes no warning.
 const unevenlyLeftOut = 0.25
 
-// missing returns the share of the repeats that do not count.
+// missing returns the share of the repeats that are not valid.
 func missing(counting, all []*record.Trial) float64 {
 	return 1 - float64(len(counting))/float64(max(len(all), 1))
 }
 
-// SameLoad returns an error that names the first difference between the loads of two trials. If
-// a rate is a share of another trial's throughput, only the shares must be equal.
+// SameLoad returns an error that describes the first difference between the loads of two trials. If
+// a trial's rate is a share of another trial's throughput, SameLoad compares the shares and not the
+// rates.
 func SameLoad(now, base *record.Conditions) error {
 	if what, a, b := scenario.FirstDifference(&now.Load, &base.Load); what != "" {
 		return fmt.Errorf("the baseline has another load: %s in %s: %s here, %s there; compare runs of the same scenario", what, now.Name, orNone(a), orNone(b))
@@ -336,7 +345,7 @@ func SameLoad(now, base *record.Conditions) error {
 
 func orNone(s string) string { return cmp.Or(s, "none") }
 
-// counting returns the repeats that count, and records in LeftOut why the other ones do not.
+// counting returns the valid repeats, and adds to LeftOut why the other repeats are not valid.
 func (c *Comparison) counting(of string, trials []*record.Trial) []*record.Trial {
 	var count []*record.Trial
 	var order []string

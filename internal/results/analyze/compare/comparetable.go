@@ -14,10 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Side is a condition of a run and of its baseline.
+// Side holds the values of one condition, such as the machine, for the run and for its baseline.
 type Side struct{ What, Now, Base string }
 
-// Sides returns the conditions of the run and of its baseline.
+// Sides returns the conditions of the run and the baseline, such as the store and the machine.
 func (c *Comparison) Sides() []Side {
 	var all []Side
 	each := func(what string, of func(*record.Trial) string) {
@@ -52,33 +52,33 @@ func (c *Comparison) Sides() []Side {
 	return all
 }
 
-// HasOpenLoops reports whether some of the pairs are of open loops.
+// HasOpenLoops reports whether at least one pair has an open loop.
 func (c *Comparison) HasOpenLoops() bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.New[0].Open() })
 }
 
-// ClientsWaited reports whether the clients of some closed loops waited for connections, so that
-// the comparison uses response times for them.
+// ClientsWaited reports whether clients in closed loops had to wait for connections. For such
+// loops, the comparison uses response times.
 func (c *Comparison) ClientsWaited() bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool {
 		return slices.ContainsFunc(slices.Concat(p.New, p.Base), func(t *record.Trial) bool { return !t.Open() && t.HeadlineTime() == record.Response })
 	})
 }
 
-// anyChange reports whether the condition holds for a change of the comparison.
+// anyChange reports whether at least one change in the comparison fulfills the condition.
 func (c *Comparison) anyChange(holds func(analyze.Change) bool) bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool {
 		return slices.ContainsFunc(p.Figures, func(f Compared) bool { return holds(f.Change) })
 	})
 }
 
-// TooFewRepeats reports whether a change has no interval because there are too few repeats, or
-// whether there is no change.
+// TooFewRepeats reports whether a change has no interval because there are too few repeats. It also
+// returns true if nothing was compared.
 func (c *Comparison) TooFewRepeats() bool {
 	return len(c.Pairs) == 0 || c.anyChange(func(c analyze.Change) bool { return !c.Interval && c.Lacking == "" })
 }
 
-// ComparedFigures names the figures from which the changes are computed.
+// ComparedFigures describes the kind of mean or median from which the changes are computed.
 func (c *Comparison) ComparedFigures() string {
 	const means = "weighted geometric means"
 	with := c.anyChange(func(c analyze.Change) bool { return c.Interval })
@@ -91,23 +91,23 @@ func (c *Comparison) ComparedFigures() string {
 	return means
 }
 
-// UsesRounds reports whether intervals of some pairs are of rounds.
+// UsesRounds reports whether at least one pair has intervals that are computed from rounds.
 func (c *Comparison) UsesRounds() bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.UsesRounds() })
 }
 
-// UsesRounds reports whether the intervals are of rounds: stats.RatioOfRounds.
+// UsesRounds reports whether the pair's intervals are computed from rounds (stats.RatioOfRounds).
 func (p *Pair) UsesRounds() bool {
 	return slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.Ratio.Paired() })
 }
 
-// Disturbed reports whether disturbances may have moved a compared figure by a relevant amount.
+// Disturbed reports whether disturbances may have changed a compared figure by a relevant amount.
 func (c *Comparison) Disturbed() bool {
 	return c.anyChange(func(c analyze.Change) bool { return c.Interval && c.Disturbed })
 }
 
-// Table returns a table with a row for each figure of each pair; a pair's labels are in its first
-// row.
+// Table returns a table with a row for each figure of each pair. The labels that identify a pair
+// are in the pair's first row.
 func (c *Comparison) Table() analyze.Table {
 	t := analyze.Table{Kind: analyze.Compares, Columns: []analyze.Column{{Title: "operation", Left: true, Condition: true}, {Title: "value", Condition: true, Drop: 1},
 		{Title: "clients", Condition: true, Drop: 1}, {Title: "target", Left: true, Condition: true, Drop: 1}}}
@@ -131,7 +131,7 @@ func (c *Comparison) Table() analyze.Table {
 	return t
 }
 
-// labels returns the cells that identify a pair.
+// labels returns the cells that identify the pair.
 func (p *Pair) labels(notes *analyze.FootnoteList) []analyze.Cell {
 	t := p.New[0]
 	levels := notes.Levels(t)
@@ -141,7 +141,7 @@ func (p *Pair) labels(notes *analyze.FootnoteList) []analyze.Cell {
 	return []analyze.Cell{{Text: analyze.Headline(t), Notes: levels}, {Text: text.Bytes(uint64(t.ValueSize))}, {Text: callers(t)}, {Text: t.Target.String()}}
 }
 
-// rows returns the rows of a pair's figures.
+// rows returns one table row for each of the pair's figures.
 func (p *Pair) rows(labels []analyze.Cell, notes *analyze.FootnoteList) (rows [][]analyze.Cell) {
 	for _, f := range p.Figures {
 		judged, base := analyze.JudgeFigure(f.Figure.Name, p.AllNew).String(), analyze.JudgeFigure(f.Figure.Name, p.AllBase).String()
@@ -159,7 +159,7 @@ func (p *Pair) rows(labels []analyze.Cell, notes *analyze.FootnoteList) (rows []
 	return rows
 }
 
-// distinct reports whether labels distinguish the pairs.
+// distinct reports whether the labels are different for each pair.
 func distinct(labels [][]analyze.Cell) bool {
 	seen := map[string]bool{}
 	for _, row := range labels {
@@ -175,7 +175,7 @@ func distinct(labels [][]analyze.Cell) bool {
 	return true
 }
 
-// callers returns a closed loop's number of clients, or an open loop's rate.
+// callers returns the number of clients in a closed loop, or the rate of an open loop.
 func callers(t *record.Trial) string {
 	if t.Open() {
 		return analyze.DueRate(t)
@@ -183,8 +183,8 @@ func callers(t *record.Trial) string {
 	return text.Count(uint64(t.Clients))
 }
 
-// interleaved reports whether the repeats of two sides of one run overlap in time, so that slow
-// changes of a machine affect both.
+// interleaved reports whether two sets of repeats in one run overlap in time, so that slow changes
+// of the machine affect both sets.
 func interleaved(a, b []*record.Trial) bool {
 	firstA, lastA := started(a)
 	firstB, lastB := started(b)
@@ -204,7 +204,8 @@ func started(all []*record.Trial) (first, last time.Time) {
 	return first, last
 }
 
-// findDifferences collects the differences other than the load, each sentence once.
+// findDifferences collects the differences between the two sides other than the load. Each sentence
+// is listed only once.
 func (c *Comparison) findDifferences() {
 	const own = "the store's default"
 	add := func(format string, args ...any) {
@@ -233,7 +234,8 @@ func (c *Comparison) findDifferences() {
 	}
 }
 
-// settings formats the store's own settings as one text.
+// settings returns the settings that are specific to the store, as JSON. It returns "" if there are
+// none.
 func settings(c record.Cluster) string {
 	b, err := json.Marshal(c.Settings)
 	if err != nil || string(b) == "null" {
@@ -242,13 +244,14 @@ func settings(c record.Cluster) string {
 	return string(b)
 }
 
-// condition is a condition of the cluster or the machine.
+// condition is a property of the cluster or the machine that may differ between the two sides.
 type condition struct {
 	name string
 	of   func(*record.Trial) string
 }
 
-// Differing returns the conditions other than the load's in which two trials differ.
+// Differing returns the conditions in which two trials differ, without those that are part of the
+// load.
 func Differing(now, base *record.Trial) (all []Side) {
 	for _, c := range environment() {
 		if a, b := c.of(now), c.of(base); a != b {
@@ -258,7 +261,7 @@ func Differing(now, base *record.Trial) (all []Side) {
 	return all
 }
 
-// environment returns the conditions other than the load's.
+// environment returns the conditions that are not part of the load.
 func environment() []condition {
 	return []condition{
 		{"store", func(t *record.Trial) string { return t.Store }},

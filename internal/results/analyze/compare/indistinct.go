@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// findIndistinct adds a sentence for each change of times that was called better or worse
-// although it is no larger than the difference between rounds without a store on the same
-// machine.
+// findIndistinct looks for changes of times that were judged better or worse although they are
+// small: no larger than the variation between calibration rounds on the same machine, which involve
+// no store. It adds a sentence for each such change.
 func (c *Comparison) findIndistinct() {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
@@ -24,7 +24,8 @@ func (c *Comparison) findIndistinct() {
 	}
 }
 
-// indistinct returns that sentence for one figure; empty if it does not apply.
+// indistinct returns the sentence for one figure. It returns an empty string if the change is
+// larger than this variation or was not judged better or worse.
 func (p *Pair) indistinct(f *Compared) string {
 	cal := p.New[0].Calibration
 	word := f.Change.Judged.Word

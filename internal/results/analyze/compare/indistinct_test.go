@@ -8,9 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// A change that is better or worse is compared with the difference between rounds.
+// A change that was judged better or worse is compared with the variation between calibration
+// rounds.
 func TestIndistinct(t *testing.T) {
-	differ := record.SummarizeRounds(100_000, 300_000) // by 200 µs
+	differ := record.SummarizeRounds(100_000, 300_000) // the rounds differ by 200 µs
 	c := &record.Calibration{Generator: record.GeneratorLimits{ServiceP50NS: differ, ServiceP99NS: differ}}
 	fig := func(x float64) record.Value { return record.Value{Number: x, Known: true} }
 	now := &record.Trial{Attached: record.Attached{Calibration: c}}

@@ -10,56 +10,58 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Repeating is the progress of a run whose trials are repeated until their figures are precise.
+// Repeating is the progress of a run that repeats its trials until their figures are precise
+// enough.
 type Repeating struct {
 	Until *record.Until
 	By    Comparing
 	// Repeats is the number of rounds that have ended.
 	Repeats int
-	// Known holds the figures of every trial, and the ratio of every baseline to its trial, in the
-	// scenario's order.
+	// Known holds the precision of the figures of every trial, then of the ratio between every
+	// trial and its baseline, in the scenario's order.
 	Known []Precision
-	// LeftOut describes the repeats that do not count, with the reasons.
+	// LeftOut describes the repeats that are not valid, with the reasons.
 	LeftOut []string
 }
 
 // Precision describes how precise a figure is.
 type Precision struct {
 	Trial, Title string
-	// Ratio reports whether the figure is the ratio of the trial's figure to its baseline's.
+	// Ratio is set if the figure is the ratio of the trial's figure to the baseline's figure.
 	Ratio bool
-	// Repeats is the number of repeats that count; for a ratio, the smaller of both sides.
+	// Repeats is the number of valid repeats. For a ratio, it is the smaller of the numbers on both
+	// sides.
 	Repeats int
 	// Half is the distance from the figure to the farther end of its 95 % interval, as a share of
-	// the figure, if HasInterval.
+	// the figure. It is set only if HasInterval is set.
 	Half        float64
 	HasInterval bool
-	// Precise reports whether Half is within the target, over enough repeats.
+	// Precise is set if Half is within the target and there are enough repeats.
 	Precise bool
-	// Unsettled reports whether no number of repeats like these would make the figure precise:
-	// Remains, the part of Half that disturbances may have caused, exceeds the target.
+	// Unsettled is set if more repeats of this kind cannot make the figure precise. Then Remains
+	// exceeds the target. Remains is the part of Half that disturbances may have caused.
 	Unsettled bool
 	Remains   float64
-	// hopeless reports whether the figure cannot become precise: no repeat counts, or one has no
-	// number above 0.
+	// hopeless is set if the figure cannot become precise, because no repeat is valid or because a
+	// repeat has no value above 0.
 	hopeless bool
 }
 
-// byRule returns the figures by which a run is compared with the baselines in the same run: the
-// figures of its precision target, if it has one.
+// byRule returns the metrics by which a run is compared with its own baselines. These are the
+// metrics of its precision target, if it has one.
 func byRule(u *record.Until) Comparing {
 	if u == nil {
 		return DefaultComparing()
 	}
 	by, err := ComparingBy(u.Metrics)
-	if err != nil || len(by.Figures) == 0 { // the record comes from another version or program
+	if err != nil || len(by.Figures) == 0 { // the record was written by another version or program
 		by = DefaultComparing()
 	}
 	return by
 }
 
-// RepeatingFromRun returns the progress of a run; nil if precision does not end it. Interrupted
-// trials are excluded.
+// RepeatingFromRun returns the progress of a run. It returns nil if the run does not repeat until
+// its figures are precise. Interrupted trials are excluded.
 func RepeatingFromRun(run *record.Run) *Repeating {
 	if run.Until == nil {
 		return nil
@@ -67,7 +69,8 @@ func RepeatingFromRun(run *record.Run) *Repeating {
 	return NewRepeating(run.Until, analyze.InOrder(run))
 }
 
-// NewRepeating returns the progress of a run that continues, from the trials that have ended.
+// NewRepeating returns the progress of a run that is still in progress, from the trials that have
+// ended.
 func NewRepeating(until *record.Until, trials []*record.Trial) *Repeating {
 	r := &Repeating{Until: until, By: byRule(until)}
 	c := &Comparison{By: r.By}
@@ -84,7 +87,8 @@ func NewRepeating(until *record.Until, trials []*record.Trial) *Repeating {
 	}
 	for _, name := range all.Order {
 		if of := all.Of[name][0].BaselineOf; all.Of[of] != nil {
-			news, bases := sameRounds(counting[of], counting[name]) // as they will be compared
+			// limited to common rounds, as in the final comparison
+			news, bases := sameRounds(counting[of], counting[name])
 			for _, f := range r.By.Figures {
 				r.Known = append(r.Known, r.ratio(of, &f, news, bases))
 			}
@@ -107,7 +111,7 @@ func (r *Repeating) figure(name string, f *Compared, trials []*record.Trial) Pre
 	return p
 }
 
-// ratio returns the precision of a trial's ratio to its baseline.
+// ratio returns the precision of the ratio between a trial and its baseline.
 func (r *Repeating) ratio(name string, f *Compared, news, bases []*record.Trial) Precision {
 	p := Precision{Trial: name, Title: f.Title, Ratio: true, Repeats: min(len(news), len(bases))}
 	a, okA := analyze.RepeatedOf(&f.Figure, news).Numbers()
@@ -119,7 +123,7 @@ func (r *Repeating) ratio(name string, f *Compared, news, bases []*record.Trial)
 	return p
 }
 
-// setInterval sets the interval, if there is one.
+// setInterval sets the fields that depend on the confidence interval, if ok is set.
 func (p *Precision) setInterval(i stats.Interval, ok bool, target float64) {
 	if p.HasInterval = ok; !ok {
 		return
@@ -129,8 +133,8 @@ func (p *Precision) setInterval(i stats.Interval, ok bool, target float64) {
 	p.Precise, p.Unsettled = of == stats.Precise, of == stats.Unsettled
 }
 
-// Ending returns the reason for which a run can end, because it is or cannot become precise
-// enough; empty if it must continue.
+// Ending returns the reason why a run can end: either its figures are precise enough, or they
+// cannot become precise. It returns an empty value if the run must continue.
 func (r *Repeating) Ending() record.Ending {
 	open := r.Imprecise()
 	switch {
@@ -144,16 +148,16 @@ func (r *Repeating) Ending() record.Ending {
 	return ""
 }
 
-// Precise returns the number of precise figures.
+// Precise returns the number of figures that are precise.
 func (r *Repeating) Precise() int { return len(r.Known) - len(r.Imprecise()) }
 
-// Imprecise returns the figures that are not precise: those without an interval first, then the
-// widest first.
+// Imprecise returns the figures that are not precise. Figures without an interval come first,
+// followed by the others in descending order of width.
 func (r *Repeating) Imprecise() []Precision {
 	return slices.SortedStableFunc(slices.Values(slices.DeleteFunc(slices.Clone(r.Known), func(p Precision) bool { return p.Precise })), wider)
 }
 
-// Widest returns the least precise figure; false without figures.
+// Widest returns the least precise figure. It returns false if there are no figures.
 func (r *Repeating) Widest() (Precision, bool) {
 	if len(r.Known) == 0 {
 		return Precision{}, false
@@ -175,7 +179,7 @@ func wider(a, b Precision) int {
 	return 0
 }
 
-// FewestRepeats returns the number of repeats that a figure needs to be precise.
+// FewestRepeats returns the minimum number of repeats for a figure to be precise.
 func (r *Repeating) FewestRepeats() int { return stats.FewestUntilPrecise }
 
 // AtMost returns the maximum duration of the run.

@@ -11,8 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Each difference in what runs concurrently with a load, or in how its operations are executed,
-// is refused with a sentence that names it, on either side.
+// If two loads differ in what runs concurrently with them, or in how their operations are executed,
+// SameLoad returns an error that names the difference. It does not matter on which side the setting
+// is.
 func TestSameLoadNamesDifferences(t *testing.T) {
 	base := func() *record.Conditions {
 		return &record.Conditions{
@@ -62,8 +63,7 @@ func TestSameLoadNamesDifferences(t *testing.T) {
 	}
 }
 
-// Every setting of watches and transactions is compared, so that a new field cannot be
-// forgotten.
+// Every setting of watches and transactions is compared, so that a new field cannot be forgotten.
 func TestSameLoadComparesEverySetting(t *testing.T) {
 	for _, of := range []func(*record.Conditions) reflect.Value{
 		func(c *record.Conditions) reflect.Value { return reflect.ValueOf(c.Watch).Elem() },
@@ -85,7 +85,7 @@ func TestSameLoadComparesEverySetting(t *testing.T) {
 				f.SetBool(true)
 			case reflect.Int:
 				f.SetInt(7)
-			case reflect.Int64: // Start, which the run finds out
+			case reflect.Int64: // Start, which is only known during the run
 				continue
 			case reflect.Uint8:
 				f.SetUint(2)

@@ -14,54 +14,58 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// KindEffects holds the effects of one kind of fault on the cluster of a trial and its repeats,
-// over all faults with completed operations before them.
+// KindEffects holds the effects that faults of one kind had on a cluster, in all repeats of a
+// trial. It includes every fault before which operations completed.
 type KindEffects struct {
-	What  string // such as "kill leader for 3s"
+	What  string // the fault, such as "kill leader for 3s"
 	Row   *analyze.Row
 	Times int
-	// Lasted is the number of outages that were not over at the next fault or the end of the
-	// window: their lengths are lower bounds.
+	// Lasted is the number of outages that had not ended when the next fault started or the window
+	// ended. The lengths of these outages are lower bounds.
 	Lasted int
 	// FailedOrInvalid is the number of faults that were not injected as configured
-	// (record.Fault.Failure), or belong to an invalid trial. They count like the others.
+	// (record.Fault.Failure) or that belong to an invalid trial. The other fields include these
+	// faults.
 	FailedOrInvalid int
-	// Dependent reports whether several faults hit one cluster, and so share its state.
+	// Dependent is set if several faults hit the same cluster, and so share its state.
 	Dependent bool
-	last      *record.Trial // the trial of the last fault that was added
-	// Definite and Indefinite count the errors of all faults (record.Recovery).
+	last      *record.Trial // the trial that contains the most recently added fault
+	// Definite and Indefinite are the numbers of errors over all faults (record.Recovery).
 	Definite, Indefinite uint64
-	// EventCounts sums over all faults; nil without watch events and expired leases.
+	// EventCounts holds the sums over all faults. It is nil if no fault has watch events or expired
+	// leases.
 	EventCounts *EventCounts
 	Spans       []Period // in the order of PeriodKinds
 }
 
-// Period is one period of a kind of fault, with its lengths over all faults.
+// Period is one kind of period after a fault, such as the outage, with its length for each fault.
 type Period struct {
 	PeriodKind
-	// All holds the known lengths in ascending order, in seconds; 0 for no outage.
+	// All holds the known lengths in seconds, in ascending order. A length of 0 means no outage.
 	All []float64
-	// Median is the median of All, with its interval if HasInterval (stats.Median).
+	// Median is the median of All. Its interval is set only if HasInterval is set (stats.Median).
 	Median      stats.Interval
 	HasInterval bool
 }
 
-// PeriodKind describes a period that is known for faults.
+// PeriodKind describes a period that can be measured for a fault.
 type PeriodKind struct {
-	Name  string // in files
-	Title string // in tables
-	wide  bool   // left out of terminal tables
-	// longest reports whether the period is the longest time without a success, for which 0 means
-	// none.
+	Name  string // the name in files
+	Title string // the column title in tables
+	wide  bool   // omitted from tables on a terminal
+	// longest is set if the period is the longest time without a success. For these periods, 0
+	// means no outage.
 	longest bool
 	of      func(t *record.Trial, f *record.Fault) *float64
 }
 
-// PeriodKinds returns the periods that describe a fault, in seconds: the longest time without any
-// success, that of the broken member and that of the others; the rest start with the fault.
+// PeriodKinds returns the periods that describe a fault. The first ones are the longest times
+// without a success: over all operations, at the broken member, at the other members, and so on.
+// The other periods begin at the start of the fault. All lengths are in seconds.
 func PeriodKinds() []PeriodKind { return append(outageSpans(), spansSinceFault()...) }
 
-// outageSpans returns the longest times without a success, of all operations and of parts.
+// outageSpans returns the periods that are the longest time without a success, over all operations
+// and over parts of them.
 func outageSpans() []PeriodKind {
 	return []PeriodKind{
 		{"outage", "outage", false, true, func(_ *record.Trial, f *record.Fault) *float64 {
@@ -110,7 +114,7 @@ func outageSpans() []PeriodKind {
 	}
 }
 
-// spansSinceFault returns the times since the start of the fault.
+// spansSinceFault returns the periods that begin at the start of the fault.
 func spansSinceFault() []PeriodKind {
 	since := func(at func(*record.Fault) *float64) func(*record.Trial, *record.Fault) *float64 {
 		return func(_ *record.Trial, f *record.Fault) *float64 {
@@ -139,8 +143,9 @@ func spansSinceFault() []PeriodKind {
 	}
 }
 
-// partOutage returns the longest outage of some members or operations; nil if none of them
-// succeeded before, or one did not recover before the next fault or the window's end.
+// partOutage returns the longest outage among the parts that of selects. It returns nil if no
+// selected part had a success before the fault, or if one of them did not recover before the next
+// fault or the end of the window.
 func partOutage(f *record.Fault, of func(*record.PartOutage) bool) *float64 {
 	var longest *float64
 	for i := range f.Parts {
@@ -149,7 +154,7 @@ func partOutage(f *record.Fault, of func(*record.PartOutage) bool) *float64 {
 			continue
 		}
 		if p.Lasted {
-			return nil // its length is unknown
+			return nil // the length of its outage is unknown
 		}
 		if longest == nil {
 			longest = new(0.0)
@@ -161,7 +166,7 @@ func partOutage(f *record.Fault, of func(*record.PartOutage) bool) *float64 {
 	return longest
 }
 
-// operationOutage returns the longest outage of one of several operations.
+// operationOutage returns the longest outage among the operations that of selects.
 func operationOutage(f *record.Fault, of func(kv.Kind) bool) *float64 {
 	return partOutage(f, func(p *record.PartOutage) bool {
 		kind, err := kv.ParseKind(p.Operation)
@@ -169,9 +174,10 @@ func operationOutage(f *record.Fault, of func(kv.Kind) bool) *float64 {
 	})
 }
 
-// firstSaid returns the seconds from a fault until the log of any member but one first reported
-// one of kinds; nil if none did until the cluster was whole again or the next fault began.
-// Events of the broken member may come from its own start.
+// firstSaid returns the seconds from a fault until a member's log first reported one of kinds. It
+// ignores the member but, because events in the broken member's log may come from its own start. It
+// returns nil if there was no such event before the cluster had recovered completely or the next
+// fault began.
 func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.SignalKind) *float64 {
 	if t.Opened == nil {
 		return nil
@@ -194,7 +200,7 @@ func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.Sig
 	return new(first.Sub(began).Seconds())
 }
 
-// nextFault returns the start of the next fault, or the window's end.
+// nextFault returns the start of the next fault, or the end of the window if there is none.
 func nextFault(t *record.Trial, f *record.Fault) time.Time {
 	until := analyze.WindowOf(t).To
 	for i := range t.Faults {
@@ -205,9 +211,9 @@ func nextFault(t *record.Trial, f *record.Fault) time.Time {
 	return until
 }
 
-// servingAgain returns the seconds from a fault until the log of the broken member first reported,
-// before the next fault, that it serves clients; if all members were broken, until the last of
-// those that reported it. It returns nil if none did.
+// servingAgain returns the seconds from a fault until the broken member's log first reported that
+// the member serves clients. If all members were broken, it returns the time of the last member
+// that reported this. It returns nil if no member reported it before the next fault.
 func servingAgain(t *record.Trial, f *record.Fault) *float64 {
 	if t.Opened == nil {
 		return nil
@@ -232,8 +238,8 @@ func servingAgain(t *record.Trial, f *record.Fault) *float64 {
 	return last
 }
 
-// P90 returns the length that 90 % of the faults did not exceed; false if there are too few faults
-// (measure.Supports).
+// P90 returns the length that 90 % of the faults did not exceed. It returns false if there are too
+// few faults (measure.Supports).
 func (b *Period) P90() (float64, bool) {
 	n := len(b.All)
 	if !measure.Supports(90, uint64(n)) {
@@ -242,7 +248,7 @@ func (b *Period) P90() (float64, bool) {
 	return b.All[(9*n+9)/10-1], true
 }
 
-// Max returns the longest time; false for none.
+// Max returns the longest length. It returns false if no length is known.
 func (b *Period) Max() (float64, bool) {
 	if len(b.All) == 0 {
 		return 0, false
@@ -250,9 +256,9 @@ func (b *Period) Max() (float64, bool) {
 	return b.All[len(b.All)-1], true
 }
 
-// FindEffects returns the effects of the faults in rows: for each kind of fault all stores next to
-// each other, kinds and stores in the order of the scenario. The trials' events have been read
-// (record.Run.ReadEvents).
+// FindEffects returns the effects of the faults in rows. For each kind of fault, the stores follow
+// each other. Kinds and stores are in the order of the scenario. The caller must have read the
+// trials' events (record.Run.ReadEvents).
 func FindEffects(rows []*analyze.Row) (all []*KindEffects) {
 	for _, r := range rows {
 		for _, t := range r.Done {
@@ -264,7 +270,7 @@ func FindEffects(rows []*analyze.Row) (all []*KindEffects) {
 				k := slices.IndexFunc(all, func(b *KindEffects) bool { return b.What == f.What && b.Row == r })
 				if k < 0 {
 					k = len(all)
-					for j, b := range all { // after the last of its kind
+					for j, b := range all { // insert after the last entry of the same kind
 						if b.What == f.What {
 							k = j + 1
 						}
@@ -311,5 +317,5 @@ func (b *KindEffects) add(t *record.Trial, f *record.Fault) {
 	}
 }
 
-// Outage returns the longest time without any success.
+// Outage returns the period without a success over all operations.
 func (b *KindEffects) Outage() *Period { return &b.Spans[0] }

@@ -21,8 +21,8 @@ func fault(began, healed, ready float64) record.Fault {
 	return record.Fault{Number: 1, What: "pause leader for 5s", Do: "pause", Began: &began, Healed: &healed, Ready: &ready, Member: "m1", Role: "leader", LongestBefore: new(0.01)}
 }
 
-// broken returns a row of trials with two faults each: the first has the given outages, and the
-// second none.
+// broken returns a row of trials, each with two faults. The first fault causes the given outages,
+// and the second fault causes none.
 func broken(number int, name string, outages ...float64) *analyze.Row {
 	r := &analyze.Row{}
 	for i, outage := range outages {
@@ -42,7 +42,7 @@ func broken(number int, name string, outages ...float64) *analyze.Row {
 	return r
 }
 
-// All stores of one kind of fault are next to each other, each with its distribution.
+// For each kind of fault, the stores follow each other. Each has its own distribution.
 func TestFindEffects(t *testing.T) {
 	ten := []float64{1.9, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1}
 	rows := []*analyze.Row{broken(1, "a", ten...), broken(2, "b", 3, 2)}
@@ -125,8 +125,8 @@ func TestOutageTables(t *testing.T) {
 	}
 }
 
-// Watch events and leases have columns if there are any, with empty cells for kinds of faults
-// without any.
+// There are columns for watch events and leases if any exist. The cells are empty for kinds of
+// faults without them.
 func TestOutageTablesHaveEvents(t *testing.T) {
 	r := broken(1, "a", 1, 2)
 	r.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(0.8), Latest: new(0.9), Late: 7, Lost: new(uint64(2)), Again: 3}
@@ -151,7 +151,7 @@ func TestOutageTablesHaveEvents(t *testing.T) {
 	if !slices.ContainsFunc(OutageTables([]*analyze.Row{lasted})[0].Columns, func(c analyze.Column) bool { return c.Title == "lost events" }) {
 		t.Error("where no event arrived again it does not say how many are lost")
 	}
-	unseen := broken(1, "a", 1) // its watchers' events do not show which were lost
+	unseen := broken(1, "a", 1) // the events of these watchers do not show which events were lost
 	unseen.Done[0].Faults[0].Watch = &record.WatchRecovery{Latest: new(0.2), Late: 3}
 	table = OutageTables([]*analyze.Row{unseen})[0]
 	for k, c := range table.Columns {

@@ -2,16 +2,17 @@ package faults
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// EventCounts are counts of watch events and leases (record.WatchRecovery, EndedLeases).
+// EventCounts holds the numbers of watch events and leases that faults affected
+// (record.WatchRecovery, EndedLeases).
 type EventCounts struct {
 	Late, Lost, EndedWatchers, Resubscribed uint64
 	Leases, EarlyLeases                     uint64
-	// Events reports whether watchers received any event, and ShowsLost whether events show
-	// which ones were lost; otherwise Lost is unknown.
+	// Events is set if watchers received any event. ShowsLost is set if the watchers' events show
+	// which events were lost; otherwise, Lost is unknown.
 	Events, ShowsLost bool
 }
 
-// addEvents adds the watch events of a fault, and the leases that expired.
+// addEvents adds the watch events and the expired leases of a fault.
 func (b *KindEffects) addEvents(f *record.Fault) {
 	if f.Watch == nil && f.Leases == nil {
 		return
@@ -34,14 +35,14 @@ func (b *KindEffects) addEvents(f *record.Fault) {
 	}
 }
 
-// eventColumn is a count of watch events or of leases.
+// eventColumn is a table column with a number of watch events or leases.
 type eventColumn struct {
 	title string
 	of    func(*EventCounts) (count uint64, known bool)
 }
 
-// eventColumns returns the columns with content: events if any watcher received one, and leases
-// if one expired.
+// eventColumns returns the columns that have content: columns about events if a watcher received
+// one, and columns about leases if one expired.
 func eventColumns(all []*KindEffects) (out []eventColumn) {
 	events, leases := false, false
 	for _, b := range all {

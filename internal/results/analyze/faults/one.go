@@ -11,20 +11,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Effect holds the effects of one fault on the clients of a trial.
+// Effect describes how one fault affected the clients in a trial.
 type Effect struct {
 	Trial *record.Trial
 	Fault *record.Fault
-	// Recovered is the time from the start of the fault until throughput recovered; nil if it
-	// was not back before the window closed.
+	// Recovered is the time, in seconds, from the start of the fault until the throughput had
+	// recovered. It is nil if the throughput had not recovered before the window closed.
 	Recovered *float64
-	// Before and After are p99s of the response times of successes: of the whole seconds
-	// before the fault, and of those after the recovery. Not known if there are too few.
+	// Before and After are the p99 of the successes' response times. Before covers the complete
+	// seconds before the fault, and After those after the recovery. Each is unknown if there are
+	// too few operations.
 	Before, After measure.Figure
 }
 
-// SingleEffect returns the effect of the only fault of a trial. The fault's failure is an error
-// if it was not injected.
+// SingleEffect returns the effect of the first fault in a trial that injects a single fault. It
+// returns an error if the fault was not injected.
 func SingleEffect(t *record.Trial) (*Effect, error) {
 	if len(t.Faults) == 0 {
 		return nil, errors.New("the record has no fault: the load ended before it; read the verdict of the run")
@@ -53,7 +54,7 @@ func SingleEffect(t *record.Trial) (*Effect, error) {
 	return e, err
 }
 
-// p99 returns the p99 of times; not known if there are too few.
+// p99 returns the p99 of the times. It is unknown if there are too few of them.
 func p99(times *measure.Sum) measure.Figure {
 	n := times.Total()
 	if n <= 0 || !measure.Supports(99, uint64(n)) {
@@ -62,7 +63,7 @@ func p99(times *measure.Sum) measure.Figure {
 	return times.PercentilesOf(0, 99)[0]
 }
 
-// Sentence describes the effect on clients.
+// Sentence describes the effect on the clients.
 func (e *Effect) Sentence() string {
 	f := e.Fault
 	of := f.Member

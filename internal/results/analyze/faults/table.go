@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Footnotes of the table of outages.
+// Footnotes in the table of outages.
 const (
 	medianNote = "95 % confidence interval of the median over the faults, by order statistics; needs six faults."
 	sharedNote = "Several faults of one cluster are not independent: other clusters may differ by more than the interval."
@@ -19,9 +19,9 @@ const (
 	lastedNote = "Some outages lasted until the next fault or the end of the window, so they count as shorter than they were."
 )
 
-// OutageTables returns the table of outages, if faults were injected: the longest time without a
-// success, and the times until the fault was detected, a leader was elected and the cluster had
-// recovered.
+// OutageTables returns the table of outages, or nil if no faults were injected. It shows the
+// longest time without a success. It also shows the times until the fault was detected, a leader
+// was elected, and the cluster had recovered.
 func OutageTables(rows []*analyze.Row) []analyze.Table {
 	all := FindEffects(rows)
 	if len(all) == 0 {
@@ -40,16 +40,17 @@ func OutageTables(rows []*analyze.Row) []analyze.Table {
 	return []analyze.Table{t}
 }
 
-// brokenColumns holds the columns of the table of outages and the footnotes of its cells.
+// brokenColumns holds the data for the columns of the table of outages, and the footnotes of its
+// cells.
 type brokenColumns struct {
 	all       []*KindEffects
 	events    []eventColumn
-	intervals bool // some outage has an interval
+	intervals bool // at least one outage has an interval
 	notes     analyze.FootnoteList
 }
 
-// drop returns the Column.Drop of a period: a narrow table shows at least the outage and when all
-// members were whole again.
+// drop returns the value of Column.Drop for a period. Even a narrow table shows the outage, and the
+// time until all members had recovered.
 func (s *PeriodKind) drop() int {
 	if s.Name == "outage" || s.Name == "recovered" {
 		return 0
@@ -57,7 +58,7 @@ func (s *PeriodKind) drop() int {
 	return 1
 }
 
-// isKnown reports whether any fault has the i-th length of time.
+// isKnown reports whether the i-th period is known for at least one fault.
 func (c *brokenColumns) isKnown(i int) bool {
 	return slices.ContainsFunc(c.all, func(b *KindEffects) bool { return len(b.Spans[i].All) > 0 })
 }
@@ -111,8 +112,8 @@ func (c *brokenColumns) row(b *KindEffects) []analyze.Cell {
 	return row
 }
 
-// spanCells returns the cells of the i-th period: for the first also its interval, p90 and
-// maximum.
+// spanCells returns the cells of the i-th period. For the first period, these include the interval,
+// the p90 and the maximum.
 func (c *brokenColumns) spanCells(b *KindEffects, i int) []analyze.Cell {
 	s := &b.Spans[i]
 	median := brokenCell(s.Median.Value, len(s.All) > 0)
@@ -134,7 +135,7 @@ func (c *brokenColumns) spanCells(b *KindEffects, i int) []analyze.Cell {
 	return append(cells, brokenCell(p90, known), brokenCell(most, any))
 }
 
-// oneTrialEach reports whether the fault and the store distinguish each trial.
+// oneTrialEach reports whether the combination of fault and store identifies each trial.
 func oneTrialEach(all []*KindEffects) bool {
 	seen := map[[2]string]bool{}
 	for _, b := range all {
@@ -147,14 +148,14 @@ func oneTrialEach(all []*KindEffects) bool {
 	return true
 }
 
-// brokenCell formats a period; 0 means none.
+// brokenCell formats the length of a period. A length of 0 is shown as "none".
 func brokenCell(seconds float64, known bool) analyze.Cell {
 	switch {
 	case !known:
 		return analyze.FigureCell(record.Value{})
 	case seconds == 0:
 		return analyze.Cell{Text: "none"}
-	case seconds < 0.0995: // three digits would be more than is known
+	case seconds < 0.0995: // three digits would suggest more precision than there is
 		return analyze.Cell{Text: text.Lasted(seconds)}
 	}
 	return analyze.FigureCell(secondsValue(seconds))
@@ -164,7 +165,8 @@ func secondsValue(x float64) record.Value {
 	return record.Value{Number: x, Unit: measure.Seconds, Known: true}
 }
 
-// intervalCell formats the interval of the median outage, with its basis.
+// intervalCell formats the confidence interval of the median outage, with a footnote that explains
+// it.
 func (b *KindEffects) intervalCell(notes *analyze.FootnoteList) analyze.Cell {
 	s, c := b.Outage(), analyze.Cell{Kind: analyze.HowSure}
 	switch {

@@ -12,59 +12,62 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// CapacityFindings holds the results of a run's searches: one, or one for each value of a
-// parameter.
+// CapacityFindings holds the results of the capacity searches in a run: a single search, or one
+// search for each value of a parameter.
 type CapacityFindings struct {
 	Run       *record.Run
-	Parameter string // its key; empty for a single search
+	Parameter string // the key of the parameter; empty for a single search
 	All       []*CapacityFinding
 }
 
-// CapacityFinding is the result of a search for a capacity.
+// CapacityFinding is the result of one capacity search.
 type CapacityFinding struct {
 	*record.Capacity
-	// Value is the value of the parameter, as written; empty for the only search of a run.
+	// Value is the value of the parameter, as the user wrote it. It is empty for a single search.
 	Value string
-	// First is the search's first trial; nil if none began.
+	// First is the search's first trial, or nil if no trial began.
 	First *record.Trial
-	// Seconds is the duration of the search since the start of its first trial.
+	// Seconds is the time from the start of the search's first trial to the end of the search.
 	Seconds float64
-	// Curve has every trial that was not only for settling or warming up, by ascending rate.
-	// Void trials are no evidence about the store.
+	// Curve contains the trials that are not only for settling or warming up, in ascending order of
+	// rate. It includes void trials, which are not evidence about the store.
 	Curve []CapacityPoint
-	// Tried has every trial of the search by ascending rate: the trials of Curve, and those for
+	// Tried contains all trials of the search in ascending order of rate, including those for
 	// settling or warming up.
 	Tried []CapacityPoint
-	// Percentiles lists the percentiles that the objective bounds, as far as trials record them.
+	// Percentiles lists the percentiles for which the objective has bounds. It omits percentiles
+	// that trials do not record.
 	Percentiles []float64
-	// Void lists the reasons why trials of the curve are void, the most frequent first.
+	// Void lists the reasons why trials of the curve are void, the most frequent reason first.
 	Void []VoidTrials
-	// Ladder is the curve as steps of one load, with its knee and scalability law, which do not
-	// affect the result. It is nil if there are too few steps.
+	// Ladder shows the valid trials of the curve as the steps of one load, with its knee and
+	// scalability law. It does not affect the result of the search. It is nil if there are too few
+	// steps.
 	Ladder *Ladder
-	// Snapshots and Compactions count the store's snapshots and compactions in the trials' windows;
-	// LogsRead reports whether its logs, which record them, were read.
+	// Snapshots and Compactions are the numbers of snapshots and compactions of the store in the
+	// trials' windows. They are read from the store's logs. LogsRead is set if the logs were read.
 	Snapshots, Compactions uint64
 	LogsRead               bool
-	// Absent lists the members that did not respond before some of the trials, each once.
+	// Absent lists the members that did not respond before at least one trial. Each member is
+	// listed only once.
 	Absent []record.AbsentMember
 }
 
-// CapacityPoint is a trial of the curve.
+// CapacityPoint is a trial on the curve.
 type CapacityPoint struct {
 	Trial *record.Trial
 	record.CapacityTrial
 }
 
-// VoidTrials are trials that are void for the same reason.
+// VoidTrials describes the trials that are void for one reason.
 type VoidTrials struct {
 	Trials int
-	Why    string // for the last of them, a sentence without a full stop
-	Remedy string // what to do about it; empty if not known
+	Why    string // for the latest of these trials; a sentence without the full stop
+	Remedy string // how the user can avoid such trials; empty if unknown
 }
 
-// CapacitiesOf returns the results of a run's searches, whose events have been read
-// (record.Run.ReadEvents); nil for a run without a search.
+// CapacitiesOf returns the results of a run's capacity searches, or nil if the run contains no
+// search. The caller must have read the run's events (record.Run.ReadEvents).
 func CapacitiesOf(run *record.Run) *CapacityFindings {
 	f := &CapacityFindings{Run: run}
 	rows := analyze.Rows(run)
@@ -89,7 +92,8 @@ func CapacitiesOf(run *record.Run) *CapacityFindings {
 	return f
 }
 
-// capacityOf returns the result of a search whose trials start at index from of the run's.
+// capacityOf returns the result of one search. from is the index in run.Trials at which the
+// search's trials start.
 func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*analyze.Row) *CapacityFinding {
 	found := *c
 	f := &CapacityFinding{Capacity: &found, Percentiles: percentilesOf(found.Objective)}
@@ -111,7 +115,8 @@ func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*analyze.R
 			steps = append(steps, r)
 		}
 	}
-	if len(steps) == 0 || f.Parameter != "" { // loads with different values of a parameter are not steps of one load
+	// loads with different values of a parameter are not steps of one load
+	if len(steps) == 0 || f.Parameter != "" {
 		return f
 	}
 	if l, ok := newLadder(steps); ok {
@@ -120,8 +125,7 @@ func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*analyze.R
 	return f
 }
 
-// addTrials adds the search's trials, and returns the numbers of those that count and are
-// not void.
+// addTrials adds the search's trials. It returns the numbers of the trials that are valid evidence.
 func (f *CapacityFinding) addTrials(trials []record.Trial) (counted map[int]bool) {
 	counted = map[int]bool{}
 	for i := range trials {
@@ -158,8 +162,8 @@ func (f *CapacityFinding) addTrials(trials []record.Trial) (counted map[int]bool
 	return counted
 }
 
-// LaddersOf returns the ladders of a run's rows. The trials of a search for a capacity form one,
-// although their windows differ in length.
+// LaddersOf returns the ladders in a run. The trials of a capacity search form a single ladder,
+// even though their windows differ in length.
 func LaddersOf(run *record.Run, rows []*analyze.Row) (all []Ladder) {
 	found := CapacitiesOf(run)
 	if found == nil {
@@ -173,8 +177,8 @@ func LaddersOf(run *record.Run, rows []*analyze.Row) (all []Ladder) {
 	return all
 }
 
-// span adds a trial's time and the store's work in it; the trial started before seconds after
-// the first.
+// span extends the search's duration to the end of a trial, and adds the snapshots and compactions
+// in the trial. The first trial started before seconds after t, so before is negative or 0.
 func (f *CapacityFinding) span(t *record.Trial, before float64) {
 	f.Seconds = max(f.Seconds, t.Seconds-before)
 	h := analyze.EventsOf(t)
@@ -188,12 +192,12 @@ func (f *CapacityFinding) span(t *record.Trial, before float64) {
 	}
 }
 
-// percentilesOf returns the percentiles that an objective bounds, as far as trials record
-// them.
+// percentilesOf returns the percentiles for which an objective has bounds, without those that
+// trials do not record.
 func percentilesOf(objective string) (all []float64) {
 	o, err := ParseObjective(objective)
 	if err != nil {
-		return nil // the record comes from another program
+		return nil // the record was written by another program
 	}
 	for i := range o.Parts {
 		if p, ok := percentile100(&o.Parts[i]); ok && slices.Contains(measure.Percentiles, p) {
@@ -203,12 +207,13 @@ func percentilesOf(objective string) (all []float64) {
 	return all
 }
 
-// Counts reports whether the search used the trial as evidence, or would have if it were not void.
+// Counts reports whether the search used the trial as evidence, or would have used it if it were
+// not void.
 func (p *CapacityPoint) Counts() bool {
 	return p.Purpose != record.PurposeWarmUp && p.Purpose != string(capacity.Settle)
 }
 
-// addVoid adds a void trial to those of its reason.
+// addVoid adds a void trial to the entry for its reason.
 func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
 	one := VoidTrials{1, why, remedyOf(t)}
 	for i := range f.Void {
@@ -221,9 +226,9 @@ func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
 	f.Void = append(f.Void, one)
 }
 
-// CountMisses returns the number of trials of the curve that missed the objective, and the number
-// of those in which other programs or the machine's host used CPU time that the members needed:
-// without them the capacity may be higher.
+// CountMisses returns how many trials of the curve missed the objective. disturbed is the number of
+// those trials in which other programs or the machine's host used CPU time that the members needed.
+// Without this use of the CPUs, the capacity may be higher.
 func (f *CapacityFinding) CountMisses() (missed, disturbed int) {
 	for _, p := range f.Curve {
 		if p.Void != "" || p.Holds {
@@ -237,16 +242,17 @@ func (f *CapacityFinding) CountMisses() (missed, disturbed int) {
 	return missed, disturbed
 }
 
-// HasEvidence reports whether any trial of the curve is evidence about the store.
+// HasEvidence reports whether at least one trial of the curve is evidence about the store.
 func (f *CapacityFinding) HasEvidence() bool {
 	return slices.ContainsFunc(f.Curve, func(p CapacityPoint) bool { return p.Void == "" })
 }
 
-// HoldsNowhere reports whether the objective held nowhere.
+// HoldsNowhere reports whether the objective did not hold at any rate.
 func (f *CapacityFinding) HoldsNowhere() bool { return f.Status == string(capacity.HoldsNowhere) }
 
-// Known reports whether anything is known about the capacity, such as that the objective holds
-// nowhere. An interval of whole numbers from 0 is known: 1 was tried and held, but is not certain.
+// Known reports whether the search showed something about the capacity, for example that the
+// objective does not hold at any rate. A capacity that is a whole number is also known if its
+// interval starts at 0: then 1 was tried and the objective held, but this is not certain.
 func (f *CapacityFinding) Known() bool {
 	switch {
 	case f.HoldsNowhere():
@@ -261,7 +267,8 @@ func (f *CapacityFinding) Known() bool {
 	return slices.ContainsFunc(f.Trials, func(t record.CapacityTrial) bool { return t.Holds })
 }
 
-// Width returns the width of the interval as a share of its middle; false if it is open.
+// Width returns the width of the interval as a share of its middle. It returns false if the
+// interval has no upper end.
 func (f *CapacityFinding) Width() (float64, bool) {
 	if f.UpperPerSecond == nil || f.HoldsNowhere() || !f.Known() {
 		return 0, false
@@ -273,5 +280,6 @@ func (f *CapacityFinding) Width() (float64, bool) {
 	return i.Width(), true
 }
 
-// FewestBeyond is the number of operations that must be above a percentile before it is known.
+// FewestBeyond is the minimum number of operations above a percentile for which the percentile is
+// known.
 const FewestBeyond = measure.MinBeyond

@@ -12,16 +12,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// disturbance is the disturbance of a trial of a search, according to its verdict.
+// disturbance describes how a trial of a search was disturbed, according to its verdict.
 type disturbance struct {
 	trial     *record.Trial
-	generator bool            // the generator was late
-	others    bool            // others used the members' CPUs
-	why       *verdict.Reason // the worst reason that names a disturbance; nil if there is none
+	generator bool            // the load generator was late
+	others    bool            // other programs used the members' CPUs
+	why       *verdict.Reason // the worst reason about a disturbance; nil if there is none
 }
 
-// disturbanceOf returns the disturbance in a trial's verdict. It ignores a reason that concerns no
-// part of the objective, if the figures of all parts are known.
+// disturbanceOf returns the disturbance according to a trial's verdict. It ignores a reason if the
+// reason does not concern any part of the objective and the figures of all parts are known.
 func disturbanceOf(t *record.Trial, parts []analyze.Threshold) (d disturbance) {
 	d.trial = t
 	for i := range t.Verdict.Reasons {
@@ -38,9 +38,10 @@ func disturbanceOf(t *record.Trial, parts []analyze.Threshold) (d disturbance) {
 	return d
 }
 
-// concerns reports whether a reason is, or may be, about a part of an objective. The effect on a
-// percentile that failed is not known. If the generator was late, the effect on the highest
-// percentile that did not fail is used instead.
+// concerns reports whether a reason is about a part of an objective, or may be. If a percentile
+// falls on a failed operation, the effect on it is unknown. In this case, if the generator was
+// late, concerns uses the effect on the highest lower percentile that does not fall on a failed
+// operation.
 func concerns(r *verdict.Reason, t *record.Trial, parts []analyze.Threshold) bool {
 	return len(parts) == 0 || slices.ContainsFunc(parts, func(part analyze.Threshold) bool {
 		p, ofTimes := percentile100(&part)
@@ -59,8 +60,8 @@ func concerns(r *verdict.Reason, t *record.Trial, parts []analyze.Threshold) boo
 	})
 }
 
-// sureShares returns, for each part of an objective, the share of the slow operations that would
-// also have been slow without the disturbance.
+// sureShares returns, for each part of an objective, what share of the slow operations would also
+// have been slow without the disturbance.
 func (d *disturbance) sureShares(o *Objective) []float64 {
 	sure := make([]float64, len(o.Parts))
 	if d.why == nil {
@@ -79,10 +80,11 @@ func (d *disturbance) sureShares(o *Objective) []float64 {
 	return sure
 }
 
-// times returns the quantiles of the successful operations, as measured and as lower bounds without
-// the disturbance, as far as the verdict knows the effect on each. If others used most of the
-// members' CPUs it does not know: the system's scheduler may have made an operation wait for any
-// time.
+// times returns quantiles of the times of successful operations. is holds the measured values, and
+// wouldBe holds lower bounds for the values without the disturbance. Where the verdict does not
+// know the effect on a quantile, the lower bound is that of the previous quantile. This is the case
+// if other programs used most of the members' CPUs, because then the scheduler may have delayed an
+// operation by any time.
 func (d *disturbance) times() (is, wouldBe []quantile) {
 	t := d.trial
 	of := t.SuccessResponseTime
@@ -97,22 +99,23 @@ func (d *disturbance) times() (is, wouldBe []quantile) {
 			moved = max(moved, t.Overhead.Effect.Times[i])
 		}
 		if !d.others || moved <= mostByOthers {
-			least = max(least, figures[i].NS/(1+moved)) // a lower bound for all higher quantiles
+			// a lower bound for all higher quantiles, too
+			least = max(least, figures[i].NS/(1+moved))
 		}
 		is, wouldBe = append(is, quantile{p, figures[i].NS}), append(wouldBe, quantile{p, least})
 	}
 	return is, wouldBe
 }
 
-// mostByOthers is the effect from which the influence of other users of the members' CPUs is
-// unknown.
+// mostByOthers is the effect above which the influence of other programs on the members' CPUs is
+// regarded as unknown.
 const mostByOthers = 0.5
 
-// quantile is a time and the percentage of the operations below it.
+// quantile is a time in nanoseconds, and the percentage of the operations that were faster.
 type quantile struct{ percent, ns float64 }
 
-// shareFrom returns the share of operations that take at least ns, by the known quantiles in
-// ascending order, interpolated linearly.
+// shareFrom returns the share of operations that took at least ns. It interpolates linearly between
+// the quantiles, which must be in ascending order.
 func shareFrom(all []quantile, ns float64) float64 {
 	for i, q := range all {
 		switch {
@@ -127,8 +130,8 @@ func shareFrom(all []quantile, ns float64) float64 {
 	return 0
 }
 
-// failed returns the number of a second's operations that failed independently of any
-// disturbance: operations that a late generator did not send are not the store's failures.
+// failed returns how many operations in a one-second interval failed regardless of any disturbance.
+// If the generator was late, operations that it did not send are not failures of the store.
 func (d *disturbance) failed(s *analyze.Second) float64 {
 	failed := s.Errors
 	if d.generator {
@@ -137,28 +140,28 @@ func (d *disturbance) failed(s *analyze.Second) float64 {
 	return float64(failed)
 }
 
-// othersUnknown reports whether members shared the late generator's machine and the CPU use of
-// other programs is unknown, as with a cluster that was already running: whatever used the
-// generator's CPUs also used the members'.
+// othersUnknown reports whether members shared the machine of a late generator and the CPU use of
+// other programs is unknown, for example because the cluster was already running. Then the programs
+// that delayed the generator also used the members' CPUs.
 func (d *disturbance) othersUnknown() bool {
 	t := d.trial
 	return d.generator && t.Shared != nil && *t.Shared && t.ForeignShare == nil
 }
 
-// ofOthers lists the rules about CPU time that members did not get.
+// ofOthers contains the verdict rules about CPU time that members did not get.
 var ofOthers = map[int]bool{10: true, 23: true}
 
-// ofGenerator lists the rules about delays of the load generator.
+// ofGenerator contains the verdict rules about delays in the load generator.
 var ofGenerator = map[int]bool{5: true, 6: true, 7: true, 8: true, 9: true}
 
-// ofWorker lists the rules about a single worker that was slow or disturbed.
+// ofWorker contains the verdict rules about a single worker that was slow or disturbed.
 var ofWorker = map[int]bool{28: true, 30: true}
 
-// isDisturbance reports whether a rule of the verdict names a disturbance of a trial.
+// isDisturbance reports whether a verdict rule is about a disturbance.
 func isDisturbance(rule int) bool { return ofGenerator[rule] || ofOthers[rule] || ofWorker[rule] }
 
-// OutOfSpace describes how a trial shows that the store ran out of space, without a full stop;
-// empty if it did not.
+// OutOfSpace describes the errors which show that the store ran out of space, without a full stop.
+// It returns an empty string if there are none.
 func OutOfSpace(t *record.Trial) string {
 	kind := kv.NoSpace.String()
 	n := t.ErrorsByKind[kind]
@@ -172,7 +175,8 @@ func OutOfSpace(t *record.Trial) string {
 	return words
 }
 
-// remedyOf returns what to do about the cause of a void trial, or "".
+// remedyOf returns what the user can do about the cause of a void trial. It returns an empty string
+// if the cause is unknown.
 func remedyOf(t *record.Trial) string {
 	if OutOfSpace(t) != "" {
 		return "free space in the store, or raise its quota"

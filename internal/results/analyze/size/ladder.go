@@ -16,53 +16,55 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Ladder is trials that differ only in their number of clients, or only in their rate: steps of one
-// load, in ascending order.
+// Ladder is a series of trials that differ only in their number of clients or only in their rate.
+// The trials are the steps of the ladder, in ascending order of load.
 type Ladder struct {
-	Name  string // common part of the trials' names
-	Open  bool   // the steps differ in their rate
+	Name  string // the part that the trials' names have in common
+	Open  bool   // set if the steps differ in their rate
 	Steps []LadderStep
 
-	// Knee is the index in Steps of the step with the most power, and Near are the adjacent
-	// steps whose power is within the practical margin of it. NoKnee is a sentence that explains
-	// why there is no knee; Knee is -1 then.
+	// Knee is the index in Steps of the step with the highest power (throughput divided by mean
+	// time), or -1 if there is no knee. Near holds the indices of the adjacent steps whose power
+	// differs from it by less than the practical margin. If there is no knee, NoKnee is a sentence
+	// that explains why.
 	Knee   int
 	Near   []int
 	NoKnee string
-	// Scaling is the Universal Scalability Law of the steps that count; nil if it cannot be fitted,
-	// with the reason in NoScaling. Doubts are reasons not to trust it, or not over its whole
-	// range.
+	// Scaling is the Universal Scalability Law, fitted to the valid steps. It is nil if it cannot
+	// be fitted; then NoScaling gives the reason. Doubts lists reasons not to trust the law, or not
+	// to trust it over its whole range.
 	Scaling   *stats.Scaling
 	NoScaling string
 	Doubts    []string
-	// Most is the largest concurrency that counts: beyond it the law extrapolates.
+	// Most is the highest concurrency among the valid steps. Above it, the law extrapolates.
 	Most float64
 }
 
-// LadderStep is a step, with the figures of its table's row.
+// LadderStep is one step of a ladder, with the figures in its row of the table.
 type LadderStep struct {
 	Row  *analyze.Row
-	Load string // such as "64 clients" or "2,000/s due"
-	// Concurrency is the number of clients of a closed loop, or the mean number of operations
-	// between due and done in an open one.
+	Load string // the load in words, such as "64 clients" or "2,000/s due"
+	// Concurrency is the number of clients in a closed loop. In an open loop, it is the mean number
+	// of operations between due and done.
 	Concurrency float64
 	Throughput  record.Value
-	Mean        record.Value // of the headline's times
+	Mean        record.Value // mean of the headline's times
 	P50, P99    record.Value
-	// Power is the throughput divided by the mean time; 0 if either is unknown.
+	// Power is the throughput divided by the mean time, or 0 if either is unknown.
 	Power float64
-	// LeftOut is the reason why the knee and the law ignore the step; empty if they do not.
+	// LeftOut is the reason why the knee and the law ignore this step. It is empty if they use the
+	// step.
 	LeftOut string
 }
 
-// leastLadder is the minimum number of steps of a ladder, and leastKnee the minimum number that
-// count for a knee: one with a step on either side.
+// leastLadder is the minimum number of steps in a ladder. leastKnee is the minimum number of valid
+// steps for a knee: the knee itself and one step on each side.
 const (
 	leastLadder = 3
 	leastKnee   = 3
 )
 
-// Ladders returns the ladders of a run, in the order of its rows.
+// Ladders returns the ladders in a run, in the order of the run's rows.
 func Ladders(rows []*analyze.Row) []Ladder {
 	var order []string
 	groups := map[string][]*analyze.Row{}
@@ -84,8 +86,8 @@ func Ladders(rows []*analyze.Row) []Ladder {
 	return all
 }
 
-// stepKey returns a key of a trial's run and all its conditions except for its clients, rate and
-// connections.
+// stepKey returns a key that is the same for all steps of a ladder. It contains the trial's run and
+// all its conditions except the clients, rate and connections.
 func stepKey(t *record.Trial) string {
 	parts := []string{t.Dir, t.Store, t.Version, t.Label, t.Exec, t.Environment(), fmt.Sprint(t.Members, t.TLS, t.Authenticated, t.Open())}
 	for _, p := range scenario.ParametersOf(&t.Load) {
@@ -100,11 +102,12 @@ func stepKey(t *record.Trial) string {
 	return strings.Join(parts, "\x00")
 }
 
-// byConnections groups rows by their connections. If a scenario has more connections than a trial
-// has clients, each client has its own; so steps with few clients have fewer connections.
+// byConnections splits rows into groups that use their connections in the same way. If a scenario
+// asks for more connections than a trial has clients, the trial uses one connection per client. So
+// steps with few clients may have fewer connections than the other steps in their group.
 func byConnections(rows []*analyze.Row) (out [][]*analyze.Row) {
 	for len(rows) > 0 {
-		most := rows[0].First().Connections // a record from another program may have any number
+		most := rows[0].First().Connections // a record from another program may contain any number
 		for _, r := range rows {
 			most = max(most, r.First().Connections)
 		}
@@ -121,7 +124,8 @@ func byConnections(rows []*analyze.Row) (out [][]*analyze.Row) {
 	return out
 }
 
-// newLadder returns the ladder of rows, if there are enough different ones with figures.
+// newLadder creates a ladder from rows. It returns false if there are too few different steps with
+// figures.
 func newLadder(rows []*analyze.Row) (Ladder, bool) {
 	l := Ladder{Open: rows[0].First().Open(), Knee: -1}
 	var names []string
@@ -174,7 +178,7 @@ func newStep(r *analyze.Row) LadderStep {
 	return s
 }
 
-// leftOut returns why a row is not a step that counts, or "".
+// leftOut returns the reason why a row is not a valid step, or "" if it is valid.
 func leftOut(r *analyze.Row) string {
 	for _, t := range r.Done {
 		switch {
@@ -190,7 +194,7 @@ func leftOut(r *analyze.Row) string {
 }
 
 // unreached reports whether an open loop missed its rate by more than the practical margin and by
-// more than three standard deviations of a Poisson process's count.
+// more than three standard deviations of the count in a Poisson process.
 func unreached(t *record.Trial) bool {
 	if !t.Open() || t.Rate == nil || *t.Rate <= 0 || t.Seconds <= 0 {
 		return false
@@ -199,8 +203,8 @@ func unreached(t *record.Trial) bool {
 	return missed > math.Max(stats.Margin, 3/math.Sqrt(*t.Rate*t.Seconds))
 }
 
-// common returns the common start and end of names, without the digits in which steps differ; empty
-// if there are none.
+// common returns the common start and end of the names, without the digits in which the steps
+// differ. It returns an empty string if the names have no common part.
 func common(names []string) string {
 	prefix, suffix := names[0], names[0]
 	for _, n := range names[1:] {
@@ -220,7 +224,7 @@ func common(names []string) string {
 	return strings.ToValidUTF8(strings.Trim(prefix+" "+suffix, " "), "")
 }
 
-// counted returns the indices of the steps that count.
+// counted returns the indices of the valid steps.
 func (l *Ladder) counted() (places []int) {
 	for i := range l.Steps {
 		if l.Steps[i].LeftOut == "" {
@@ -230,11 +234,12 @@ func (l *Ladder) counted() (places []int) {
 	return places
 }
 
-// findKnee finds the step with the most power, which is throughput divided by time (Kleinrock,
-// "Power and Deterministic Rules of Thumb for Probabilistic Problems in Computer Communications",
-// ICC 1979). Below it, a gain in throughput costs a smaller relative increase of time; above it, a
-// larger one. Unlike the largest distance from a chord (Kneedle), it depends neither on the unit of
-// the axes nor on the range of the steps.
+// findKnee finds the step with the highest power, which is throughput divided by mean time
+// (Kleinrock, "Power and Deterministic Rules of Thumb for Probabilistic Problems in Computer
+// Communications", ICC 1979). Below the knee, throughput grows relatively faster than time; above
+// the knee, time grows faster than throughput. Another definition of the knee is the point with the
+// largest distance from a chord (Kneedle). That definition depends on the unit of the axes and on
+// the range of the steps; this one depends on neither.
 func (l *Ladder) findKnee() {
 	var places []int
 	for _, i := range l.counted() {
@@ -276,16 +281,16 @@ func (l *Ladder) findKnee() {
 	}
 }
 
-// The limits of a credible law.
+// Limits for a credible fit of the law.
 const (
-	// mostDeviation is the largest deviation of the steps from the curve at which its
-	// parameters describe the store.
+	// mostDeviation is the largest deviation of the steps from the curve for which the parameters
+	// of the curve still describe the store.
 	mostDeviation = 0.10
-	// leastReach is the smallest ratio of the largest and the smallest concurrency.
+	// leastReach is the minimum ratio of the largest to the smallest concurrency.
 	leastReach = 8
 )
 
-// fit fits the law to the steps that count.
+// fit fits the law to the valid steps.
 func (l *Ladder) fit() {
 	var steps []stats.Step
 	least := math.Inf(1)
@@ -333,11 +338,11 @@ func (l *Ladder) fit() {
 	}
 }
 
-// curvePoints is the number of points of a drawn curve.
+// curvePoints is the number of points with which a curve is drawn.
 const curvePoints = 60
 
-// Curve returns points of the law from the smallest to the largest concurrency; none without a
-// law.
+// Curve returns points on the law's curve from the smallest to the largest concurrency. It returns
+// none if there is no law.
 func (l *Ladder) Curve() (all []stats.Step) {
 	if l.Scaling == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// step returns a closed loop of some clients, whose times follow from Little's law.
+// step returns a closed loop with the given number of clients. Its times follow from Little's law.
 func step(name string, clients int, perSecond float64) *record.Trial {
 	mean := measure.Figure{NS: float64(clients) / perSecond * 1e9, Known: true}
 	t := &record.Trial{State: record.Complete, Seconds: 10, Counts: record.Counts{PerSecond: perSecond}, WindowSummary: record.WindowSummary{MeanInFlight: float64(clients)}, Verdict: verdict.Verdict{State: verdict.Valid}}
@@ -25,7 +25,7 @@ func step(name string, clients int, perSecond float64) *record.Trial {
 	return t
 }
 
-// openStep returns an open loop at a rate of which only a part was reached.
+// openStep returns an open loop that reached only a share of its rate.
 func openStep(rate, reached, inFlight float64) *record.Trial {
 	t := step(fmt.Sprintf("put-%g", rate), 0, rate*reached)
 	t.Arrival, t.Rate, t.MeanInFlight = scenario.Constant, &rate, inFlight
@@ -43,7 +43,7 @@ func laddersOf(trials ...*record.Trial) []Ladder {
 	return Ladders(analyze.Rows(run))
 }
 
-// closedSteps returns closed loops whose throughput follows a law.
+// closedSteps returns closed loops whose throughput follows the law with the given parameters.
 func closedSteps(name string, lambda, sigma, kappa float64, clients ...int) (all []*record.Trial) {
 	for _, c := range clients {
 		n := float64(c)
@@ -52,12 +52,12 @@ func closedSteps(name string, lambda, sigma, kappa float64, clients ...int) (all
 	return all
 }
 
-// The knee is the step with the highest ratio of throughput to time, where σ and κ place it under
-// the law; the law is found as well.
+// The knee is the step with the highest ratio of throughput to mean time, which is where σ and κ
+// place it according to the law. The law is also found.
 func TestLadderOfClients(t *testing.T) {
 	clients := []int{1, 2, 4, 8, 16, 32, 64, 128, 256}
 	trials := closedSteps("etcd", 1000, 0.02, 1e-4, clients...)
-	trials[0], trials[5] = trials[5], trials[0] // trials can run in any order
+	trials[0], trials[5] = trials[5], trials[0] // trials may run in any order
 	all := laddersOf(trials...)
 	if len(all) != 1 || all[0].Name != "etcd" || len(all[0].Steps) != len(clients) {
 		t.Fatalf("found %+v", all)
@@ -87,7 +87,7 @@ func TestLadderOfClients(t *testing.T) {
 	}
 }
 
-// The knee does not depend on the unit of time or the range of the steps.
+// The knee depends neither on the unit of time nor on the range of the steps.
 func TestKneeDoesNotDependOnRange(t *testing.T) {
 	for _, lambda := range []float64{1, 60, 1e6} {
 		for _, clients := range [][]int{{1, 2, 4, 8, 16, 32, 64, 128}, {8, 16, 32, 64, 128, 256, 512}} {
@@ -99,7 +99,7 @@ func TestKneeDoesNotDependOnRange(t *testing.T) {
 	}
 }
 
-// A ladder without a knee or a law has a sentence with the reason.
+// If a ladder has no knee or no law, a sentence gives the reason.
 func TestLadderWithoutKneeOrLawHasAReason(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -130,7 +130,8 @@ func TestLadderWithoutKneeOrLawHasAReason(t *testing.T) {
 	}
 }
 
-// Invalid trials, and rates that were not reached, count neither for the knee nor for the law.
+// Invalid trials, and trials that did not reach their rate, are used neither for the knee nor for
+// the law.
 func TestLadderLeavesOut(t *testing.T) {
 	l := laddersOf(openStep(100, 1, 0.2), openStep(200, 1.001, 0.42), openStep(400, 1, 0.9), openStep(800, 1, 2.2), openStep(1600, 0.999, 16), openStep(3200, 0.8, 900))[0]
 	if !l.Open || l.Steps[5].LeftOut == "" || l.Steps[4].LeftOut != "" || l.Steps[1].LeftOut != "" || l.Most != 16 {
@@ -147,12 +148,12 @@ func TestLadderLeavesOut(t *testing.T) {
 	}
 }
 
-// Trials that differ in more than their clients are not steps of one load; connections may depend
-// on the clients.
+// Trials that differ in more than their clients are not steps of one load. The number of
+// connections may depend on the number of clients.
 func TestLaddersAreOfOneLoad(t *testing.T) {
 	few := closedSteps("few", 100, 0.1, 0, 1, 4, 16, 64, 256)
 	for _, one := range few {
-		one.Connections = min(one.Clients, 32) // no more connections than clients
+		one.Connections = min(one.Clients, 32) // at most one connection per client
 	}
 	if all := laddersOf(few...); len(all) != 1 || len(all[0].Steps) != 5 {
 		t.Fatalf("of few connections: %+v", all)

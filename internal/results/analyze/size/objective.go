@@ -12,14 +12,15 @@ import (
 )
 
 // Objective is a list of thresholds that a load must meet, such as p99<20ms, errors<0.1%. Each
-// limits the share of bad operations: p99<20ms limits those that are slower than 20 ms, or failed,
-// to 1 %.
+// threshold limits the share of bad operations. For example, p99<20ms means that at most 1 % of the
+// operations may fail or take longer than 20 ms.
 type Objective struct {
-	Text  string // as written
+	Text  string // the objective as the user wrote it
 	Parts []analyze.Threshold
 }
 
-// ParseObjective parses thresholds separated by commas. Its error is one sentence.
+// ParseObjective parses thresholds that are separated by commas. The text of its error is one
+// sentence.
 func ParseObjective(text string) (Objective, error) {
 	o := Objective{Text: strings.TrimSpace(text)}
 	for part := range strings.SplitSeq(text, ",") {
@@ -44,20 +45,20 @@ func ParseObjective(text string) (Objective, error) {
 	return o, nil
 }
 
-// objectiveTakes names the metrics that an objective can bound.
+// objectiveTakes describes the metrics for which an objective may have a bound.
 const objectiveTakes = "write percentiles of response times and the share of errors, as in 'p99<20ms, errors<0.1%'"
 
-// boundable reports whether an objective can bound the metric of a threshold.
+// boundable reports whether an objective may have a bound for the threshold's metric.
 func boundable(t *analyze.Threshold) bool {
 	_, ofTimes := percentile100(t)
 	return ofTimes || t.Metric == "errors" || t.Metric == "error-share"
 }
 
-// errorSpan is the minimum duration of a cause of errors, in seconds, if nothing else is known: the
-// loss of a leader, or a full queue, affects more than one operation.
+// errorSpan is the assumed minimum duration, in seconds, of a cause of errors. Causes such as the
+// loss of a leader or a full queue affect more than one operation.
 const errorSpan = 0.1
 
-// goalOf returns the threshold as a bound on the share of bad operations.
+// goalOf converts the threshold to a limit on the share of bad operations.
 func goalOf(t *analyze.Threshold) (capacity.Goal, error) {
 	g := capacity.Goal{Name: t.Text}
 	if t.Trials != "" {
@@ -83,7 +84,8 @@ func goalOf(t *analyze.Threshold) (capacity.Goal, error) {
 	return g, nil
 }
 
-// percentile100 returns the percentile of response times that the threshold bounds.
+// percentile100 returns the percentile of response times to which the threshold applies, such as
+// 99. It returns false if the metric is not such a percentile.
 func percentile100(t *analyze.Threshold) (p float64, ok bool) {
 	d := t.Figure.Times
 	if d == nil || d.Prefix != "" && d.Prefix != "response" {
@@ -94,18 +96,18 @@ func percentile100(t *analyze.Threshold) (p float64, ok bool) {
 	return p, ok && err == nil && p > 0 && p < 100
 }
 
-// Goals returns the parts as goals of a search.
+// Goals returns the parts of the objective as goals for a search.
 func (o *Objective) Goals() []capacity.Goal {
 	goals := make([]capacity.Goal, 0, len(o.Parts))
 	for i := range o.Parts {
-		g, _ := goalOf(&o.Parts[i]) // it was parsed before
+		g, _ := goalOf(&o.Parts[i]) // ParseObjective has checked the threshold
 		goals = append(goals, g)
 	}
 	return goals
 }
 
-// badOf returns the number of a second's operations that were bad for the threshold: slower than
-// its bound, or failed. Operations that were never sent failed.
+// badOf returns how many operations in a one-second interval were bad for the threshold: they
+// failed, were never sent, or took longer than the bound.
 func badOf(t *analyze.Threshold, s *analyze.Second) float64 {
 	if _, ok := percentile100(t); !ok {
 		return float64(s.Errors)
@@ -113,7 +115,7 @@ func badOf(t *analyze.Threshold, s *analyze.Second) float64 {
 	return float64(s.Times.CountFrom(boundOf(t))) + float64(s.Errors)
 }
 
-// boundOf returns the shortest time of a bad operation, in nanoseconds.
+// boundOf returns the shortest time, in nanoseconds, that makes an operation bad.
 func boundOf(t *analyze.Threshold) int64 {
 	if t.Op == "<=" {
 		return int64(t.Limit) + 1

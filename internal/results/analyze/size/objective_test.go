@@ -49,9 +49,10 @@ func TestInvalidObjectivesAreRefused(t *testing.T) {
 	}
 }
 
-// TestAPercentileThatFailedIsDisturbedAsThoseBelow checks that a reason about the highest known
-// percentile also counts for one that failed: a starved generator does not send operations,
-// which is not the store's fault.
+// TestAPercentileThatFailedIsDisturbedAsThoseBelow checks the case in which a percentile falls on a
+// failed operation. A reason about the highest known percentile below it then also applies to the
+// failed percentile: an overloaded generator does not send operations, which is not the store's
+// fault.
 func TestAPercentileThatFailedIsDisturbedAsThoseBelow(t *testing.T) {
 	o, err := ParseObjective("p99<100ms")
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package size reports how much load a cluster can carry: the capacity that a search found, the
-// steps of its ladder, and how much of each resource another load uses.
+// steps of a ladder of trials, and how much of each resource a different load would use.
 package size
 
 import (
@@ -18,24 +18,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Load is a load whose resource use is estimated.
+// Load is a load whose resource use is to be estimated.
 type Load struct {
 	scenario.Load
-	Rate    float64       // operations a second
-	History time.Duration // how long replaced values are kept
-	Network float64       // bytes per second of a member's network interface; 0 if not known
+	Rate    float64       // operations per second
+	History time.Duration // how long the store keeps replaced values
+	Network float64       // network bandwidth of a member in bytes per second; 0 if unknown
 }
 
-// Sized is the estimated use of a cluster by a load, from a recorded curve.
+// Sized is the estimate of how much of a cluster's resources a load uses. It is derived from the
+// recorded trials of a capacity search (the curve).
 type Sized struct {
 	Load  Load
 	Curve *CapacityFinding
-	Run   *record.Run // the run of the curve
-	// Uses holds the load's use of each resource, the objective first.
+	Run   *record.Run // the run that contains the curve
+	// Uses holds the load's use of each resource. The first entry is the objective.
 	Uses []Use
-	// First is the index in Uses of the resource that is used up first if the load grows and
-	// keeps its shape, and Nearest that of the most used resource at the capacity; -1 if
-	// unknown.
+	// First is the index in Uses of the resource that is used up first if the load grows without
+	// changing its mix. Nearest is the index of the resource that is most used at the capacity.
+	// Each is -1 if unknown.
 	First, Nearest int
 	Advice         []store.Advice
 	Notes          []string // sentences
@@ -45,27 +46,29 @@ type Sized struct {
 type Use struct {
 	What      string
 	Unit      measure.Unit
-	PerSecond bool // the unit is per second
-	// Used is the use at the load's rate; NaN if the trials do not show it.
+	PerSecond bool // set if the values are amounts per second
+	// Used is the use at the load's rate, or NaN if the trials are not sufficient to estimate it.
 	Used float64
-	// AtCapacity is the use at the lower end of the capacity.
+	// AtCapacity is the use at the lower end of the capacity's interval.
 	AtCapacity float64
-	Limit      float64 // 0 if not known
-	// FullAt is the rate at which the resource is used up; 0 if the trials do not show it.
+	Limit      float64 // 0 if unknown
+	// FullAt is the rate at which the resource is used up, or 0 if the trials are not sufficient to
+	// estimate it.
 	FullAt float64
-	Text   string // how it was found, as a sentence without a full stop
+	Text   string // how the use was found; a sentence without the full stop
 	Source string
 }
 
-// Share returns the used share of the limit; false if it is not known.
+// Share returns the used share of the limit. It returns false if the limit or the use is unknown.
 func (u *Use) Share() (float64, bool) { return u.Used / u.Limit, u.Limit > 0 && !math.IsNaN(u.Used) }
 
-// ShareAtCapacity returns the used share of the limit at the capacity.
+// ShareAtCapacity returns the share of the limit that is used at the capacity. It returns false if
+// the limit or the use is unknown.
 func (u *Use) ShareAtCapacity() (float64, bool) {
 	return u.AtCapacity / u.Limit, u.Limit > 0 && !math.IsNaN(u.AtCapacity)
 }
 
-// The names of uses.
+// The values of Use.What.
 const (
 	UseObjective = "objective"
 	UseCPU       = "CPU"
@@ -74,9 +77,10 @@ const (
 	UseMemory    = "memory"
 )
 
-// SizesOf estimates the use of clusters by a load, from the curves of runs whose events have been
-// read (record.Run.ReadEvents): one result for each store, version and number of members. ask
-// returns a store's sizer by the store's name, or nil if it has none. The error is one sentence.
+// SizesOf estimates which resources of a cluster a load uses, based on the capacity searches in
+// runs. The caller must have read the runs' events (record.Run.ReadEvents). There is one result for
+// each combination of store, version and number of members. ask returns the sizer for the store
+// with the given name, or nil if the store has none. The text of the error is one sentence.
 func SizesOf(runs []*record.Run, load Load, ask func(name string) store.Sizer) ([]*Sized, error) {
 	type candidate struct {
 		run *record.Run
@@ -141,7 +145,7 @@ func mixText(l *scenario.Load) string {
 	return ""
 }
 
-// sizeBy estimates the use from one curve.
+// sizeBy estimates the resource use from one curve.
 func sizeBy(run *record.Run, f *CapacityFinding, load Load, ask func(string) store.Sizer) (*Sized, error) {
 	s := &Sized{Load: load, Curve: f, Run: run, First: -1, Nearest: -1}
 	first := f.First
@@ -154,7 +158,7 @@ func sizeBy(run *record.Run, f *CapacityFinding, load Load, ask func(string) sto
 	objective := Use{What: UseObjective, Unit: measure.Rate, Used: load.Rate, AtCapacity: f.LowerPerSecond, Limit: f.LowerPerSecond, FullAt: f.LowerPerSecond,
 		Text: "the load's rate as a share of the lower end of the capacity for " + f.Objective}
 	if f.UpperPerSecond == nil {
-		objective.FullAt = 0 // the objective may hold at higher rates
+		objective.FullAt = 0 // the objective may also be met at higher rates
 		s.note("no tested rate missed the objective: the cluster may carry more than %.0f per second; search higher rates", f.LowerPerSecond)
 		if load.Rate > f.LowerPerSecond {
 			objective.Limit, objective.AtCapacity = 0, math.NaN()
@@ -187,7 +191,7 @@ func (s *Sized) note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// noteBeyond adds a note if a rate is outside the rates of the curve's trials.
+// noteBeyond adds a note if a rate is outside the range of the rates in the curve's trials.
 func (s *Sized) noteBeyond(what string, rate, lowest, highest float64) {
 	where, end := "above the highest", highest
 	switch {
@@ -200,7 +204,7 @@ func (s *Sized) noteBeyond(what string, rate, lowest, highest float64) {
 	s.note("%s is %s rate that met the objective in the search, %.0f per second: its resource use is extrapolated along a straight line through the trials, or unknown if they are not on one", what, where, end)
 }
 
-// addMeasured adds the resource use of the curve's trials.
+// addMeasured adds the resource use that was measured in the curve's trials.
 func (s *Sized) addMeasured(points []usedPoint) {
 	add := func(what string, unit measure.Unit, limit float64, of func(*usedPoint) float64, text string) {
 		line := lineOf(points, of)
@@ -237,7 +241,7 @@ func (s *Sized) addMeasured(points []usedPoint) {
 		"resident memory of the members of the fullest machine, with the keys of the search")
 }
 
-// addOwn adds the figures and recommendations of the store's documentation.
+// addOwn adds the figures and recommendations from the store's documentation.
 func (s *Sized) addOwn(sizer store.Sizer) error {
 	if sizer == nil {
 		s.note("this store's documentation has no recommendations")
@@ -269,7 +273,7 @@ func (s *Sized) addOwn(sizer store.Sizer) error {
 	return nil
 }
 
-// sizedLoad returns the load and its cluster as the input of a store's sizer.
+// sizedLoad describes the load and its cluster in the form that a store's sizer expects.
 func (s *Sized) sizedLoad() store.SizedLoad {
 	first := s.Curve.First
 	l := store.SizedLoad{
@@ -304,7 +308,9 @@ func (s *Sized) sizedLoad() store.SizedLoad {
 		if !p.Holds {
 			continue
 		}
-		for i := range p.Trial.Stores { // since the member's start, because it is seldom measured
+		// The metric covers the time since the member's start, because the member measures it
+		// rarely.
+		for i := range p.Trial.Stores {
 			if mean, ok := p.Trial.Stores[i].Metrics[store.PeerRoundTripSeconds].Mean(); ok {
 				last[p.Trial.Stores[i].Endpoint] = analyze.DurationOf(mean)
 			}
@@ -321,8 +327,8 @@ func (s *Sized) sizedLoad() store.SizedLoad {
 	return l
 }
 
-// findFirst finds the resource that is used up first, and the one nearest to its limit at the
-// capacity.
+// findFirst determines the resource that is used up first, and the resource that is nearest to its
+// limit at the capacity.
 func (s *Sized) findFirst() {
 	most := 0.0
 	for i := range s.Uses {
@@ -335,14 +341,14 @@ func (s *Sized) findFirst() {
 			s.Nearest, most = i, share
 		}
 	}
-	for i := range s.Uses { // a resource that is already used up is first
+	for i := range s.Uses { // a resource that is already used up comes first
 		if share, ok := s.Uses[i].Share(); ok && share > 1 && s.Uses[i].FullAt == 0 {
 			s.First = i
 		}
 	}
 }
 
-// lesser returns the smaller of the known values.
+// lesser returns the smaller of two values; 0 means that a value is unknown.
 func lesser(a, b float64) float64 {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -350,8 +356,9 @@ func lesser(a, b float64) float64 {
 	return a
 }
 
-// ShareOf returns the load's rate as a share of a capacity, in operations a second.
+// ShareOf returns the load's rate divided by a capacity in operations per second.
 func (s *Sized) ShareOf(capacity float64) float64 { return s.Load.Rate / capacity }
 
-// IsKnown reports whether the trials of a search support a use: an unsupported one is NaN.
+// IsKnown reports whether the trials of a search are sufficient to estimate a use. If not, the use
+// is NaN.
 func IsKnown(use float64) bool { return !math.IsNaN(use) }

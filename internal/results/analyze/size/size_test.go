@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Use at rates outside the trials' range is an estimate, at the load's rate and at the capacity,
-// and the result states that. A single trial gives no use at other rates.
+// If the load's rate or the capacity is outside the range of the trials, the use at that rate is an
+// estimate, and the result says so. A single trial does not show the use at other rates.
 func TestExtrapolatedUsesAreMarked(t *testing.T) {
 	trial := &record.Trial{Counts: record.Counts{PerSecond: 1000}, Opened: new(time.Unix(1000, 0)), Seconds: 5}
 	for _, c := range []struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// void explains why a trial is no evidence about the store; empty if it is. A trial that met the
-// objective despite a disturbance met it, and one that would have missed it without the
-// disturbance, too, missed it.
+// void returns the reason why a trial is not evidence about the store, or an empty string if it is
+// evidence. A disturbed trial is evidence in two cases: if it met the objective despite the
+// disturbance, or if it would have missed the objective even without the disturbance.
 func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 	switch t := d.trial; {
 	case OutOfSpace(t) != "":
@@ -24,10 +24,11 @@ func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 	return d.why.WithoutRemedy()
 }
 
-// TrialResult returns the result of a trial of a search from its run directory. at is the time of
-// the search, in seconds, at which its window opened.
+// TrialResult reads the result of a trial of a search from its run directory. at is the time at
+// which the trial's window opened, in seconds since the start of the search.
 func (o *Objective) TrialResult(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
-	// Refused operations are done; operations that were not sent or not answered wait.
+	// Operations that the store refused are done. Operations that were not sent or timed out are
+	// still waiting.
 	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]
 	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused), Served: float64(t.Completed)}
 	d := disturbanceOf(t, o.Parts)

@@ -11,16 +11,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// usedPoint holds the members' resource use in a trial of a curve; NaN if unknown.
+// usedPoint holds the members' resource use in one trial of a curve. Unknown values are NaN.
 type usedPoint struct {
-	rate               float64 // completed per second
-	cpu, processors    float64 // in use and available, on the machine whose members used the largest share
-	syncing            float64 // the share of the time in which the busiest member synced its log
-	network            float64 // bytes per second of the busiest member
-	memoryUsed, memory float64 // of the machine whose members use the largest share
+	rate float64 // completed operations per second
+	// CPUs in use, and CPUs available, on the machine whose members used the largest share of its
+	// CPUs
+	cpu, processors float64
+	syncing         float64 // share of the time in which the busiest member synced its log
+	network         float64 // bytes per second that the busiest member sent or received
+	// bytes used and available, on the machine whose members used the largest share of its memory
+	memoryUsed, memory float64
 }
 
-// usedPoints returns the points of the trials that met the objective, by ascending rate.
+// usedPoints returns a point for each trial that met the objective, in ascending order of rate.
 func usedPoints(run *record.Run, f *CapacityFinding) (all []usedPoint) {
 	for _, p := range f.Curve {
 		if p.Holds && p.Trial.PerSecond > 0 && p.Trial.Opened != nil {
@@ -31,7 +34,7 @@ func usedPoints(run *record.Run, f *CapacityFinding) (all []usedPoint) {
 	return all
 }
 
-// usedBy reads the use from a trial's files.
+// usedBy computes the resource use from a trial's files.
 func usedBy(run *record.Run, t *record.Trial) usedPoint {
 	nan := math.NaN()
 	p := usedPoint{rate: t.PerSecond, cpu: nan, syncing: nan, network: nan, memoryUsed: nan}
@@ -63,7 +66,8 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 			}
 		}
 		rss[machine] += most
-		loaded := analyze.Span{From: in.From.Add(-t.Warmup), To: in.To} // a warm-up has the same rate
+		// include the warm-up, because it has the same rate
+		loaded := analyze.Span{From: in.From.Add(-t.Warmup), To: in.To}
 		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Received }))
 		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Sent }))
 	}
@@ -73,15 +77,16 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 			p.syncing = larger(p.syncing, math.Min(m.Metrics[store.FsyncSeconds].Sum/m.Seconds, 1))
 		}
 		if used, cores := m.Metrics[store.CPUSeconds].Value, m.Metrics[store.Processors].Value; len(names) == 0 && m.Seconds > 0 && cores > 0 {
-			// For a cluster that was already running only the members' metrics are known.
+			// If the cluster was already running, only the members' metrics are known.
 			p.cpu, p.processors = larger(p.cpu, used/m.Seconds), math.Max(p.processors, cores)
 		}
 	}
 	return p
 }
 
-// seldomRead returns the increase of a counter per second in a span, between the first and the last
-// row that contain it; NaN if there are fewer than two.
+// seldomRead returns the increase per second of a counter that is not read in every row. It uses
+// the first and the last row in the span that contain the counter. It returns NaN if there are
+// fewer than two such rows.
 func seldomRead(rows []*record.MachineRow, in analyze.Span, counter func(*record.MachineRow) float64) float64 {
 	var first, last *record.MachineRow
 	for _, r := range rows {
@@ -99,7 +104,8 @@ func seldomRead(rows []*record.MachineRow, in analyze.Span, counter func(*record
 	return (counter(last) - counter(first)) / last.Time.Sub(first.Time).Seconds()
 }
 
-// machines sets the figures of the machine with the largest share in use.
+// machines sets the CPU and memory figures. Each is taken from the machine on which the members
+// used the largest share.
 func (p *usedPoint) machines(run *record.Run, t *record.Trial, cpu, rss map[string]float64) {
 	share, filled := -1.0, -1.0
 	for name, used := range cpu {
@@ -119,7 +125,8 @@ func (p *usedPoint) machines(run *record.Run, t *record.Trial, cpu, rss map[stri
 	}
 }
 
-// machineOfRow returns a machine other than the generator's, by the name of its rows.
+// machineOfRow returns the machine (other than the generator's) whose rows in machines.csv have the
+// given name.
 func machineOfRow(run *record.Run, name string) *measure.Machine {
 	for i := range run.Hosts {
 		if record.OtherMachine(run.Hosts[i].Name) == name {
@@ -129,9 +136,9 @@ func machineOfRow(run *record.Run, name string) *measure.Machine {
 	return nil
 }
 
-// larger returns the larger of the known values.
+// larger returns the larger of two values, and ignores a value that is NaN.
 func larger(a, b float64) float64 {
-	if math.IsNaN(a) || b > a { // a comparison with NaN is false
+	if math.IsNaN(a) || b > a { // any comparison with NaN is false
 		return b
 	}
 	return a

@@ -7,27 +7,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// useLine is a use as a function of the rate: linear between trials, and beyond them the line
-// through all trials, as far as they support one.
+// useLine describes a resource use as a function of the rate. Between two trials, it interpolates
+// linearly. Outside the range of the trials, it extrapolates the straight line through all trials,
+// if the trials support one.
 type useLine struct {
 	rates, uses []float64
-	base, slope float64 // of the straight line through all trials
-	straight    bool    // whether the trials are on a line and far enough apart
+	base, slope float64 // parameters of the straight line through all trials
+	straight    bool    // set if the trials are close to a straight line and their rates differ enough
 }
 
-// Conditions for a straight line: the number of different rates, the ratio of the highest to the
-// lowest, and the largest distance of a trial from the line, as a share of the highest use.
+// Conditions for a straight line. leastRates is the minimum number of different rates. leastApart
+// is the minimum ratio of the highest to the lowest rate. mostOff is the largest distance of a
+// trial from the line, as a share of the highest use.
 const (
 	leastRates = 3
 	leastApart = 2
 	mostOff    = 0.1
-	// mostBeyond is the ratio to the highest rate up to which the line is extrapolated.
+	// mostBeyond limits the extrapolation: up to this multiple of the highest rate.
 	mostBeyond = 2
-	// sameUse is the ratio to the nearest trial's rate up to which the use is about the same.
+	// sameUse is the largest ratio of a rate to the nearest trial's rate for which the use is
+	// assumed to be the same.
 	sameUse = 1.1
 )
 
-// lineOf returns the line of the points whose use is known; nil if there are none.
+// lineOf returns the line through the points whose use is known. It returns nil if there are none.
 func lineOf(points []usedPoint, of func(*usedPoint) float64) *useLine {
 	l := &useLine{}
 	for i := 0; i < len(points); {
@@ -50,14 +53,14 @@ func lineOf(points []usedPoint, of func(*usedPoint) float64) *useLine {
 	}
 	l.base, l.slope = stat.LinearRegression(l.rates, l.uses)
 	l.straight = l.base >= -mostOff*slices.Max(l.uses) && l.slope >= 0
-	l.base = math.Max(l.base, 0) // a use is not negative
+	l.base = math.Max(l.base, 0) // a use cannot be negative
 	for i, rate := range l.rates {
 		l.straight = l.straight && math.Abs(l.base+l.slope*rate-l.uses[i]) <= mostOff*slices.Max(l.uses)
 	}
 	return l
 }
 
-// use returns the use at a rate; false if the trials do not show it.
+// use returns the use at a rate. It returns false if the trials are not sufficient to estimate it.
 func (l *useLine) use(rate float64) (use float64, known bool) {
 	last := len(l.rates) - 1
 	switch {
@@ -75,8 +78,8 @@ func (l *useLine) use(rate float64) (use float64, known bool) {
 	return l.uses[i-1] + share*(l.uses[i]-l.uses[i-1]), true
 }
 
-// reaches returns the rate at which the use reaches a limit; 0 if it does not in the range that
-// the trials show, or the limit is unknown.
+// reaches returns the rate at which the use reaches a limit. It returns 0 if the limit is unknown
+// or is not reached within the range that the trials support.
 func (l *useLine) reaches(limit float64) float64 {
 	if limit <= 0 {
 		return 0

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// A use that is linear in the rate is found at every rate between the trials, and beyond them as
-// far as they support a line, as is the rate at which it reaches a limit. Elsewhere the use is
-// unknown.
+// If a use is linear in the rate, it is found at every rate between the trials. Outside the trials,
+// it is found as far as they support a line. The same is true for the rate at which the use reaches
+// a limit. At all other rates, the use is unknown.
 func TestLinearUseIsRecovered(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(500) {
@@ -48,8 +48,8 @@ func TestLinearUseIsRecovered(t *testing.T) {
 	}
 }
 
-// A single trial, trials at about one rate, and trials that are not on a line give no use at
-// other rates.
+// A single trial, trials at almost the same rate, and trials that are not on a line do not show the
+// use at other rates.
 func TestFewAndFallingUses(t *testing.T) {
 	t.Parallel()
 	for name, points := range map[string][]usedPoint{

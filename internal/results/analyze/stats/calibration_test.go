@@ -13,20 +13,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The rates that every statistic must reach for populations().
+// The rates that each statistic must reach for all populations().
 const (
-	leastHeld = 0.93 // intervals that contain the true value
+	leastHeld = 0.93 // share of intervals that contain the true value
 	mostHeld  = 0.97
-	// A disturbance may make intervals as wide as its unknown part.
+	// If there are disturbances, intervals may contain the true value more often, because they
+	// include the unknown part of the disturbance.
 	mostHeldDisturbed = 0.975
-	mostFalse         = 0.065 // pairs without a difference called better or worse
-	leastFound        = 0.90  // pairs that differ by 5 %
-	mostSameOf        = 0.05  // pairs that differ by the margin called same
-	spread            = 0.02  // standard deviation of repeats
-	comparedWith      = 6     // repeats of a side
+	mostFalse         = 0.065 // share of pairs without a difference that are called better or worse
+	// share of pairs with a difference of 5 % that are called better or worse
+	leastFound = 0.90
+	// share of pairs whose difference equals the margin that are called same
+	mostSameOf   = 0.05
+	spread       = 0.02 // standard deviation of the repeats
+	comparedWith = 6    // number of repeats on each side
 )
 
-// table is a table of docs/reference/statistics.md.
+// table is a table in docs/reference/statistics.md.
 type table struct{ rows [][]string }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
@@ -43,8 +46,9 @@ func (t *table) String() string {
 	return b.String()
 }
 
-// inDocs compares the table of docs/reference/statistics.md with the measured one. Other processors
-// may round the last digit of a float differently, and other numbers of runs measure other rates.
+// inDocs checks that docs/reference/statistics.md contains the measured table. It does nothing on
+// other processors, which may round the last digit of a number differently, or if the number of
+// runs was changed, because then the rates are different.
 func (t *table) inDocs(test *testing.T) {
 	test.Helper()
 	test.Logf("\n%s", t)
@@ -60,11 +64,11 @@ func (t *table) inDocs(test *testing.T) {
 	}
 }
 
-// rate formats a share in percent as in the tables.
+// rate formats a share in percent, as in the tables.
 func rate(hits, of int) string { return fmt.Sprintf("%.1f", 100*float64(hits)/float64(of)) }
 
-// held checks that a share is within bounds. With fewer than 2,000 runs it may miss them by chance:
-// three more standard errors than with 2,000.
+// held checks that a share is within bounds. With fewer than 2,000 runs, chance may move the share
+// outside the bounds. So held tolerates three times the additional standard error.
 func held(t *testing.T, what string, hits, of int, least, most float64) {
 	t.Helper()
 	slack := max(0, 3*(math.Sqrt(0.05*0.95/float64(of))-math.Sqrt(0.05*0.95/sampleRuns)))
@@ -80,8 +84,8 @@ func holds(i Interval, truth float64) int {
 	return 0
 }
 
-// Intervals over 5, 6 and 10 repeats contain the true value in 93 to 97 % of runs, also if their
-// own width ended the repeating.
+// Intervals over 5, 6 and 10 repeats contain the true value in 93 to 97 % of the runs. This is true
+// even if the width of the interval determined the number of repeats.
 func TestIntervalsCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -142,7 +146,7 @@ func TestIntervalsCoverTheTruth(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// precise reports whether every figure has been repeated enough.
+// precise reports whether all figures have been repeated often enough.
 func precise(target float64, figures ...Repeats) bool {
 	for _, repeats := range figures {
 		i, ok := UntilPrecise(repeats)
@@ -153,19 +157,20 @@ func precise(target float64, figures ...Repeats) bool {
 	return true
 }
 
-// preciseRatio reports whether the ratio of a figure in a to that in b has been repeated enough.
+// preciseRatio reports whether the ratio between a figure in group a and in group b has been
+// repeated often enough.
 func preciseRatio(target float64, a, b Repeats) bool {
 	i, ok := UntilPreciseRatio(a, b)
 	return ok && PrecisionOf(i, min(len(a.Values), len(b.Values)), target) == Precise
 }
 
-// quietRatio is RatioOf for undisturbed repeats.
+// quietRatio calls RatioOf with repeats that were not disturbed.
 func quietRatio(a, b []float64) (Ratio, bool) {
 	return RatioOf(UndisturbedRepeats(a), UndisturbedRepeats(b))
 }
 
-// pair returns two groups of repeats, the first with a figure factor times as large; more is
-// better.
+// pair returns two groups of repeats. The figure in the first group is larger by the given factor.
+// Higher values are better.
 func pair(p population, r *rand.Rand, n int, factor float64) Compared {
 	ratio, _ := quietRatio(times(p.repeats(r, n, spread), factor), p.repeats(r, n, spread))
 	return Compared{ratio, true}
@@ -173,7 +178,7 @@ func pair(p population, r *rand.Rand, n int, factor float64) Compared {
 
 func judge(c Compared) Judgement { return Judge([]Compared{c}, Margin)[0] }
 
-// The words are right as often as required.
+// The words are correct as often as required.
 func TestWordsAreRight(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -206,7 +211,7 @@ func TestWordsAreRight(t *testing.T) {
 			if judge(pair(p, r, comparedWith, 1/1.05)).Word == Worse {
 				found++
 			}
-			// At the margin itself, and with enough repeats for the word same.
+			// Use a difference that equals the margin, with enough repeats for the word same.
 			if judge(pair(p, r, 20, 1/(1+Margin))).Word == Same {
 				sameOf++
 			}
@@ -245,8 +250,8 @@ func TestWordsAreRight(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// Two sides are repeated in turn until each, and their ratio, is within 1 %: the ratio's interval
-// contains the true value, and no difference is reported that does not exist.
+// Two sides are repeated in turn until both figures and their ratio are known within 1 %. Then the
+// interval of the ratio contains the true value, and no difference is reported if there is none.
 func TestRatioIntervalsCoverTheTruthWhenStopped(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -277,8 +282,8 @@ func TestRatioIntervalsCoverTheTruthWhenStopped(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// If the machine drifts from round to round, the interval of rounds contains the true value and is
-// narrower; without drift, it contains it as well.
+// If the machine drifts from round to round, the interval over rounds contains the true value and
+// is narrower. Without a drift, it also contains the true value.
 func TestRatioIntervalsOfRoundsCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -327,8 +332,8 @@ func TestRatioIntervalsOfRoundsCoverTheTruth(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// Among twenty comparisons without a difference that are judged together, one is called better or
-// worse in at most 6.5 % of runs, and a real difference among them is found.
+// Twenty comparisons without a difference are judged together. In at most 6.5 % of the runs, one of
+// them is called better or worse. If one comparison has a real difference, it is found.
 func TestManyComparisons(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -353,7 +358,8 @@ func TestManyComparisons(t *testing.T) {
 			}
 		}
 		corrected, plain = corrected+any, plain+anyPlain
-		// If one differs by 10 %, the false positives of the others stay as rare.
+		// If one comparison differs by 10 %, false results for the others do not become more
+		// frequent.
 		all[0] = pair(p, r, comparedWith, 1.1)
 		any = 0
 		for i, j := range Judge(all, Margin) {
@@ -376,8 +382,8 @@ func TestManyComparisons(t *testing.T) {
 	held(t, "10 %", found, runs, leastFound, 1)
 }
 
-// Intervals within a run contain the true value in about 95 % of cases if the run is long compared
-// with its correlation time, and are marked as short if not.
+// Intervals within a run contain the true value in about 95 % of the cases if the run is long
+// compared with its correlation time. If the run is shorter, the intervals are marked as short.
 func TestIntervalsWithinARun(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -419,8 +425,8 @@ func TestIntervalsWithinARun(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// A percentile has an interval within its run like a mean: blocks of its operations are left out in
-// turn.
+// A percentile has an interval within its run, just as a mean has. It is computed without each
+// block of operations in turn.
 func TestPercentileWithinARun(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -428,7 +434,8 @@ func TestPercentileWithinARun(t *testing.T) {
 	runs := simulated(t)
 	runs /= 8
 	r := rand.New(rand.NewPCG(50, 1))
-	// Latencies are exponential, and each second has a factor.
+	// The latencies have an exponential distribution. Each second multiplies them by a random
+	// factor.
 	histograms := make([][buckets]int, seconds)
 	p99 := func(from, to int) float64 {
 		var all [buckets]int
@@ -474,8 +481,8 @@ func TestPercentileWithinARun(t *testing.T) {
 	held(t, "p99", hits, runs, leastHeld, mostHeld)
 }
 
-// A warm-up that continues into the window is found over five repeats, and bursts of a store are
-// not reported as one.
+// A warm-up that continues into the window is found with five repeats. Bursts of a store are not
+// reported as a warm-up.
 func TestWarmupIsFound(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -518,9 +525,9 @@ func TestWarmupIsFound(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// If nothing warms up, a window is rarely reported as too early, for any length and for few
-// repeats. Bursts in a single short run are the exception, which docs/reference/statistics.md
-// shows.
+// If there is no warm-up in the window, the window is rarely reported as too early, for any length
+// and even with few repeats. The exception is a single short run with bursts;
+// docs/reference/statistics.md shows its rate.
 func TestSteadyRunsAreRarelyCalledLate(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()

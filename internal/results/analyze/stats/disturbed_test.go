@@ -11,21 +11,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// disturbance multiplies a time of the repeats of a round's two sides by 1 + effect.
+// disturbance multiplies the times of both sides in a round by 1 + effect.
 type disturbance struct {
 	name string
 	// draw returns the claimed and the actual effects on both sides.
 	draw func(r *rand.Rand) (claimed, happened [2]float64)
-	// alike is a disturbance that affects both sides equally, or is as large as claimed, so that
-	// intervals contain the true value as often as promised, and not more often.
+	// alike is set if the disturbance affects both sides equally, or is exactly as large as
+	// claimed. Then the intervals contain the true value as often as promised, but not more often.
 	alike bool
 }
 
-// disturbances lists the disturbances for which words must be right. A claim is an upper bound, so
-// the actual effect is all of it or any part.
+// disturbances lists the disturbances with which words must be correct. A claim is an upper bound,
+// so the actual effect is the whole claim or any part of it.
 func disturbances() []disturbance {
 	between := func(r *rand.Rand, a, b float64) float64 { return a + (b-a)*r.Float64() }
-	// part returns a disturbance with these claims, of which only a part is true.
+	// part returns a disturbance with the given claims. Only a part of each claim is true.
 	part := func(claims func(r *rand.Rand) [2]float64, some func(r *rand.Rand) float64) func(r *rand.Rand) (c, h [2]float64) {
 		return func(r *rand.Rand) (c, h [2]float64) {
 			c = claims(r)
@@ -72,7 +72,8 @@ func disturbances() []disturbance {
 	}
 }
 
-// disturbed returns two groups of repeats of a time that is factor times as long in the first.
+// disturbed returns two groups of repeats. The times in the first group are longer by the given
+// factor.
 func (d disturbance) disturbed(p population, r *rand.Rand, n int, factor float64) (a, b Repeats) {
 	a, b = UndisturbedRepeats(times(p.repeats(r, n, spread), factor)), UndisturbedRepeats(p.repeats(r, n, spread))
 	for i := range n {
@@ -98,8 +99,8 @@ func differs(w Word) int {
 	return 0
 }
 
-// Ratios of disturbed repeats contain the undisturbed true value, words about them are false no
-// more often than allowed, and a difference is found.
+// Ratios of disturbed repeats contain the true value without the disturbance. Words about them are
+// wrong no more often than allowed, and a difference is found.
 func TestIntervalsOfDisturbedRatiosCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -161,9 +162,9 @@ func TestIntervalsOfDisturbedRatiosCoverTheTruth(t *testing.T) {
 	rivals.inDocs(t)
 }
 
-// wordsOf returns the word for two groups of repeats, and the words of the alternatives that were
-// not chosen: of the same values as if undisturbed, and without rounds in which a side is suspect. A
-// word is empty if it is not available.
+// wordsOf returns the word for two groups of repeats, followed by the words of two alternatives
+// that were not chosen. The first alternative treats the values as if they were not disturbed. The
+// second omits rounds in which a side is suspect. A word is empty if it is not available.
 func wordsOf(a, b Repeats) (words [3]Word) {
 	words[0], words[1] = wordOf(a, b), wordOf(UndisturbedRepeats(a.Values), UndisturbedRepeats(b.Values))
 	var quietA, quietB []float64
@@ -178,8 +179,8 @@ func wordsOf(a, b Repeats) (words [3]Word) {
 	return words
 }
 
-// The interval of the mean of disturbed repeats contains the undisturbed mean, also if its width
-// ended the repeating, and repeating ends.
+// The interval for the mean of disturbed repeats contains the mean without the disturbances, even
+// if the width of the interval determined the number of repeats. The repeating always ends.
 func TestIntervalsOfDisturbedMeansCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -258,8 +259,8 @@ func TestEffectsTurnWithTheFigure(t *testing.T) {
 	}
 }
 
-// A claim extends an interval only in the direction of the disturbance; a claim that both sides
-// share does not; and equal claims do not change the weights.
+// A claim extends an interval only in the direction of the disturbance. A claim that is equal on
+// both sides does not extend the interval. Equal claims do not change the weights.
 func TestClaimsAreOneSided(t *testing.T) {
 	values := []float64{0.99, 1.01, 1, 1.02, 0.98}
 	plain, _ := OverRepeats(UndisturbedRepeats(values), Level)

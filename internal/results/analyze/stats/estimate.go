@@ -4,49 +4,51 @@ import (
 	"math"
 )
 
-// sample holds the values of one group of repeats, or of the rounds of two groups, and how much
-// disturbances may have added to each value.
+// sample holds the values of one group of repeats, or of the rounds of two groups. The claim of a
+// value is the amount by which disturbances may have changed it.
 type sample struct{ values, claims, weights []float64 }
 
-// estimate is a weighted mean of one sample, or the difference of two such means, with the effect
-// of disturbances on the repeats.
+// estimate is the weighted mean of one sample, or the difference between the means of two samples.
+// It takes the effect of disturbances on the repeats into account.
 //
-// The model: a disturbance moved a value by a part of its claim, namely true times the claim on
-// average, with true from 0 to 1 and equal for all values, plus a random remainder. Equal claims
-// on both sides then cancel; an excess on one side extends the interval in one direction. If
-// claims differ between repeats, the regression of the values on their claims shows how much of
-// them is true.
+// The model: disturbances changed each value by a part of its claim. On average this part is true
+// times the claim, where true is between 0 and 1 and the same for all values. The rest of the
+// change is random. So equal claims on both sides cancel, and a larger claim on one side extends
+// the interval in one direction. If the claims differ between repeats, a regression of the values
+// on the claims estimates true.
 type estimate struct {
 	at float64
-	// bias is the amount by which the claims together may have moved at: the undisturbed estimate
+	// bias is the amount by which all claims together may have changed at. The undisturbed estimate
 	// is at - true·bias.
 	bias  float64
 	parts []part
-	// slope is the part of the claims that the regression shows to be true, and slopeError its
-	// standard error: infinite if claims do not differ.
+	// slope is the value of true according to the regression. slopeError is its standard error; it
+	// is infinite if all claims are equal.
 	slope, slopeError float64
 }
 
-// part is the contribution of one sample to an estimate's error.
+// part is the contribution of one sample to the error of an estimate.
 type part struct {
-	// variance is the variance of the sample's mean, and size the number of repeats of full weight
-	// that would be as precise.
+	// variance is the variance of the sample's mean. size is the effective number of repeats: how
+	// many repeats with equal weights would give the same precision.
 	variance, size float64
 	repeats        float64
-	// estimated is the number of degrees of freedom that the regression uses.
+	// estimated is the number of degrees of freedom that the regression uses up.
 	estimated float64
 	skew      float64
 }
 
-// leastFreedom bounds the degrees of freedom of repeats of very different weights.
+// leastFreedom is the minimum number of degrees of freedom. It applies to repeats with very
+// different weights.
 const leastFreedom = 0.5
 
 func (p part) freedom() float64 { return max(p.size-1-p.estimated, leastFreedom) }
 
-// estimateOf returns the mean of one sample, or the mean of the first minus that of the second.
+// estimateOf returns the mean of one sample, or the mean of the first sample minus the mean of the
+// second.
 func estimateOf(samples ...sample) estimate {
 	e := estimate{slopeError: math.Inf(1)}
-	means := make([][2]float64, len(samples)) // of values and claims
+	means := make([][2]float64, len(samples)) // the means of the values and of the claims
 	for k, s := range samples {
 		means[k] = [2]float64{weightedMean(s.values, s.weights), weightedMean(s.claims, s.weights)}
 		sign := 1 - 2*float64(k)
@@ -54,8 +56,9 @@ func estimateOf(samples ...sample) estimate {
 		e.bias += sign * means[k][1]
 	}
 	e.regress(samples, means)
-	// A slope from a uniform distribution over 0 to 1 has the variance 1/12. The regression uses
-	// the share of a degree of freedom by which the slope is more precise than that.
+	// Without the regression, the slope would have a uniform distribution from 0 to 1, with the
+	// variance 1/12. The regression uses up only a part of a degree of freedom: the part by which
+	// its slope is more precise than that.
 	estimated := 1 / (1 + 12*e.slopeError*e.slopeError) / float64(len(samples))
 	for k, s := range samples {
 		p := part{estimated: estimated, repeats: float64(len(s.values))}
@@ -80,7 +83,8 @@ func estimateOf(samples ...sample) estimate {
 	return e
 }
 
-// weightedMean returns the mean, in two passes, so that it is exact if all values are equal.
+// weightedMean returns the weighted mean. It works in two passes, so that the result is exact if
+// all values are equal.
 func weightedMean(values, weights []float64) (mean float64) {
 	for range 2 {
 		var sum, weight float64
@@ -93,17 +97,17 @@ func weightedMean(values, weights []float64) (mean float64) {
 	return mean
 }
 
-// leastSpread is the sum of squares below which claims do not differ.
+// leastSpread is the sum of squares below which all claims count as equal.
 const leastSpread = 1e-12
 
-// leastSlopeError is the smallest standard error of the part of the claims that is true: small and
-// large claims may have different parts.
+// leastSlopeError is the minimum standard error of slope. Small claims may be true to a different
+// degree than large claims, so slope is never exact.
 const leastSlopeError = 0.1
 
-// regress finds the slope of the values on their claims within the samples, with the
-// greater of its two standard errors: the one for residuals of one variance by weight,
-// and White's for any ("A Heteroskedasticity-Consistent Covariance Matrix Estimator",
-// Econometrica 48, 1980).
+// regress computes the slope of the values on their claims within the samples. It uses the larger
+// of two standard errors. One of them assumes that all residuals have the same variance relative to
+// their weight. The other one allows any variances (White, "A Heteroskedasticity-Consistent
+// Covariance Matrix Estimator", Econometrica 48, 1980).
 func (e *estimate) regress(samples []sample, means [][2]float64) {
 	var xx, xy, scale, repeats float64
 	for k, s := range samples {
@@ -132,11 +136,11 @@ func (e *estimate) regress(samples []sample, means [][2]float64) {
 	e.slopeError = max(math.Sqrt(max(equal/left/xx, white/(xx*xx)*repeats/left)), leastSlopeError)
 }
 
-// boundedSlope returns the possible slope, from 0 to 1, that is nearest to the regression's.
+// boundedSlope returns the slope of the regression, limited to the range from 0 to 1.
 func (e *estimate) boundedSlope() float64 { return min(max(e.slope, 0), 1) }
 
-// error returns the standard error of the mean, or of the difference, and its degrees
-// of freedom: after Welch and Satterthwaite for two samples.
+// error returns the standard error of the estimate and its degrees of freedom. For two samples, the
+// degrees of freedom follow Welch and Satterthwaite.
 func (e *estimate) error() (se, freedom float64) {
 	if len(e.parts) == 1 {
 		return math.Sqrt(e.parts[0].variance), e.parts[0].freedom()
@@ -149,8 +153,9 @@ func (e *estimate) error() (se, freedom float64) {
 	return math.Sqrt(sum), sum * sum / squares
 }
 
-// penalty returns how unlikely it is, according to the regression, that this part of the claims is
-// true: the square of the distance in standard errors, minus the smallest possible one.
+// penalty returns how unlikely it is, according to the regression, that the given part of the
+// claims is true. It is the squared distance from the slope in standard errors, minus the smallest
+// value that is possible.
 func (e *estimate) penalty(part float64) float64 {
 	square := func(part float64) float64 {
 		x := (part - e.slope) / e.slopeError
@@ -159,10 +164,10 @@ func (e *estimate) penalty(part float64) float64 {
 	return square(part) - square(e.boundedSlope())
 }
 
-// bounds returns the bounds of the undisturbed estimate: the minimum and maximum of at - part·bias,
-// minus and plus chance, over all possible parts of the claims. t is the quantile for chance; a
-// part that is unlikely according to the regression leaves less of it. quantile modifies a
-// quantile, for a skewed sample.
+// bounds returns the lower and upper bound of the undisturbed estimate: the minimum and maximum of
+// at - part·bias, with an allowance for chance, over all possible values of part. t is the quantile
+// for chance. If a part is unlikely according to the regression, the allowance for chance is
+// smaller. The function quantile adapts a quantile to a skewed sample.
 func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, high float64) {
 	se, _ := e.error()
 	room := math.Sqrt(t*t + math.Pow((e.boundedSlope()-e.slope)/e.slopeError, 2))
@@ -184,10 +189,10 @@ func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, hig
 	return end(-1), end(1)
 }
 
-// manyMore is a number of additional repeats after which chance is negligible.
+// manyMore is a number of additional repeats that makes chance negligible.
 const manyMore = 1e9
 
-// interval returns the bounds at a confidence level.
+// interval returns the estimate with its bounds at a confidence level.
 func (e *estimate) interval(level float64, quantile func(t float64) float64) Interval {
 	i := Interval{Value: e.at, Level: level}
 	se, freedom := e.error()
@@ -204,28 +209,30 @@ func (e *estimate) interval(level float64, quantile func(t float64) float64) Int
 	return i
 }
 
-// distanceFromZero returns the distance of 0 from the undisturbed estimate in standard errors: more
-// than t exactly if the bounds for t exclude 0.
+// distanceFromZero returns how far the undisturbed estimate is from 0, in standard errors. The
+// result is greater than t exactly if the bounds for t exclude 0.
 func (e *estimate) distanceFromZero() float64 {
 	se, _ := e.error()
 	at := e.boundedSlope()
 	if e.bias != 0 {
 		at = e.at / e.bias
-		if x := se / (e.bias * e.slopeError); x != 0 { // minimizes the sum of the two squared distances
+		// the minimum of the sum of the two squared distances
+		if x := se / (e.bias * e.slopeError); x != 0 {
 			at = (at + e.slope*x*x) / (1 + x*x)
 		}
 		at = min(max(at, 0), 1)
 	}
 	distance := e.at - at*e.bias
 	if math.Abs(distance) <= 1e-15*max(math.Abs(e.at), math.Abs(e.bias)) {
-		distance = 0 // with 0 standard errors
+		distance = 0 // even if the standard error is 0
 	} else {
 		distance /= se
 	}
 	return math.Sqrt(max(distance*distance+e.penalty(at), 0))
 }
 
-// extrapolate returns the estimate extrapolated to more repeats of each sample.
+// extrapolate returns the estimate that is expected after the given number of additional repeats in
+// each sample.
 func (e estimate) extrapolate(more int) estimate {
 	parts := make([]part, len(e.parts))
 	fewer, grown := 0.0, 0.0

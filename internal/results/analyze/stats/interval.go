@@ -12,18 +12,18 @@ import (
 // the true value.
 const Level = 0.95
 
-// Interval is an estimate with its bounds, in the unit of the values.
+// Interval is an estimate with its lower and upper bound, in the unit of the values.
 type Interval struct {
 	Value, Low, High float64
-	// Level is the confidence level, above 0 and below 1.
+	// Level is the confidence level, between 0 and 1.
 	Level float64
-	// Remains is the distance from the estimate to its farther bound that would remain after any
-	// number of repeats like these: the possible effect of disturbances.
+	// Remains is the possible effect of disturbances: the distance from the estimate to its farther
+	// bound that would remain after any number of additional repeats of this kind.
 	Remains float64
 }
 
 // HalfWidth returns the distance from the estimate to its farther bound, as a share of the
-// estimate's size: 0.02 is ± 2 %. It is infinite for an estimate of 0 that is not exact.
+// estimate. For example, 0.02 means ± 2 %. It is infinite if the estimate is 0 but not exact.
 func (i Interval) HalfWidth() float64 {
 	half := math.Max(i.High-i.Value, i.Value-i.Low)
 	if half == 0 {
@@ -32,29 +32,31 @@ func (i Interval) HalfWidth() float64 {
 	return half / math.Abs(i.Value)
 }
 
-// skewedFrom is the number of repeats from which an interval follows the skewness of its sample.
-// The skewness of a smaller sample is mostly chance.
+// skewedFrom is the number of repeats from which an interval takes the skewness of its sample into
+// account. The skewness of a smaller sample is mostly due to chance.
 const skewedFrom = 10
 
 // OverRepeats returns the mean of a figure over independent repeats, with its interval at a
-// confidence level (usually Level). It is Student's below ten repeats. For ten or more it
-// follows the sample's skewness by Hall's cubic transformation of Student's statistic (Hall, "On
-// the Removal of Skewness by Transformation", J. R. Stat. Soc. B 54, 1992), which holds 95 %
-// where a store stalls in few of its repeats and Student's interval holds 91 %, and is 2 % wider
-// without skew. A percentile bootstrap of five repeats holds 83 %, and a studentized one is no
-// better than this and needs randomness.
+// confidence level (usually Level). With fewer than ten repeats, it is Student's interval. With ten
+// or more, Hall's cubic transformation of Student's statistic adapts the interval to the sample's
+// skewness (Hall, "On the Removal of Skewness by Transformation", J. R. Stat. Soc. B 54, 1992). If
+// a store stalls in a few of its repeats, such an interval contains the true value in 95 % of the
+// cases, and Student's interval in 91 %. Without skew, it is 2 % wider than Student's interval. The
+// alternatives are not better: with five repeats, a percentile bootstrap contains the true value in
+// 83 % of the cases. A studentized bootstrap is similar to Hall's transformation, but it needs
+// random numbers.
 //
-// If disturbances may have moved repeats, the mean is weighted and the interval is for the
-// figure without them, as estimate describes.
+// If disturbances may have changed repeats, the mean is weighted, and the interval is for the
+// figure without the disturbances. The type estimate describes this.
 //
-// It is unknown for fewer than two repeats, or if one is not finite.
+// OverRepeats returns false if there are fewer than two repeats, or if a value is not finite.
 func OverRepeats(repeats Repeats, level float64) (Interval, bool) {
 	if !repeats.allKnown(2) {
 		return Interval{}, false
 	}
 	claims := repeats.claims()
 	s := sample{values: repeats.Values, claims: make([]float64, len(claims)), weights: weigh(claims)}
-	undisturbed := 0.0 // the mean, if the whole of each claim is true
+	undisturbed := 0.0 // the mean that results if each claim is completely true
 	for i, c := range claims {
 		undisturbed += s.weights[i] * s.values[i] * math.Exp(-c) / floats.Sum(s.weights)
 	}
@@ -70,8 +72,8 @@ func OverRepeats(repeats Repeats, level float64) (Interval, bool) {
 	return e.interval(level, quantile), true
 }
 
-// unskewed returns the value of Student's statistic, of n values with a skewness, that Hall's
-// transformation maps to x. The cube root keeps it monotone.
+// unskewed returns the value of Student's statistic that Hall's transformation maps to x, for n
+// values with the given skewness. The cube root makes the transformation monotone.
 func unskewed(x, skew, n float64) float64 {
 	if math.Abs(skew) < 1e-9 {
 		return x
@@ -80,10 +82,10 @@ func unskewed(x, skew, n float64) float64 {
 	return 3 * root / skew * (math.Cbrt(1+skew*(x/root-skew/(6*n))) - 1)
 }
 
-// student returns the quantile of Student's distribution that is the half-width of a two-sided
-// interval at a level, in standard errors. Newton's method starts from the smaller normal quantile
-// and takes a tenth of the time of the library's inverse: a comparison of many trials needs
-// thousands.
+// student returns the quantile of Student's distribution that is the half-width, in standard
+// errors, of a two-sided interval at a confidence level. A comparison of many trials needs
+// thousands of quantiles. So this function uses Newton's method, which takes a tenth of the time of
+// the library's inverse. It starts from the normal quantile, which is smaller.
 func student(level, freedom float64) float64 {
 	beyond := (1 - level) / 2
 	t := stat.Student(freedom)
@@ -97,7 +99,7 @@ func student(level, freedom float64) float64 {
 	return x
 }
 
-// finite reports whether no value is infinite or not a number.
+// finite reports whether all values are finite (no Inf, no NaN).
 func finite(values []float64) bool {
 	for _, v := range values {
 		if math.IsInf(v, 0) || math.IsNaN(v) {

@@ -5,14 +5,16 @@ import (
 	"slices"
 )
 
-// FewestForMedian is the number of values from which Median has an interval at Level.
+// FewestForMedian is the minimum number of values for which Median returns an interval at the
+// confidence level Level.
 const FewestForMedian = 6
 
-// Median returns the median of independent values (of an even number, the greater of the middle
-// two), with an interval at a confidence level that holds for any distribution: from one order
-// statistic to another, by the binomial distribution of a fair coin. It is wider than an interval
-// that assumes a shape, and also right for two modes, as outages have. ok is false for too few
-// values: fewer than six at Level.
+// Median returns the median of independent values, with an interval at a confidence level. If the
+// number of values is even, it returns the greater of the two middle values. The bounds of the
+// interval are two of the values (order statistics); they are chosen with the binomial distribution
+// of a fair coin. The interval is valid for any distribution, even for one with two peaks, which is
+// common for outages. It is wider than an interval that assumes a certain distribution. Median
+// returns false if there are too few values: fewer than six at Level.
 func Median(values []float64, level float64) (i Interval, ok bool) {
 	n := len(values)
 	if n == 0 || !finite(values) {

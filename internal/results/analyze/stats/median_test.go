@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An interval of a median contains the true value at least as often as promised, for any
-// distribution, including one with two modes, as outages have.
+// The interval of a median contains the true value at least as often as promised, for any
+// distribution, even for one with two peaks, which is common for outages.
 func TestMedianIntervalCoversTheTruth(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, c := range map[string]struct {
@@ -39,7 +39,7 @@ func TestMedianIntervalCoversTheTruth(t *testing.T) {
 					held++
 				}
 			}
-			// Four standard errors of 4,000 trials are 1.4 %.
+			// For 4,000 trials, four standard errors are 1.4 %.
 			if share := float64(held) / times; share < Level-0.014 {
 				t.Errorf("%s: of %d values, %.3f of the intervals hold the median", name, n, share)
 			}

@@ -11,12 +11,13 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// runsEnv sets the number of simulated runs per rate; make test-long sets it.
+// runsEnv is the environment variable that sets the number of simulated runs per rate. make
+// test-long sets it.
 const runsEnv = "QUORUMBENCH_STATS_RUNS"
 
 const sampleRuns = 2000
 
-// simulated returns the number of runs per rate.
+// simulated returns the number of simulated runs per rate.
 func simulated(t testing.TB) int {
 	t.Helper()
 	runs := sampleRuns
@@ -29,17 +30,17 @@ func simulated(t testing.TB) int {
 	return runs
 }
 
-// population is a kind of store, by the variation of its seconds within a repeat.
+// population is a kind of store. It describes how the store's seconds vary within a repeat.
 type population struct {
 	name string
-	// seconds returns n values of mean 0 and variance 1.
+	// seconds returns n values with mean 0 and variance 1.
 	seconds func(r *rand.Rand, n int) []float64
-	// sdOfMean is the standard deviation of the mean of length seconds.
+	// sdOfMean is the standard deviation of the mean over length seconds.
 	sdOfMean float64
-	// between is the share of the repeats' variance that is between repeats, and not between their
-	// seconds.
+	// between is the share of the variance that is between repeats, and not between the seconds
+	// within a repeat.
 	between float64
-	// apart draws the difference between repeats, of mean 0 and variance 1.
+	// apart returns a random difference between repeats, with mean 0 and variance 1.
 	apart func(r *rand.Rand) float64
 }
 
@@ -52,16 +53,17 @@ func populations() []population {
 		autoregressive("normal", 0),
 		autoregressive("correlated, 0.5", 0.5),
 		autoregressive("correlated, 0.9", 0.9),
-		// Slow for 4 s on average every 20 s: compactions.
+		// Slow for 4 s on average, every 20 s: compactions.
 		bursty("bursty", 1.0/16, 1.0/4),
 	}
 }
 
-// harder returns further populations that the documentation of the method shows.
+// harder returns more difficult populations, which are only shown in the documentation.
 func harder() []population {
 	modes := autoregressive("rare mode", 0)
 	modes.between = 0.9
-	modes.apart = func(r *rand.Rand) float64 { // a quarter at √3, and the rest at -1/√3
+	// a quarter of the values is √3, and the others are -1/√3
+	modes.apart = func(r *rand.Rand) float64 {
 		if r.Float64() < 0.25 {
 			return math.Sqrt(3)
 		}
@@ -88,8 +90,8 @@ func autoregressive(name string, rho float64) population {
 	}
 }
 
-// bursty returns a store with slow periods: in each second it becomes slow, or fast again, with
-// these probabilities; a tenth of the variance is noise.
+// bursty returns a store with slow periods. In each second, the store becomes slow or fast again
+// with the given probabilities. A tenth of the variance is noise.
 func bursty(name string, slows, recovers float64) population {
 	slow := slows / (slows + recovers)
 	sd := math.Sqrt(slow * (1 - slow))
@@ -113,8 +115,8 @@ func bursty(name string, slows, recovers float64) population {
 	return p
 }
 
-// sdOfMean returns the standard deviation of the mean of length values of variance 1, if values at
-// a distance of lag have a correlation of share times rho to the power lag.
+// sdOfMean returns the standard deviation of the mean over length values with variance 1. The
+// correlation between two values is share times rho to the power of their distance.
 func sdOfMean(share, rho float64) float64 {
 	sum := float64(length)
 	for lag := 1; lag < length; lag++ {
@@ -123,8 +125,9 @@ func sdOfMean(share, rho float64) float64 {
 	return math.Sqrt(sum) / length
 }
 
-// run returns the seconds of one repeat, of mean 1 in the long run, for a store whose repeats of
-// length have this standard deviation; within excludes the variance between repeats.
+// run returns n seconds of one repeat. Their long-term mean is 1. sd is the standard deviation
+// between repeats that are length seconds long. If within is set, the variance between repeats is
+// excluded.
 func (p population) run(r *rand.Rand, n int, sd float64, within bool) []float64 {
 	values := p.seconds(r, n)
 	scale, level := sd*math.Sqrt(1-p.between)/p.sdOfMean, 1.0
@@ -137,7 +140,7 @@ func (p population) run(r *rand.Rand, n int, sd float64, within bool) []float64 
 	return values
 }
 
-// repeats returns the figures of n repeats: the means of their seconds.
+// repeats returns the figures of n repeats. Each figure is the mean over the seconds of a repeat.
 func (p population) repeats(r *rand.Rand, n int, sd float64) []float64 {
 	values := make([]float64, n)
 	for i := range values {
@@ -154,7 +157,7 @@ func times(values []float64, factor float64) []float64 {
 	return scaled
 }
 
-// The populations have the declared properties, on which every rate depends.
+// The populations have the properties that they declare. All measured rates depend on this.
 func TestPopulations(t *testing.T) {
 	for _, p := range append(populations(), harder()...) {
 		t.Run(p.name, func(t *testing.T) {

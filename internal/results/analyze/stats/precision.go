@@ -2,29 +2,31 @@ package stats
 
 import "math"
 
-// stoppedLevel is the level of an interval whose width may have ended the repeating. Stopping when
-// an interval is narrow enough prefers samples that vary little by chance, and a 95 % interval then
-// holds 91 to 94 % (Chow and Robbins, "On the Asymptotic Theory of Fixed-Width Sequential
-// Confidence Intervals for the Mean", Ann. Math. Stat. 36, 1965, guarantee the rate only for many
-// repeats).
+// stoppedLevel is the confidence level for an interval whose width determines when a run stops
+// repeating. Such a run tends to stop when its repeats vary little by chance. As a result, a
+// nominal 95 % interval contains the true value in only 91 to 94 % of the cases. (Chow and Robbins,
+// "On the Asymptotic Theory of Fixed-Width Sequential Confidence Intervals for the Mean", Ann.
+// Math. Stat. 36, 1965, guarantee the level only for many repeats.)
 const stoppedLevel = 0.96
 
-// FewestUntilPrecise is the number of repeats before which no interval is narrow enough. By
-// simulation: at six, a store that stalls in few of its repeats can look quiet in all of them,
-// and 87 % of its intervals hold; at ten, where intervals start to follow the skewness, 93 to 96
-// %.
+// FewestUntilPrecise is the minimum number of repeats before an interval may be called precise. It
+// is based on simulations. After six repeats, a store that stalls in few of its repeats may have
+// stalled in none of them, and only 87 % of the intervals contain the true value. After ten
+// repeats, when intervals start to take the skewness into account, 93 to 96 % do.
 const FewestUntilPrecise = 10
 
-// UntilPrecise returns the interval at Level of a figure whose repeats were ended by Precise or by
-// a time limit: as OverRepeats, but wider to compensate for stopping.
+// UntilPrecise returns the interval of a figure at the confidence level Level, for a run that
+// repeats until its figures are precise or a time limit is reached. It does the same as
+// OverRepeats, but its interval is wider to compensate for the stopping rule.
 func UntilPrecise(repeats Repeats) (Interval, bool) {
 	i, ok := OverRepeats(repeats, stoppedLevel)
 	i.Level = Level
 	return i, ok
 }
 
-// UntilPreciseRatio returns the interval at Level of the ratio of a figure in a to that in b, round
-// by round, if its width may have ended the repeating.
+// UntilPreciseRatio returns the interval of the ratio between a figure in group a and in group b at
+// the confidence level Level, as RatioOfRounds does. It is for a run that repeats until its figures
+// are precise, so the interval is wider to compensate for the stopping rule.
 func UntilPreciseRatio(a, b Repeats) (Interval, bool) {
 	r, ok := RatioOfRounds(a, b)
 	if !ok {
@@ -35,22 +37,23 @@ func UntilPreciseRatio(a, b Repeats) (Interval, bool) {
 	return i, true
 }
 
-// Precision describes whether a figure has been repeated enough.
+// Precision describes whether a figure has been measured precisely enough.
 type Precision int
 
-// The precisions.
+// The values of Precision.
 const (
-	// Imprecise is a figure that more repeats can make precise.
+	// Imprecise means that more repeats can make the figure precise.
 	Imprecise Precision = iota
-	// Unsettled is a figure that more repeats like these cannot make precise, because disturbances
-	// may have moved them by more than the target.
+	// Unsettled means that more repeats of this kind cannot make the figure precise, because
+	// disturbances may have changed the repeats by more than the target.
 	Unsettled
-	// Precise is a figure whose interval extends by at most the target, a share of the figure, to
-	// either side.
+	// Precise means that neither end of the interval is farther from the figure than the target,
+	// which is a share of the figure.
 	Precise
 )
 
-// PrecisionOf returns the precision of an interval over a number of repeats.
+// PrecisionOf returns the precision of a figure from its interval and its number of repeats. target
+// is a share of the figure.
 func PrecisionOf(i Interval, repeats int, target float64) Precision {
 	switch {
 	case repeats < FewestUntilPrecise:

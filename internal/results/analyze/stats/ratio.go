@@ -4,23 +4,27 @@ import (
 	"math"
 )
 
-// Ratio is the ratio of a figure in one group of independent repeats to that in another: the ratio
-// of their geometric means. Its interval is Welch's for the difference of logarithms ("The
-// Generalization of 'Student's' Problem", Biometrika 34, 1947), so that swapping the groups inverts
-// ratio and interval exactly, units do not matter, groups may differ in size and variance, and the
-// bounds are always finite. Fieller's interval for the ratio of arithmetic means ("Some Problems in
-// Interval Estimation", J. R. Stat. Soc. B 16, 1954) lacks the first and the last property, holds
-// as often if the groups vary equally, and is a tenth wider if they are skewed.
+// Ratio is the ratio of a figure between two groups of independent repeats: the ratio of their
+// geometric means. Its interval is Welch's interval for the difference between the logarithms ("The
+// Generalization of 'Student's' Problem", Biometrika 34, 1947). This interval has four properties.
+// If the groups are swapped, the ratio and its interval are inverted exactly. The units do not
+// matter. The groups may differ in size and variance. The bounds are always finite. The alternative
+// is Fieller's interval for the ratio of arithmetic means ("Some Problems in Interval Estimation",
+// J. R. Stat. Soc. B 16, 1954). Fieller's interval lacks the first and the last property. It
+// contains the true value as often if the groups have equal variances, and it is 10 % wider if they
+// are skewed.
 //
-// If disturbances may have moved repeats, the means are weighted and the interval is for the ratio
-// without the disturbances, as estimate describes.
+// If disturbances may have changed repeats, the means are weighted, and the interval is for the
+// ratio without the disturbances. The type estimate describes this.
 type Ratio struct {
-	// Value is the ratio of the geometric means of the two groups as measured.
+	// Value is the ratio of the geometric means of the measured values, or of the weighted means if
+	// there were disturbances.
 	Value float64
 	log   estimate
 }
 
-// logarithms returns the logarithms of a group's values, which must be above 0.
+// logarithms returns the logarithms of a group's values. It returns false if a value is not above
+// 0.
 func logarithms(r Repeats) (sample, bool) {
 	if !r.allKnown(2) {
 		return sample{}, false
@@ -36,8 +40,8 @@ func logarithms(r Repeats) (sample, bool) {
 	return s, true
 }
 
-// RatioOf returns the ratio of a figure in a to that in b. It is unknown unless both have at least
-// two repeats, all of them finite and above 0.
+// RatioOf returns the ratio of a figure in group a to the figure in group b. It returns false
+// unless each group has at least two repeats, and all values are finite and above 0.
 func RatioOf(a, b Repeats) (Ratio, bool) {
 	logA, okA := logarithms(a)
 	logB, okB := logarithms(b)
@@ -47,17 +51,18 @@ func RatioOf(a, b Repeats) (Ratio, bool) {
 	return newRatio(estimateOf(logA, logB)), true
 }
 
-// newRatio returns the ratio for an estimate of its logarithm.
+// newRatio returns the ratio whose logarithm is the given estimate.
 func newRatio(log estimate) Ratio { return Ratio{Value: math.Exp(log.at), log: log} }
 
-// FewestRounds is the number of rounds from which pairs of a round are compared. With fewer, the
-// degrees of freedom lost by pairing outweigh its gain if nothing drifts.
+// FewestRounds is the minimum number of rounds for which the two repeats of a round are compared as
+// a pair. With fewer rounds, pairing loses more degrees of freedom than it gains if nothing drifts.
 const FewestRounds = 10
 
-// RatioOfRounds returns the ratio of a figure in a to that in b, of which a[i] and b[i] were
-// measured shortly after each other. With at least FewestRounds its interval is Student's of the
-// logarithms of the rounds' ratios, in which drift from round to round cancels; with fewer it is
-// RatioOf's. The choice depends only on the number of rounds, and not on the values.
+// RatioOfRounds returns the ratio of a figure in group a to the figure in group b. The repeats a[i]
+// and b[i] must have been measured shortly after each other, in one round. With at least
+// FewestRounds rounds, the interval is Student's interval for the logarithms of the rounds' ratios,
+// in which a drift from round to round cancels. With fewer rounds, the result is that of RatioOf.
+// The choice depends only on the number of rounds, but not on the values.
 func RatioOfRounds(a, b Repeats) (Ratio, bool) {
 	n := len(a.Values)
 	if n != len(b.Values) || n < FewestRounds {
@@ -80,7 +85,7 @@ func RatioOfRounds(a, b Repeats) (Ratio, bool) {
 	return newRatio(estimateOf(rounds)), true
 }
 
-// Paired reports whether the ratio's interval is of rounds.
+// Paired reports whether the ratio's interval is computed from pairs of repeats in the same round.
 func (r Ratio) Paired() bool { return len(r.log.parts) == 1 }
 
 // Interval returns the ratio's interval at a confidence level.
@@ -89,8 +94,8 @@ func (r Ratio) Interval(level float64) Interval {
 	return Interval{Value: r.Value, Low: math.Exp(i.Low), High: math.Exp(i.High), Level: level, Remains: r.Value * (math.Exp(i.Remains) - 1)}
 }
 
-// P returns the two-sided p-value of the ratio being 1: below 1 - level exactly if the interval at
-// that level excludes 1.
+// P returns the two-sided p-value of the hypothesis that the ratio is 1. It is below 1 - level
+// exactly if the interval at that level excludes 1.
 func (r Ratio) P() float64 {
 	se, freedom := r.log.error()
 	if se == 0 {

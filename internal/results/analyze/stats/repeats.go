@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// Repeats holds a figure over independent repeats, and how much disturbances may have moved the
-// figure in each of them.
+// Repeats holds the values of a figure from independent repeats, and how much disturbances may have
+// changed each value.
 type Repeats struct {
 	Values []float64
-	// Effects holds the claimed effect of what disturbed each repeat, as a share: the figure
-	// without the disturbance is between Value and Value/(1+Effect). The effect is above 0 for a
-	// value that can be too high, below 0 for one that can be too low. Nil means that nothing
-	// disturbed any repeat.
+	// Effects holds the claimed effect of the disturbances on each repeat, as a share. Without the
+	// disturbances, the value would be between Value and Value/(1+Effect). The effect is positive
+	// if the value may be too high, and negative if it may be too low. Effects is nil if no repeat
+	// was disturbed.
 	Effects []float64
 }
 
-// UndisturbedRepeats returns repeats that nothing disturbed.
+// UndisturbedRepeats returns repeats without disturbances.
 func UndisturbedRepeats(values []float64) Repeats { return Repeats{Values: values} }
 
-// mostClaimed limits a claim: a factor of 20.
+// mostClaimed is the largest claim. As a logarithm, 3 is a factor of 20.
 const mostClaimed = 3
 
-// claims returns how much the logarithm of each value may be off.
+// claims returns, for each value, how much its logarithm may be wrong.
 func (r Repeats) claims() []float64 {
 	claims := make([]float64, len(r.Values))
 	for i, effect := range r.Effects {
@@ -31,18 +31,19 @@ func (r Repeats) claims() []float64 {
 	return claims
 }
 
-// allKnown reports whether there are at least fewest values, all of them finite, and an effect for
-// each if there are effects.
+// allKnown reports whether there are at least fewest values and all values are finite. If there are
+// effects, there must be a finite effect for each value.
 func (r Repeats) allKnown(fewest int) bool {
 	return len(r.Values) >= fewest && finite(r.Values) && (r.Effects == nil || len(r.Effects) == len(r.Values) && finite(r.Effects))
 }
 
-// halfWeight is the claim at which a repeat has half the weight if most repeats have none.
+// halfWeight is the claim with which a repeat has half the weight of a repeat without a claim,
+// provided that most repeats have no claim.
 const halfWeight = 0.07
 
-// weigh returns the weights of repeats with these claims. The more a claim exceeds halfWeight and
-// the median claim, the less its repeat counts. The weights do not depend on the measured values,
-// so that no value is left out because it differs from the others.
+// weigh returns the weights of repeats with the given claims. The more a claim exceeds halfWeight
+// and the median claim, the lower the weight of its repeat. The weights do not depend on the
+// measured values, so a value cannot lose weight because it differs from the others.
 func weigh(claims []float64) []float64 {
 	sizes := make([]float64, len(claims))
 	for i, c := range claims {

@@ -8,9 +8,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// The tables of docs/reference/statistics.md compare the chosen methods with these alternatives.
+// The tables in docs/reference/statistics.md compare the methods of this package with the following
+// alternatives.
 
-// naive returns Student's interval over seconds, as if each were a repeat.
+// naive returns Student's interval over the seconds, as if each second were a repeat.
 func naive(seconds []float64) Interval {
 	mean, sd := stat.MeanStdDev(seconds, nil)
 	n := float64(len(seconds))
@@ -18,20 +19,20 @@ func naive(seconds []float64) Interval {
 	return Interval{Value: mean, Low: mean - half, High: mean + half, Level: Level}
 }
 
-// naivelyDiffer is Welch's t-test of the seconds of two groups of runs at 5 %.
+// naivelyDiffer applies Welch's t-test at the level of 5 % to the seconds of two groups of runs.
 func naivelyDiffer(a, b []float64) bool {
 	r, ok := quietRatio(a, b)
 	return ok && r.P() < 1-Level
 }
 
-// chowRobbins reports whether the 95 % interval is narrow enough to stop, with at least fewest
-// repeats.
+// chowRobbins reports whether a run with at least fewest repeats would stop, because the plain 95 %
+// interval is narrow enough.
 func chowRobbins(repeats []float64, fewest int, target float64) bool {
 	i, _ := OverRepeats(UndisturbedRepeats(repeats), Level)
 	return len(repeats) >= fewest && i.HalfWidth() <= target
 }
 
-// percentile returns the interval between the percentiles of resampled means.
+// percentile returns the interval between two percentiles of resampled means.
 func percentile(means []float64) Interval {
 	slices.Sort(means)
 	at := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, means, nil) }
@@ -40,7 +41,7 @@ func percentile(means []float64) Interval {
 
 const resamples = 199
 
-// bootstrap returns the percentile bootstrap of independent values.
+// bootstrap returns the percentile bootstrap interval of independent values.
 func bootstrap(r *rand.Rand, values []float64) Interval {
 	means := make([]float64, resamples)
 	for i := range means {
@@ -51,9 +52,9 @@ func bootstrap(r *rand.Rand, values []float64) Interval {
 	return percentile(means)
 }
 
-// stationaryBootstrap returns the bootstrap of a correlated series, in blocks of random length
-// (Politis and Romano, "The Stationary Bootstrap", J. Am. Stat. Assoc. 89, 1994) with a mean of
-// blockLength.
+// stationaryBootstrap returns the bootstrap interval of a correlated series. It resamples blocks of
+// random length (Politis and Romano, "The Stationary Bootstrap", J. Am. Stat. Assoc. 89, 1994)
+// whose mean length is blockLength.
 func stationaryBootstrap(r *rand.Rand, series []float64) Interval {
 	jump := 1 / max(blockLength(series), 1)
 	n := len(series)
@@ -70,7 +71,7 @@ func stationaryBootstrap(r *rand.Rand, series []float64) Interval {
 	return percentile(means)
 }
 
-// blockLength returns the automatic length for the stationary bootstrap (Politis and White,
+// blockLength returns the automatic block length for the stationary bootstrap (Politis and White,
 // "Automatic Block-Length Selection for the Dependent Bootstrap", Econom. Rev. 23, 2004, as
 // corrected by Patton, Politis and White, Econom. Rev. 28, 2009).
 func blockLength(series []float64) float64 {

@@ -8,40 +8,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Step is a load's concurrency, as the number of clients, and its throughput in operations per
-// second.
+// Step is the result of one load: its concurrency (number of clients) and its throughput in
+// operations per second.
 type Step struct{ Concurrency, Throughput float64 }
 
-// Scaling is the Universal Scalability Law of some steps (Gunther, "A General Theory of
+// Scaling is the Universal Scalability Law, fitted to some steps (Gunther, "A General Theory of
 // Computational Scalability Based on Rational Functions", arXiv:0808.1431, 2008). At a concurrency
-// N the throughput is
+// N, the throughput is
 //
 //	X(N) = λN / (1 + σ(N-1) + κN(N-1))
 //
-// operations per second. σ describes waiting for exclusive resources; κ describes each of N
-// waiting for all others, so that throughput falls again.
+// operations per second. σ (contention) describes the time spent waiting for exclusive resources. κ
+// (coherency) describes the time for which each of the N clients waits for all others; it makes the
+// throughput fall again at a high concurrency.
 type Scaling struct {
-	Lambda Interval // operations per second with a concurrency of 1
-	Sigma  Interval // contention, from 0
-	Kappa  Interval // coherency, from 0
-	// Deviation is the standard deviation of the steps from the curve, as a share of it, with three
-	// degrees of freedom less than steps.
+	Lambda Interval // throughput at a concurrency of 1, in operations per second
+	Sigma  Interval // contention; at least 0
+	Kappa  Interval // coherency; at least 0
+	// Deviation is the standard deviation of the steps from the curve, as a share of the curve's
+	// value. It has three fewer degrees of freedom than there are steps.
 	Deviation float64
-	// Explained is the share of the variance of the throughputs' logarithms that the curve explains
-	// (R²).
+	// Explained is R²: the share of the variance in the logarithms of the throughputs that the
+	// curve explains.
 	Explained float64
 }
 
-// LeastSteps is the minimum number of different concurrencies for a fit: three parameters leave two
-// degrees of freedom.
+// LeastSteps is the minimum number of different concurrencies for a fit. The curve has three
+// parameters, so five steps leave two degrees of freedom.
 const LeastSteps = 5
 
-// Throughput returns the curve's throughput at a concurrency.
+// Throughput returns the throughput of the curve at the concurrency n.
 func (s *Scaling) Throughput(n float64) float64 {
 	return s.Lambda.Value * n / slowing(n, s.Sigma.Value, s.Kappa.Value)
 }
 
-// Peak returns the concurrency with the highest throughput; false if throughput never falls.
+// Peak returns the concurrency with the highest throughput. It returns false if the throughput
+// never falls.
 func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
 	if s.Kappa.Value <= 0 || s.Sigma.Value >= 1 {
 		return 0, 0, false
@@ -50,21 +52,22 @@ func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
 	return n, s.Throughput(n), !math.IsInf(n, 0)
 }
 
-// slowing returns the ratio of linear throughput to the curve's at a concurrency n.
+// slowing returns the factor by which the curve is below a linear increase at the concurrency n.
 func slowing(n, sigma, kappa float64) float64 { return 1 + sigma*(n-1) + kappa*n*(n-1) }
 
-// FitScaling fits the law by non-linear least squares of the throughputs' logarithms, because
-// disturbances are proportional to the throughput. Repeats of a concurrency are one step, their
-// geometric mean, because they share the deviation from the law. σ and κ are not below 0. The
-// intervals are those of the linear approximation at the minimum (Seber and Wild, "Nonlinear
-// Regression", 1989, chapter 5), with Student's quantile. The fit is unknown for fewer than
-// LeastSteps concurrencies, or if one or its throughput is not above 0.
+// FitScaling fits the law to the steps by non-linear least squares. It uses the logarithms of the
+// throughputs, because disturbances are proportional to the throughput. Repeats at the same
+// concurrency are combined into one step (their geometric mean), because they deviate from the law
+// in the same way. σ and κ are at least 0. The confidence intervals use the linear approximation at
+// the minimum (Seber and Wild, "Nonlinear Regression", 1989, chapter 5) and Student's quantile.
+// FitScaling returns false if there are fewer than LeastSteps different concurrencies, or if a
+// concurrency or throughput is not above 0.
 func FitScaling(steps []Step, level float64) (Scaling, bool) {
 	n, logs, ok := merged(steps)
 	if !ok {
 		return Scaling{}, false
 	}
-	// The minimum is inside the bounds, or where σ, κ or both are 0.
+	// The minimum is either inside the bounds or at a point where σ, κ or both are 0.
 	best := approximate(n, logs, 0, 0)
 	for _, free := range [][2]float64{{1, 1}, {1, 0}, {0, 1}} {
 		if found := descend(n, logs, free); found.sum < best.sum {
@@ -86,8 +89,8 @@ func FitScaling(steps []Step, level float64) (Scaling, bool) {
 	return out, finite([]float64{out.Lambda.High, out.Sigma.High, out.Kappa.High})
 }
 
-// merged returns the different concurrencies in ascending order, and the mean logarithms of their
-// throughputs.
+// merged returns the different concurrencies in ascending order, with the mean logarithm of the
+// throughput at each of them.
 func merged(steps []Step) (n, logs []float64, ok bool) {
 	steps = slices.SortedStableFunc(slices.Values(steps), func(a, b Step) int { return cmp.Compare(a.Concurrency, b.Concurrency) })
 	var of []float64
@@ -103,19 +106,19 @@ func merged(steps []Step) (n, logs []float64, ok bool) {
 	return n, logs, len(n) >= LeastSteps
 }
 
-// approximation is the law at one σ and κ with the best λ for them, and its linear
-// approximation there.
+// approximation is the law for given values of σ and κ, with the λ that fits best, and the law's
+// linear approximation at this point.
 type approximation struct {
 	sigma, kappa, logLambda float64
 	// sum is the sum of the squared residuals.
 	sum float64
-	// meanS and meanK are the means of the derivatives of the steps' logarithms by σ and κ. The
-	// other fields are the sums of the products of the centred derivatives with each other and with
-	// the residuals.
+	// meanS is the mean derivative of the steps' logarithms with respect to σ, and meanK with
+	// respect to κ. The other fields are sums of products: of the centered derivatives with each
+	// other, and of the centered derivatives with the residuals.
 	meanS, meanK, ss, sk, kk, sr, kr float64
 }
 
-// approximate returns the approximation at a σ and κ.
+// approximate returns the approximation for given values of σ and κ.
 func approximate(n, logs []float64, sigma, kappa float64) approximation {
 	a := approximation{sigma: sigma, kappa: kappa}
 	steps := float64(len(n))
@@ -140,8 +143,8 @@ func approximate(n, logs []float64, sigma, kappa float64) approximation {
 	return a
 }
 
-// descend returns the least sum of squares that Levenberg and Marquardt's method finds
-// from σ = κ = 0. A parameter whose free is 0 keeps its 0.
+// descend minimizes the sum of squares with the Levenberg-Marquardt method, starting at σ = κ = 0.
+// A parameter whose value in free is 0 stays at 0.
 func descend(n, logs []float64, free [2]float64) approximation {
 	at := approximate(n, logs, 0, 0)
 	damping := 1e-3
@@ -158,8 +161,8 @@ func descend(n, logs []float64, free [2]float64) approximation {
 	return at
 }
 
-// standardErrors returns the standard errors of λ's logarithm, σ and κ for n steps with a standard
-// deviation of 1: the roots of the diagonal of (JᵀJ)⁻¹.
+// standardErrors returns the standard errors of log(λ), σ and κ for n steps with a standard
+// deviation of 1. They are the square roots of the diagonal of (JᵀJ)⁻¹.
 func (a *approximation) standardErrors(n float64) (lambda, sigma, kappa float64) {
 	determinant := a.ss*a.kk - a.sk*a.sk
 	of := (a.meanS*a.meanS*a.kk - 2*a.meanS*a.meanK*a.sk + a.meanK*a.meanK*a.ss) / determinant

@@ -8,7 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// stepsOf returns the throughputs of a law at some concurrencies, with relative noise.
+// stepsOf returns the throughputs that a law predicts at the given concurrencies, with relative
+// noise.
 func stepsOf(r *rand.Rand, lambda, sigma, kappa, noise float64, n ...float64) (all []Step) {
 	for _, x := range n {
 		all = append(all, Step{x, lambda * x / slowing(x, sigma, kappa) * math.Exp(noise*r.NormFloat64())})
@@ -21,7 +22,7 @@ var (
 	laws            = []struct{ lambda, sigma, kappa float64 }{{571, 0.01, 1e-6}, {1250, 0.05, 1e-5}, {76, 0.3, 1e-4}, {2800, 0.02, 0}, {900, 0, 2e-6}, {5000, 0, 0}, {3, 0.9, 0}}
 )
 
-// Without noise the law is found exactly.
+// Without noise, the law is found exactly.
 func TestScalingFindsTheLaw(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, law := range laws {
@@ -41,11 +42,13 @@ func TestScalingFindsTheLaw(t *testing.T) {
 	}
 }
 
-// With noise of 5 %, the intervals contain each parameter in 95 % of the runs as promised, and
-// slightly more often if the parameter is at its bound of 0.
+// With noise of 5 %, the intervals contain each parameter in 95 % of the runs, as promised. If a
+// parameter is at its bound of 0, they contain it slightly more often.
 func TestScalingCoversTheLaw(t *testing.T) {
 	settle.Unraced(t)
-	const runs = 120 // 400 runs of each law, with 5 and with 8 steps, gave 93.5 to 97.8 % for parameters that are not at their bound
+	// 400 runs for each law, with 5 and with 8 steps, gave 93.5 to 97.8 % for parameters that are
+	// not at their bound
+	const runs = 120
 	for i, n := range [][]float64{dbtesterClients, {1, 4, 16, 64, 256}} {
 		for _, law := range laws[i : i+3] {
 			r := rand.New(rand.NewPCG(3, 4))
@@ -77,8 +80,8 @@ func TestScalingCoversTheLaw(t *testing.T) {
 	}
 }
 
-// A different unit of time changes only λ; the order of the steps and a repeated step have no
-// effect.
+// A different unit of time changes only λ. Neither the order of the steps nor a repeated step has
+// an effect.
 func TestScalingScalesWithItsSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 20 {
@@ -96,7 +99,7 @@ func TestScalingScalesWithItsSteps(t *testing.T) {
 	}
 }
 
-// A fit is unknown for unsuitable steps.
+// FitScaling returns false for unsuitable steps.
 func TestScalingNotKnown(t *testing.T) {
 	for _, steps := range [][]Step{nil, {{1, 1}, {2, 2}, {3, 3}, {4, 4}}, {{1, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 5}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 0}},
 		{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {0, 5}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, math.NaN()}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {math.Inf(1), 5}}} {

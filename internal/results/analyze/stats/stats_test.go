@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// near compares with a relative tolerance above rounding errors.
+// near compares two numbers with a relative tolerance that allows for rounding errors.
 func near(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b), 1e-3)
 }
@@ -23,7 +23,7 @@ func sameInterval(t *testing.T, what string, got Interval, value, low, high floa
 	}
 }
 
-// samples calls f with many groups of positive values, including skewed ones.
+// samples calls f with many groups of positive values, including skewed groups.
 func samples(f func(r *rand.Rand, values []float64)) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for n := 2; n < 30; n++ {
@@ -53,7 +53,8 @@ func TestStudentsQuantile(t *testing.T) {
 	}
 }
 
-// An interval is equivariant under a change of unit, zero, sign and order of its values.
+// If the unit, the zero point, the sign or the order of the values changes, the interval changes in
+// the same way.
 func TestIntervalScalesWithItsValues(t *testing.T) {
 	samples(func(r *rand.Rand, values []float64) {
 		i, ok := OverRepeats(UndisturbedRepeats(values), Level)
@@ -75,7 +76,7 @@ func TestIntervalScalesWithItsValues(t *testing.T) {
 }
 
 func TestIntervalOfKnownValues(t *testing.T) {
-	// Mean 3, standard deviation √2.5, t 2.776445.
+	// The mean is 3, the standard deviation is √2.5, and t is 2.776445.
 	i, _ := OverRepeats(UndisturbedRepeats([]float64{1, 2, 3, 4, 5}), Level)
 	if math.Abs(i.Low-1.036757) > 1e-6 || math.Abs(i.High-4.963243) > 1e-6 {
 		t.Errorf("1 to 5: %+v", i)
@@ -107,7 +108,7 @@ func TestIntervalOfKnownValues(t *testing.T) {
 	}
 }
 
-// Swapping the sides inverts the ratio, and no unit matters.
+// Swapping the sides inverts the ratio. The unit does not matter.
 func TestRatioIsSymmetric(t *testing.T) {
 	var before []float64
 	samples(func(r *rand.Rand, values []float64) {
@@ -155,8 +156,8 @@ func exp(values ...float64) []float64 {
 	return values
 }
 
-// Student's own example of pairs (Biometrika 6, 1908): ten patients' additional hours of sleep with
-// two drugs; t = 4.06 with 9 degrees of freedom, p 0.0028.
+// Student's own example of pairs (Biometrika 6, 1908): the additional hours of sleep of ten
+// patients with two drugs. t is 4.06 with 9 degrees of freedom, and p is 0.0028.
 func TestStudentsPairs(t *testing.T) {
 	a := exp(1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4)
 	b := exp(0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0)
@@ -184,7 +185,7 @@ func TestStudentsPairs(t *testing.T) {
 	}
 }
 
-// A textbook example of Welch's t-test: t = -2.46 with 25 degrees of freedom, p 0.021.
+// A textbook example of Welch's t-test: t is -2.46 with 25 degrees of freedom, and p is 0.021.
 func TestWelchsExample(t *testing.T) {
 	r, _ := quietRatio(exp(27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4),
 		exp(27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4))
@@ -225,7 +226,7 @@ func TestHolmsExample(t *testing.T) {
 			t.Errorf("adjusted: %v", adjusted)
 		}
 	}
-	// The third in order is the first that is not rejected: two remain.
+	// The third-lowest p-value is the first that is not rejected, so two comparisons remain.
 	for i, want := range []float64{1 - 0.05/3, 1 - 0.05/2, 1 - 0.05/2, 1 - 0.05/4} {
 		if !near(levels[i], want) {
 			t.Errorf("levels: %v", levels)
@@ -236,8 +237,8 @@ func TestHolmsExample(t *testing.T) {
 	}
 }
 
-// A word agrees with its interval, is inverted if the sides or the direction are exchanged, and
-// never becomes stronger with further comparisons.
+// A word agrees with its interval. It is inverted if the sides are swapped or the direction is
+// reversed. Additional comparisons never make it stronger.
 func TestWordsAgree(t *testing.T) {
 	turned := map[Word]Word{Better: Worse, Worse: Better, Same: Same, Unclear: Unclear}
 	r := rand.New(rand.NewPCG(2, 2))
@@ -284,7 +285,7 @@ func TestWordsAgree(t *testing.T) {
 	}
 }
 
-// Noisier repeats need more of them.
+// If repeats are noisier, more of them are needed.
 func TestMoreRepeats(t *testing.T) {
 	base := []float64{0.99, 1.01, 1, 1.02, 0.98}
 	before := 0
@@ -302,7 +303,7 @@ func TestMoreRepeats(t *testing.T) {
 	}
 }
 
-// For a mean and equal blocks the jackknife equals the method of batch means.
+// For a mean and equal blocks, the jackknife gives the same result as the method of batch means.
 func TestJackknifeOfMeansIsBatchMeans(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	seconds := populations()[1].run(r, 80, 0.02, true)
@@ -406,7 +407,8 @@ func TestPreciseAsksForRepeats(t *testing.T) {
 	}
 }
 
-// The ratio counts like a figure, and its width does not depend on the order of the sides.
+// A ratio must be as precise as a figure, and its relative width does not depend on the order of
+// the sides.
 func TestPreciseRatioAsksForRepeats(t *testing.T) {
 	equal, wide := UndisturbedRepeats(slices.Repeat([]float64{5}, FewestUntilPrecise)), UndisturbedRepeats(append(slices.Repeat([]float64{5}, 9), 6))
 	if preciseRatio(0.02, UndisturbedRepeats(equal.Values[1:]), equal) || !preciseRatio(0.02, equal, equal) || preciseRatio(0.02, equal, wide) || !preciseRatio(0.2, wide, equal) || preciseRatio(0.02, equal, Repeats{}) {

@@ -6,43 +6,44 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Steady describes when a load became steady.
+// Steady describes when the throughput of a load became steady.
 type Steady struct {
-	// From is the first second that belongs to the steady part.
+	// From is the first second of the steady part, counted from the start of the window.
 	From int
-	// Shift is the relative error of the mean of all seconds that the seconds before From cause:
-	// -0.04 is 4 % too low.
+	// Shift is the relative error that the seconds before From cause in the mean over all seconds.
+	// For example, -0.04 means that the mean is 4 % too low.
 	Shift float64
-	// Late reports whether the seconds before From differ from the rest: the warm-up before the
-	// series was too short.
+	// Late is set if the seconds before From differ from the other seconds. Then the warm-up before
+	// the window was too short.
 	Late bool
-	// Alone reports that there were too few repeats to distinguish a warm-up from a disturbance
-	// at the start, which also sets Late.
+	// Alone is set if there were too few repeats to distinguish a warm-up from a disturbance at the
+	// start. Such a disturbance also sets Late.
 	Alone bool
 }
 
 const (
-	batch       = 5    // seconds of MSER-5
-	leastShift  = 0.01 // of the mean; less is not worth a longer warm-up
-	lateAlpha   = 0.01 // of repeats
+	batch       = 5    // length of a batch in seconds (the 5 in MSER-5)
+	leastShift  = 0.01 // as a share of the mean; a smaller shift is not worth a longer warm-up
+	lateAlpha   = 0.01 // significance level of the test over the repeats
 	aloneAlpha  = 0.001
-	enoughToSay = 3 // repeats
+	enoughToSay = 3 // minimum number of repeats for the test over the repeats
 )
 
-// SteadyFrom finds the time at which a load became steady, in the seconds of its repeats since
-// the start of the window. The repeats are averaged second by second, as in Welch ("The
-// Statistical Analysis of Simulation Results", 1983), because a warm-up occurs in each of them
-// at the same time and other disturbances do not. The chosen truncation minimizes the standard
-// error of the mean over batches of five seconds (MSER-5: White, "An Effective Truncation
-// Heuristic for Bias Reduction in Simulation Output", Simulation 69, 1997; White, Cobb and
-// Spratt, "A Comparison of Five Steady-State Truncation Heuristics", WSC 2000), in the first
-// half.
+// SteadyFrom determines when a load became steady. The values in repeats are the throughput in each
+// second since the start of the window. SteadyFrom computes the mean over the repeats for each
+// second, as in Welch ("The Statistical Analysis of Simulation Results", 1983): a warm-up occurs at
+// the same time in each repeat, and other disturbances do not. Within the first half, it chooses
+// the truncation that minimizes the standard error of the mean over batches of five seconds
+// (MSER-5: White, "An Effective Truncation Heuristic for Bias Reduction in Simulation Output",
+// Simulation 69, 1997; White, Cobb and Spratt, "A Comparison of Five Steady-State Truncation
+// Heuristics", WSC 2000).
 //
-// MSER-5 truncates every second series in which nothing warms up, so its result is not a
-// sufficient warning. Late requires a shift of 1 %, and that the truncated part differs from the
-// rest: in a t-test over the repeats at 1 %, or with fewer than three of them over the blocks of
-// seconds of the first at 0.1 %. Repeats may differ in length; the shortest counts. The result
-// is unknown below 20 seconds.
+// MSER-5 truncates about half of the series in which there is no warm-up, so its result alone does
+// not justify a warning. Late also requires a shift of at least 1 % and a significant difference
+// between the truncated part and the rest. With three or more repeats, the difference is tested by
+// a t-test over the repeats at the level of 1 %. With fewer repeats, it is tested over blocks of
+// seconds at the level of 0.1 %. If the repeats differ in length, the length of the shortest repeat
+// is used. SteadyFrom returns false if a repeat is shorter than 20 seconds.
 func SteadyFrom(repeats [][]float64) (Steady, bool) {
 	if len(repeats) == 0 {
 		return Steady{}, false
@@ -84,9 +85,9 @@ func SteadyFrom(repeats [][]float64) (Steady, bool) {
 	return s, true
 }
 
-// earlier moves From back over what MSER-5 cut off by chance: the batches just before it that are
-// within the range expected for another batch of the rest with a probability of 99 % (Student's
-// prediction interval).
+// earlier moves from to an earlier time, because MSER-5 may have cut off some batches by chance.
+// These are the batches just before from that are similar to the rest: each is inside Student's
+// prediction interval (99 %) for one more batch.
 func earlier(series []float64, from int) int {
 	for from >= 2*batch {
 		rest := batchMeans(series[from:])
@@ -100,7 +101,7 @@ func earlier(series []float64, from int) int {
 	return from
 }
 
-// batchMeans returns the means of whole batches.
+// batchMeans returns the means of the complete batches.
 func batchMeans(series []float64) []float64 {
 	batches := make([]float64, len(series)/batch)
 	for i := range batches {
@@ -109,7 +110,7 @@ func batchMeans(series []float64) []float64 {
 	return batches
 }
 
-// truncation returns MSER-5's truncation, in seconds.
+// truncation returns the truncation that MSER-5 chooses, in seconds.
 func truncation(series []float64) int {
 	batches := batchMeans(series)
 	least, at := math.Inf(1), 0
@@ -122,8 +123,8 @@ func truncation(series []float64) int {
 	return at * batch
 }
 
-// differsOver returns the p-value of the part before from being like the part after it, by the
-// difference of their means in each repeat.
+// differsOver returns the p-value of the hypothesis that the seconds before from do not differ from
+// the seconds after it. It uses the difference of the two means in each repeat.
 func differsOver(repeats [][]float64, from, to int) float64 {
 	differences := make([]float64, len(repeats))
 	for i, r := range repeats {
@@ -133,7 +134,8 @@ func differsOver(repeats [][]float64, from, to int) float64 {
 	return twoSided(mean, sd/math.Sqrt(float64(len(repeats))), float64(len(repeats)-1))
 }
 
-// differsWithin returns the p-value for one series, by the variance of the blocks of the rest.
+// differsWithin returns the p-value of the same hypothesis for a single series. It uses the
+// variance between blocks of the seconds after from.
 func differsWithin(series []float64, from int) float64 {
 	rest := series[from:]
 	w, ok := MeanWithinRun(rest, Level)
@@ -145,7 +147,8 @@ func differsWithin(series []float64, from int) float64 {
 	return twoSided(stat.Mean(series[:from])-w.Value, se, freedom)
 }
 
-// twoSided returns the p-value of a difference from 0 with its standard error.
+// twoSided returns the two-sided p-value of a difference from 0. se is the standard error of the
+// difference.
 func twoSided(difference, se, freedom float64) float64 {
 	switch {
 	case difference == 0:

@@ -8,32 +8,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Within is an interval from the seconds of one run. It describes how much a longer run would have
-// differed, and not how much another run would: a report marks it "within this run only".
+// Within is a confidence interval that is computed from the seconds of a single run. It describes
+// how much a longer run would have differed, but not how much another run would differ. A report
+// marks it "within this run only".
 type Within struct {
 	Interval
-	// Blocks is the number of blocks of equal length into which the run was cut.
+	// Blocks is the number of blocks of equal length into which the seconds were divided.
 	Blocks int
-	// Short reports whether the blocks are shorter than twice the correlation time, so that the run
-	// is too short for its variation and the interval may be too narrow.
+	// Short is set if the blocks are shorter than twice the correlation time. Then the run is too
+	// short for its variation, and the interval may be too narrow.
 	Short bool
 }
 
-// The number of blocks of a run: mostBlocks, or fewer so that each is at least twice the
-// correlation time long, but never fewer than leastBlocks. Omitting the interval below that would
-// be worse: the remaining ones would be of the runs whose correlation was underestimated by chance.
+// A run is divided into mostBlocks blocks. If these would be shorter than twice the correlation
+// time, there are fewer blocks, but at least leastBlocks. An interval from only leastBlocks blocks
+// may be too narrow. But omitting such intervals would be worse: the remaining intervals would
+// mostly come from runs whose correlation was underestimated by chance.
 const (
 	mostBlocks  = 8
 	leastBlocks = 3
-	leastLength = 10 // seconds below which a correlation is not visible
+	leastLength = 10 // in seconds; in a shorter run, a correlation cannot be detected
 )
 
-// WithinRun returns the interval of a statistic of one run's seconds by the delete-a-block
-// jackknife (Künsch, "The Jackknife and the Bootstrap for General Stationary Observations", Ann.
-// Stat. 17, 1989): blocks of consecutive seconds are left out in turn. For a mean and equal blocks
-// this is the method of batch means. The statistic receives the seconds [from, to) to leave out,
-// with from = to for none; correlation is the CorrelationTime of the series, in seconds. The
-// interval is unknown below 10 seconds, or if the statistic is not finite.
+// WithinRun returns the interval of a statistic over the seconds of one run. It uses the
+// delete-a-block jackknife (Künsch, "The Jackknife and the Bootstrap for General Stationary
+// Observations", Ann. Stat. 17, 1989): the statistic is computed once without each block of
+// consecutive seconds. For a mean and equal blocks, this is the method of batch means. The
+// arguments of statistic are the range [from, to) of seconds to leave out; if from equals to, no
+// seconds are left out. correlation is the CorrelationTime of the series in seconds. WithinRun
+// returns false if the run is shorter than 10 seconds, or if the statistic is not finite.
 func WithinRun(seconds int, correlation, level float64, statistic func(from, to int) float64) (Within, bool) {
 	if seconds < leastLength {
 		return Within{}, false
@@ -49,7 +52,7 @@ func WithinRun(seconds int, correlation, level float64, statistic func(from, to 
 		return Within{}, false
 	}
 	k := float64(blocks)
-	// The jackknife's variance is (k-1)/k times the sum of squares.
+	// The variance of the jackknife is (k-1)/k times the sum of the squared deviations.
 	half := student(level, k-1) * math.Sqrt((k-1)*stat.PopVariance(left))
 	return Within{
 		Interval: Interval{Value: whole, Low: whole - half, High: whole + half, Level: level},
@@ -58,12 +61,13 @@ func WithinRun(seconds int, correlation, level float64, statistic func(from, to 
 	}, true
 }
 
-// MeanWithinRun returns the mean of one run's seconds and its interval; see WithinRun.
+// MeanWithinRun returns the mean over the seconds of one run with its interval, as WithinRun does.
 func MeanWithinRun(seconds []float64, level float64) (Within, bool) {
 	return WithinRun(len(seconds), CorrelationTime(seconds), level, meanWithout(seconds))
 }
 
-// meanWithout returns a function for the mean of a series without a range of its values.
+// meanWithout returns a function that returns the mean of a series without the values in [from,
+// to).
 func meanWithout(series []float64) func(from, to int) float64 {
 	total := floats.Sum(series)
 	return func(from, to int) float64 {
@@ -71,19 +75,20 @@ func meanWithout(series []float64) func(from, to int) float64 {
 	}
 }
 
-// EffectiveSize returns the number of independent seconds with the same precision of the mean:
-// the number of seconds divided by their CorrelationTime.
+// EffectiveSize returns how many independent seconds would give the mean the same precision: the
+// number of seconds divided by their CorrelationTime.
 func EffectiveSize(seconds []float64) float64 {
 	return float64(len(seconds)) / CorrelationTime(seconds)
 }
 
-// CorrelationTime returns the integrated autocorrelation time of a series, in its steps: 1 for a
-// series without memory, (1+ρ)/(1-ρ) for one in which each step keeps ρ of the previous one. It
-// is the greater of two estimates, because each is too low for some series and only that harms
-// an interval: Geyer's initial monotone sequence ("Practical Markov Chain Monte Carlo", Stat.
-// Sci. 7, 1992), and that of an autoregression of order 1 with a bias-corrected coefficient
-// (Kendall, "Note on Bias in the Estimation of Autocorrelation", Biometrika 41, 1954). It is at
-// least 1, and 1 for a constant series.
+// CorrelationTime returns the integrated autocorrelation time of a series, in steps of the series.
+// It is 1 if the values are independent, and (1+ρ)/(1-ρ) if the correlation between consecutive
+// values is ρ. It is always at least 1, and 1 for a constant series. CorrelationTime returns the
+// larger of two estimates, because each estimate is too low for some series, and a low estimate
+// makes an interval too narrow. The first estimate is Geyer's initial monotone sequence ("Practical
+// Markov Chain Monte Carlo", Stat. Sci. 7, 1992). The second assumes an autoregression of order 1
+// with a bias-corrected coefficient (Kendall, "Note on Bias in the Estimation of Autocorrelation",
+// Biometrika 41, 1954).
 func CorrelationTime(series []float64) float64 {
 	n := float64(len(series))
 	covariance := autocovariance(series)
@@ -95,9 +100,9 @@ func CorrelationTime(series []float64) float64 {
 	return max(initialMonotone(len(series), covariance), (1+rho)/(1-rho))
 }
 
-// initialMonotone returns Geyer's estimate. A sample's autocovariances are too low by the
-// variance of its mean, which depends on the estimate itself, so the computation is iterated
-// until it converges.
+// initialMonotone returns Geyer's estimate. The autocovariances of a sample are too low by the
+// variance of its mean. This variance depends on the estimate itself, so the computation is
+// repeated until it converges.
 func initialMonotone(n int, covariance func(lag int) float64) float64 {
 	time, missing := 1.0, 0.0
 	for range 20 {
@@ -121,8 +126,9 @@ func initialMonotone(n int, covariance func(lag int) float64) float64 {
 	return time
 }
 
-// autocovariance returns the autocovariance of a series by lag, computed on first use: few lags
-// are needed, and all would take quadratic time.
+// autocovariance returns a function that returns the autocovariance of a series for a lag. Each
+// value is computed when it is first needed: only few lags are needed, and computing all of them
+// would take quadratic time.
 func autocovariance(series []float64) func(lag int) float64 {
 	mean := stat.Mean(series)
 	var known []float64

@@ -9,54 +9,56 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Word is the result of a comparison.
+// Word is the result of a comparison in one word.
 type Word string
 
-// The words of a comparison.
+// The values of Word.
 const (
 	Better Word = "better"
 	Worse  Word = "worse"
-	// Same means that the whole interval is inside the practical margin, even if it excludes 1: a
-	// difference that exists and does not matter.
+	// Same means that the whole interval is inside the practical margin. The interval may exclude
+	// 1: then there is a difference, but it does not matter.
 	Same Word = "same"
-	// Unclear is any other result: more repeats would decide.
+	// Unclear is any other result. More repeats would lead to one of the other words.
 	Unclear Word = "unclear"
 )
 
-// Margin is the default practical margin: a difference of up to 3 % does not matter.
+// Margin is the default practical margin. A difference of up to 3 % does not matter.
 const Margin = 0.03
 
-// Judgement is the word for one of several comparisons.
+// Judgement is the result of one of several comparisons that are judged together.
 type Judgement struct {
 	Word Word
-	// More is the number of further repeats of each side that would decide the comparison with a
-	// probability of 80 % if the repeats continue as before: above 0 only if Unclear, and at most
-	// MostMore. AtLeast reports whether it may take more than that.
+	// More is the number of additional repeats on each side that would decide the comparison with a
+	// probability of 80 % if further repeats are like the previous ones. It is above 0 only if Word
+	// is Unclear, and at most MostMore. AtLeast is set if even more repeats may be needed.
 	More    int
 	AtLeast bool
-	// P is the p-value of the ratio being 1, and Adjusted the same after Holm's correction.
+	// P is the p-value of the hypothesis that the ratio is 1. Adjusted is the p-value after Holm's
+	// correction.
 	P, Adjusted float64
-	// Interval is the ratio's own interval at Level; Corrected is the wider one that determines the
-	// word.
+	// Interval is the interval of this ratio alone, at the confidence level Level. Corrected is the
+	// wider interval that determines Word.
 	Interval, Corrected Interval
 }
 
-// MostMore limits Judgement.More.
+// MostMore is the maximum of Judgement.More.
 const MostMore = 1000
 
-// Compared is a ratio with the direction in which its figure is better.
+// Compared is a ratio to be judged. MoreIsBetter is set if higher values of the figure are better.
 type Compared struct {
 	Ratio        Ratio
 	MoreIsBetter bool
 }
 
-// Judge returns the words for comparisons that are read together. It corrects for their number
-// after Holm ("A Simple Sequentially Rejective Multiple Test Procedure", Scand. J. Stat. 6,
-// 1979): the probability that any of them is called better or worse although nothing differs is
-// at most 5 %, whatever the other results. The comparison with the least p-value is judged by
-// its interval at a level of 1 - 5 %/n, the next at 1 - 5 %/(n-1) and so on, until one includes
-// 1; the others are judged at that one's level. So a word agrees with the interval next to it.
-// The margin is a share, above 0; inside it are ratios from 1/(1+margin) to 1+margin.
+// Judge judges several comparisons that a reader sees together. It corrects for their number with
+// Holm's method ("A Simple Sequentially Rejective Multiple Test Procedure", Scand. J. Stat. 6,
+// 1979). So the probability that any comparison without a real difference is called better or worse
+// is at most 5 %, whatever the results of the other comparisons. The comparison with the lowest
+// p-value is judged by its interval at the level 1 - 5 %/n, the next one by its interval at 1 - 5
+// %/(n-1), and so on, until an interval includes 1. All further comparisons are judged at the level
+// of that interval. So each word agrees with the interval that is shown next to it. margin is the
+// practical margin as a share above 0. Ratios from 1/(1+margin) to 1+margin are inside it.
 func Judge(all []Compared, margin float64) []Judgement {
 	p := make([]float64, len(all))
 	for i := range all {
@@ -76,8 +78,9 @@ func Judge(all []Compared, margin float64) []Judgement {
 	return judged
 }
 
-// holm returns the adjusted p-values of a family, and the confidence level at which each
-// interval excludes 1 exactly if its hypothesis is rejected.
+// holm returns the adjusted p-values of a family of comparisons. It also returns, for each
+// comparison, the confidence level at which its interval excludes 1 exactly if its hypothesis is
+// rejected.
 func holm(p []float64) (adjusted, levels []float64) {
 	order := make([]int, len(p))
 	for i := range order {
@@ -111,24 +114,26 @@ func WordOf(i Interval, margin float64, moreIsBetter bool) Word {
 	return Unclear
 }
 
-// enoughChance is the required probability that More repeats decide a comparison.
+// enoughChance is the probability with which the additional repeats (Judgement.More) should decide
+// a comparison.
 const enoughChance = 0.8
 
-// moreRepeats returns the number of further repeats of each side that would decide the comparison
-// at a level, if ratio and variances stay the same.
+// moreRepeats returns the number of additional repeats on each side that would decide the
+// comparison at a confidence level, if the ratio and the variances do not change.
 func (r Ratio) moreRepeats(level, margin float64) int {
 	return 1 + sort.Search(MostMore-1, func(n int) bool { return r.extrapolate(n+1).chance(level, margin) >= enoughChance })
 }
 
-// extrapolate returns the ratio extrapolated to more repeats of each side.
+// extrapolate returns the ratio that is expected after more additional repeats on each side.
 func (r Ratio) extrapolate(more int) Ratio {
 	r.log = r.log.extrapolate(more)
 	return r
 }
 
-// chance returns the probability that as many new repeats as r has, distributed as in r, lead to
-// better, worse or same: the logarithm of their ratio is so far from 0 that its bounds exclude 0,
-// or so near that its bounds are inside the margin.
+// chance returns the probability that a new experiment with as many repeats as r, and the same
+// distribution, results in better, worse or same. This is the case if the logarithm of the new
+// ratio is so far from 0 that its bounds exclude 0, or so near to 0 that its bounds are inside the
+// margin.
 func (r Ratio) chance(level, margin float64) float64 {
 	se, freedom := r.log.error()
 	if se == 0 {
@@ -142,7 +147,7 @@ func (r Ratio) chance(level, margin float64) float64 {
 	if from >= to {
 		return differs
 	}
-	// Both at once is possible: count the union.
+	// The two cases may overlap: compute the probability of their union.
 	if from <= -above && below <= to {
 		return 1
 	}
