@@ -8,42 +8,45 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Handover names the span from when a holder was due to give up an office until another one
-// holds it. Failover names the span from when the holder was due to crash. The table of calls
-// has a column with the number of calls in each.
+// Handover is the name of a span in an application that elects a leader. The span starts when the
+// current holder is due to resign, and ends when another client has become the holder. Failover is
+// the name of the span that starts when the holder is due to crash. In the table of calls, a column
+// shows the number of calls in each of these spans.
 const (
 	Handover = "handover"
 	Failover = "failover"
 )
 
-// Calls holds the figures of one kind of an application's calls in the window.
+// Calls holds the measurements for one kind of call that an application makes, in the measurement
+// window.
 type Calls struct {
 	Name     string // such as "create pod"
 	Kind     kv.Kind
 	Level    kv.Consistency
-	Due      uint64 // in the window, sent or not
+	Due      uint64 // number of calls due in the window, sent or not
 	Outcomes [kv.NumOutcomes]uint64
-	Response *Histogram // of successes, nanoseconds
+	Response *Histogram // times of the successes in nanoseconds
 	Service  *Histogram
-	// Bound is the longest response time that the application tolerates, in nanoseconds; 0:
-	// no limit. Late counts the calls that took longer or failed.
+	// Bound is the longest response time that the application tolerates, in nanoseconds. 0 means
+	// that there is no bound. Late is the number of calls that took longer or failed.
 	Bound int64
 	Late  uint64
-	// Span reports that this is not a kind of call but a span of time that several calls
-	// form, such as a time without a leader. It is not included in the sum of all calls.
+	// Span is set if this is not a kind of call but a span of time that consists of several calls,
+	// such as a time without a leader. Spans are not included in the sum of all calls.
 	Span bool
-	// Spanned is the number of successes that belong to such spans, and not to the time
-	// before the first one. SpannedByFailovers is the part that belongs to failovers.
+	// Spanned is the number of successful calls that belong to handovers. SpannedByFailovers is the
+	// number of successful calls that belong to failovers. Calls before the first span are in
+	// neither.
 	Spanned            uint64
 	SpannedByFailovers uint64
 }
 
-// NewCalls returns the empty figures of a kind of call.
+// NewCalls returns empty measurements for a kind of call.
 func NewCalls(name string, kind kv.Kind, level kv.Consistency) Calls {
 	return Calls{Name: name, Kind: kind, Level: level, Response: NewHistogram(), Service: NewHistogram()}
 }
 
-// Ended counts a call that has ended, with its times in nanoseconds.
+// Ended counts a call that has ended. Its times are in nanoseconds.
 func (c *Calls) Ended(o kv.Outcome, response, service int64) {
 	if c.Bound > 0 && (response > c.Bound || o.Failed()) {
 		c.Late++
@@ -54,8 +57,9 @@ func (c *Calls) Ended(o kv.Outcome, response, service int64) {
 	}
 }
 
-// Cut adapts Due to an interrupted window: calls that had not started until then were not due.
-// (Calls that were due just before and waited count only in the load's totals.)
+// Cut adjusts Due after the window was interrupted: calls that had not started by then are treated
+// as not due. (Calls that became due just before the interruption and had to wait are counted only
+// in the totals of the load.)
 func (c *Calls) Cut() {
 	c.Due = 0
 	for _, n := range c.Outcomes {
@@ -71,12 +75,12 @@ func (c *Calls) Done() (n uint64) {
 	return n
 }
 
-// Failed returns the number of calls that were due and did not succeed, whether or not they
-// were sent.
+// Failed returns the number of calls that were due and did not succeed, whether or not they were
+// sent.
 func (c *Calls) Failed() uint64 { return c.Due - min(c.Done(), c.Due) }
 
-// Missed returns the number of calls that exceeded Bound, failed, or never started; 0 without
-// a Bound.
+// Missed returns the number of calls that exceeded Bound, failed, or were never started. It returns
+// 0 if there is no Bound.
 func (c *Calls) Missed() uint64 {
 	if c.Bound == 0 {
 		return 0
@@ -88,7 +92,7 @@ func (c *Calls) Missed() uint64 {
 	return c.Late + c.Due - min(ended, c.Due)
 }
 
-// wiredCalls is the encoding of Calls for another machine.
+// wiredCalls is the form of Calls that is sent to another machine.
 type wiredCalls struct {
 	Name     string         `json:"name"`
 	Kind     kv.Kind        `json:"kind"`
@@ -104,15 +108,15 @@ type wiredCalls struct {
 	ByDeaths uint64         `json:"spanned_by_failovers,omitempty"`
 }
 
-// MarshalJSON encodes calls for another machine.
+// MarshalJSON encodes the measurements for another machine.
 func (c Calls) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wiredCalls{c.Name, c.Kind, c.Level, c.Due, c.Outcomes[:], AppendHistogram(nil, c.Response), AppendHistogram(nil, c.Service), c.Bound, c.Late, c.Span, c.Spanned, c.SpannedByFailovers})
 }
 
-// MostCallKinds is the largest number of kinds of calls of an application.
+// MostCallKinds is the maximum number of kinds of calls that an application may have.
 const MostCallKinds = 256
 
-// UnmarshalJSON decodes the result of MarshalJSON and validates it.
+// UnmarshalJSON decodes and checks what MarshalJSON encoded.
 func (c *Calls) UnmarshalJSON(b []byte) (err error) {
 	var w wiredCalls
 	if err := json.Unmarshal(b, &w); err != nil {

@@ -2,13 +2,13 @@ package measure
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Series identifies the operations that a histogram counts. The role of the member is resolved
-// later from (Member, Term).
+// Series identifies the operations that a histogram counts. The member's role is determined later
+// from Member and Term.
 type Series struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
-	Member      uint64 // the member that replied; 0: unknown
-	Term        uint64 // the term in the reply; 0: unknown
+	Member      uint64 // the member that replied; 0 if unknown
+	Term        uint64 // the term in the reply; 0 if unknown
 }
 
 // Errors is the number of outcomes that are errors.
@@ -17,13 +17,13 @@ const Errors = int(kv.NumOutcomes - kv.NotSent)
 // ErrorIndex returns the index of an error outcome in an array of length Errors.
 func ErrorIndex(o kv.Outcome) int { return int(o - kv.NotSent) }
 
-// Cell holds the times of a series' operations that were due in one span of time. A nil
-// histogram is empty.
+// Cell holds the times of a series' operations that became due in one period. A nil histogram is
+// empty.
 type Cell struct {
 	Series
-	Response *Histogram         // done - due of successes
-	Service  *Histogram         // done - sent of successes
-	Failed   [Errors]*Histogram // error - due of errors, by kind
+	Response *Histogram         // done - due of the successes
+	Service  *Histogram         // done - sent of the successes
+	Failed   [Errors]*Histogram // error - due of the failed operations, by kind of error
 }
 
 // histograms returns the number of histograms in the cell.
@@ -36,8 +36,8 @@ func (c *Cell) histograms() (n int) {
 	return n
 }
 
-// MergeCells adds the cells of from to those of into, by series, and returns into. It does not
-// change from.
+// MergeCells adds each cell in from to the cell in into that has the same series. It appends a new
+// cell if there is none. It returns into, and does not change from.
 func MergeCells(into, from []*Cell) []*Cell {
 	for _, f := range from {
 		var to *Cell

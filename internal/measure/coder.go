@@ -6,33 +6,34 @@ import (
 	"fmt"
 )
 
-// A second is sent to another machine as a sequence of varints in the order of coder.second. A
-// histogram consists of its non-zero counts, each with the distance from the previous one: a
-// few KiB, while it takes 240 KiB in memory. The input may come from anyone, so the coder
-// checks its limits before it allocates.
+// A second is sent to another machine as a sequence of varints, in the order of coder.second. A
+// histogram is encoded as its non-zero counts, each with the distance from the previous one. This
+// takes a few KiB, whereas the histogram takes 240 KiB in memory. The input may come from an
+// untrusted sender, so the coder checks its limits before it allocates memory.
 
 const (
-	// mostNamed is the number of histograms of named members with which a second is sent; the
-	// others are added to the unnamed series. mostHistograms is the limit for reading: those,
-	// and all histograms that unnamed series can have.
+	// mostNamed is the maximum number of per-member histograms sent for one second; any others are
+	// merged into the unnamed series. mostHistograms is the maximum number of histograms accepted
+	// when a second is read. It allows for mostNamed histograms and for all histograms that unnamed
+	// series may have.
 	mostNamed      = 512
 	mostHistograms = 1024
-	// mostCount is larger than any count of a load in a second, and small enough that sums do
-	// not overflow.
+	// mostCount is larger than any count of a load in a second. It is small enough that sums do not
+	// overflow.
 	mostCount = 1 << 44
-	// mostSeconds limits the index of a second; no load is that long.
+	// mostSeconds limits the index of a second. No load is that long.
 	mostSeconds = 1 << 22
 )
 
-// coder appends numbers to b, or reads them from b. One method handles both directions, so
-// that they cannot differ.
+// coder appends numbers to b, or reads them from b. The same methods handle both directions, so
+// that reading and writing cannot differ.
 type coder struct {
 	b       []byte
 	reading bool
 	fresh   func() *Histogram // creates histograms when reading
-	ours    bool              // this process wrote the bytes, so counts need no check
-	err     error             // first error of reading
-	kept    int               // histograms read
+	ours    bool              // set if this process wrote the bytes, so that counts need no check
+	err     error             // the first error while reading
+	kept    int               // number of histograms read so far
 }
 
 var (
@@ -42,7 +43,8 @@ var (
 	errMany   = fmt.Errorf("it has more than %d histograms", mostHistograms)
 )
 
-// finish returns the error of reading, if any. what names the object.
+// finish returns the first error while reading, if any. The error contains what, the name of the
+// object.
 func (c *coder) finish(what string) error {
 	if c.err == nil && len(c.b) > 0 {
 		c.err = errors.New("unexpected bytes follow it")
@@ -53,14 +55,14 @@ func (c *coder) finish(what string) error {
 	return nil
 }
 
-// fail records an error unless there is an earlier one.
+// fail records an error, unless an error was recorded earlier.
 func (c *coder) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// number codes a number that is at most most.
+// number encodes or decodes a number. When reading, the number must not exceed most.
 func (c *coder) number(n *uint64, most uint64) {
 	if !c.reading {
 		c.b = binary.AppendUvarint(c.b, *n)
@@ -79,20 +81,20 @@ func (c *coder) number(n *uint64, most uint64) {
 	}
 }
 
-// anyNumber is the limit for numbers without a limit.
+// anyNumber is the limit for numbers that may have any value.
 const anyNumber = 1<<64 - 1
 
-// mostWaited is the limit, in nanoseconds, for times added up over all clients of a second.
+// mostWaited limits times that are summed over all clients in a second, in nanoseconds.
 const mostWaited = 1 << 56
 
-// counts codes counts.
+// counts encodes or decodes counts.
 func (c *coder) counts(list ...*uint64) {
 	for _, n := range list {
 		c.number(n, mostCount)
 	}
 }
 
-// codeSmall codes numbers of smaller types.
+// codeSmall encodes or decodes numbers of smaller types.
 func codeSmall[T ~int | ~uint8 | ~uint32 | ~int64](c *coder, most uint64, list ...*T) {
 	for _, at := range list {
 		n := uint64(*at)
@@ -101,22 +103,24 @@ func codeSmall[T ~int | ~uint8 | ~uint32 | ~int64](c *coder, most uint64, list .
 	}
 }
 
-// AppendHistogram appends a histogram to b; h may be nil.
+// AppendHistogram appends the encoding of a histogram to b, and returns the extended slice. h may
+// be nil.
 func AppendHistogram(b []byte, h *Histogram) []byte {
 	c := coder{b: b}
 	c.histogram(&h)
 	return c.b
 }
 
-// ReadHistogram decodes a histogram that AppendHistogram encoded.
+// ReadHistogram decodes a histogram that AppendHistogram encoded. It returns nil for an empty
+// histogram.
 func ReadHistogram(b []byte) (h *Histogram, err error) {
 	c := coder{b: b, reading: true, fresh: NewHistogram}
 	c.histogram(&h)
 	return h, c.finish("a histogram")
 }
 
-// histogram codes a histogram as the number of its non-zero counts, followed by the counts. It
-// decodes an empty histogram as nil.
+// histogram encodes or decodes a histogram: first the number of non-zero counts, then the counts.
+// It decodes an empty histogram as nil.
 func (c *coder) histogram(h **Histogram) {
 	if c.reading {
 		*h = c.readHistogram()
@@ -158,7 +162,8 @@ func (c *coder) readHistogram() *Histogram {
 		if c.err != nil {
 			return nil
 		}
-		_ = h.RecordValues(StepAt(int(at)), int64(count)) // cannot fail: the histogram has every step
+		// cannot fail, because the histogram has every step
+		_ = h.RecordValues(StepAt(int(at)), int64(count))
 	}
 	return h
 }

@@ -2,25 +2,25 @@ package measure
 
 import "math/bits"
 
-// Collector merges the seconds that the shards of a generator hand over, and adds up the
-// totals of the phases. It belongs to one goroutine.
+// Collector merges the seconds from all shards of a load generator, and adds up the totals of each
+// phase. Only one goroutine may use it.
 //
-// Example: with two shards, Each gets second 0 when both shards have handed over their
-// second 0 or a later one:
+// Example: with two shards, the collector calls Each with second 0 after both shards have added
+// their second 0 or a later second:
 //
 //	c.Add(0, second0) // waits
 //	c.Add(0, second1) // waits
 //	c.Add(1, second0) // merges both seconds 0 and calls Each
 //
-// Invariant: Each receives the seconds in order, each exactly once, and each is the sum of all
-// shards that had a part of it.
+// Invariant: Each receives every second exactly once and in order. Each second is the sum over all
+// shards that have a part of it.
 type Collector struct {
-	// Each is called with every merged second, in the order of phases and seconds. The
-	// collector reuses its histograms afterwards.
+	// Each is called with every merged second, in the order of phases and seconds. After the call,
+	// the collector reuses the second's histograms.
 	Each func(*Second)
-	// Recycle receives the histograms of a merged second, emptied, for reuse.
+	// Recycle receives the emptied histograms of a merged second for reuse.
 	Recycle func(*Histogram)
-	// NoTotals disables the totals: Close returns nil.
+	// NoTotals disables the totals. Then Close returns nil.
 	NoTotals bool
 
 	shards   []shard
@@ -28,13 +28,13 @@ type Collector struct {
 	totals   [2]Totals   // by phase
 	reported [2]Reported // by phase
 	gap      gap
-	added    int // number of merged seconds of the window
+	added    int // number of merged seconds in the window
 }
 
 // shard is the progress of one shard.
 type shard struct {
-	last  place // its last second
-	begun bool  // it has handed over a second
+	last  place // the last second that the shard added
+	begun bool  // set if the shard has added a second
 	ended bool
 }
 
@@ -43,8 +43,8 @@ func NewCollector(shards int) *Collector {
 	return &Collector{shards: make([]shard, shards)}
 }
 
-// Add adds the next second of a shard. The collector then owns the second. The seconds of a
-// shard must be in order.
+// Add adds the next second of a shard. The collector then owns the second. Each shard must add its
+// seconds in order.
 func (c *Collector) Add(shard int, s *Second) { c.add(shard, s, true) }
 
 // Copy adds a copy of the next second of a shard.
@@ -57,13 +57,13 @@ func (c *Collector) add(shard int, s *Second, ours bool) {
 	c.advance()
 }
 
-// End records that a shard has no more seconds.
+// End records that a shard will not add more seconds.
 func (c *Collector) End(shard int) {
 	c.shards[shard].ended = true
 	c.advance()
 }
 
-// Straggler returns a shard for which the earliest second waits, if the waiting seconds take
+// Straggler returns a shard that delays the earliest waiting second, if the waiting seconds take
 // more than most bytes.
 func (c *Collector) Straggler(most int) (shard int, late bool) {
 	if c.waiting.packed <= most {
@@ -77,15 +77,16 @@ func (c *Collector) Straggler(most int) (shard int, late bool) {
 	return 0, false
 }
 
-// Close returns the totals of the measurement window, whose length is given in seconds, and of
-// the warm-up. The caller sets the totals that are not sums of seconds. All shards must have
+// Close returns the totals of the measurement window and of the warm-up. seconds is the length of
+// the window. The caller must set the totals that are not sums over seconds. All shards must have
 // ended.
 func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	if c.NoTotals {
 		return nil, nil
 	}
 	c.gap.finish(seconds, c.added)
-	// Copy the totals: otherwise a caller that keeps them would keep the whole collector.
+	// Return copies of the totals. Otherwise, a caller that keeps them would keep the whole
+	// collector in memory.
 	totals := c.totals
 	measured, warmup = &totals[Measured], &totals[Warmup]
 	measured.Seconds = seconds
@@ -94,13 +95,13 @@ func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	return measured, warmup
 }
 
-// isPast reports whether a shard will hand over no more of a second.
+// isPast reports whether a shard will add nothing more to a second.
 func (c *Collector) isPast(shard int, p place) bool {
 	s := &c.shards[shard]
 	return s.ended || s.begun && !s.last.isBefore(p)
 }
 
-// advance passes on the earliest seconds that no shard will add to any more.
+// advance passes on the earliest seconds to which no shard will add more.
 func (c *Collector) advance() {
 	for len(c.waiting.seconds) > 0 {
 		for i := range c.shards {
@@ -112,7 +113,7 @@ func (c *Collector) advance() {
 	}
 }
 
-// passOn passes on a complete second.
+// passOn adds a complete second to the totals, and calls Each.
 func (c *Collector) passOn(whole *Second) {
 	if !c.NoTotals {
 		bounded := whole.Tally
@@ -129,7 +130,7 @@ func (c *Collector) passOn(whole *Second) {
 	whole.recycle(c.recycle)
 }
 
-// recycle empties a histogram and hands it back.
+// recycle empties a histogram and passes it to Recycle.
 func (c *Collector) recycle(h *Histogram) {
 	if h != nil && c.Recycle != nil {
 		h.Reset()
@@ -137,11 +138,11 @@ func (c *Collector) recycle(h *Histogram) {
 	}
 }
 
-// gap finds the longest run of milliseconds without a completed operation.
+// gap finds the longest sequence of milliseconds without a completed operation.
 type gap struct {
-	run, longest int // milliseconds
-	longestAt    int // start of the longest run
-	seen         int // milliseconds added
+	run, longest int // in milliseconds
+	longestAt    int // start of the longest sequence
+	seen         int // number of milliseconds added so far
 }
 
 // add adds the milliseconds of the next second.
@@ -165,15 +166,15 @@ func (g *gap) add(alive *[16]uint64) {
 	g.seen += 1000
 }
 
-// endRun ends a run at a millisecond.
+// endRun ends a sequence of run milliseconds at the millisecond at.
 func (g *gap) endRun(run, at int) {
 	if run > g.longest {
 		g.longest, g.longestAt = run, at-run
 	}
 }
 
-// finish ends the last run at the end of the window, which is seconds long. The part of the
-// last second after the window is not part of a gap.
+// finish ends the last sequence at the end of the window, whose length is given in seconds. The
+// part of the last second after the window is not part of a gap.
 func (g *gap) finish(seconds float64, added int) {
 	beyond := added*1000 - int(seconds*1000)
 	g.endRun(g.run-max(beyond, 0), g.seen-max(beyond, 0))

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// generate returns the seconds that a shard would hand over, and adds their content to a whole
-// cell and a list of milliseconds in which operations were done.
+// generate returns seconds as a shard would add them. It also adds their times to the cell whole,
+// and to done the milliseconds in which operations were done.
 func generate(r *rand.Rand, seconds int, whole *Cell, done map[int]bool) (out []*Second) {
 	for i := range seconds {
 		s := &Second{Phase: Measured, Index: i}
@@ -49,8 +49,8 @@ func singleton(ns int64) *Histogram {
 	return h
 }
 
-// Merged histograms equal the whole, whatever the number of shards is, the order in which their
-// seconds arrive, and how early one of them ends.
+// The merged histograms equal the whole. This does not depend on the number of shards, on the order
+// in which their seconds arrive, or on how early a shard ends.
 func TestMergeEqualsWhole(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -118,11 +118,11 @@ func longestRun(done map[int]bool, until int) (longest int) {
 	return longest
 }
 
-// If the window ends within its last second, a gap ends there, too.
+// If the window ends within its last second, a gap also ends there.
 func TestGapEndsWithTheWindow(t *testing.T) {
 	c := NewCollector(1)
 	s := &Second{Phase: Measured}
-	s.Alive[0] = 1 << 10 // done only after 10 ms
+	s.Alive[0] = 1 << 10 // an operation was done only at 10 ms
 	c.Add(0, s)
 	c.End(0)
 	if totals, _ := c.Close(0.3); totals.LongestGap != 0.289 {
@@ -162,7 +162,7 @@ func TestFailuresAreSlowerThanSuccesses(t *testing.T) {
 	}
 }
 
-// A percentile that the sample does not support is not returned.
+// A percentile is not returned if the sample is too small for it.
 func TestUnsupportedPercentilesAreUnknown(t *testing.T) {
 	h := NewHistogram()
 	for range 999 {
@@ -180,7 +180,7 @@ func TestUnsupportedPercentilesAreUnknown(t *testing.T) {
 	}
 }
 
-// 10,000 samples have exactly ten beyond p99.9; in floating point it would be nine.
+// Of 10,000 samples, exactly ten are above p99.9. In floating point, the number would be nine.
 func TestRankIsExact(t *testing.T) {
 	h := NewHistogram()
 	for range 10_000 {
@@ -191,7 +191,7 @@ func TestRankIsExact(t *testing.T) {
 	}
 }
 
-// Each rank has a different value here, so that a percentile with the wrong rank is detected.
+// Here each rank has a different value, so that a percentile with a wrong rank is detected.
 func TestPercentileUsesTheNearestRank(t *testing.T) {
 	for n := 11; n < 3000; n += 37 {
 		h := NewHistogram()
@@ -208,7 +208,7 @@ func TestPercentileUsesTheNearestRank(t *testing.T) {
 	}
 }
 
-// A value outside a histogram's range counts at its end.
+// A time outside the range of a histogram is counted at the end of the range.
 func TestRecordLosesNoValue(t *testing.T) {
 	h := NewHistogram()
 	for _, ns := range []int64{-5, 0, 1, Highest, Highest * 3} {

@@ -4,17 +4,17 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 
 // WindowTimeline describes how the whole window of a load with faults proceeded.
 type WindowTimeline struct {
-	// Done, Definite and Indefinite are the counts of Fine, by slot of the window.
+	// Done, Definite and Indefinite are the counts from Fine, for each slot of the window.
 	Done, Definite, Indefinite []uint32
-	// Members has the successes by the member that replied (0: unknown), and Operations by
-	// operation.
+	// Members records the successes by the member that replied (0 if unknown). Operations records
+	// them by operation.
 	Members    map[uint64]*Pulse
 	Operations map[Asked]*Pulse
-	// P99 is the p99 of the response times, by the second in which operations were due.
+	// P99 is the p99 of the response times for each second in which operations became due.
 	P99 []Figure
-	// Clients is the number of clients of a closed loop, and Waits their times without a
-	// success (Fine.Waits), in milliseconds of the window. Crowded reports that not all times
-	// were kept.
+	// Clients is the number of clients in a closed loop. Waits contains their times without a
+	// success (Fine.Waits), in milliseconds since the start of the window. Crowded is set if some
+	// of these times were dropped.
 	Clients int
 	Waits   []ClientGap
 	Crowded bool
@@ -22,7 +22,7 @@ type WindowTimeline struct {
 	Watched *Watched
 }
 
-// ClientGap is a time without a success of one client.
+// ClientGap is a time without a success of a single client.
 type ClientGap struct {
 	Client uint32
 	Gap
@@ -34,7 +34,7 @@ type Asked struct {
 	Consistency kv.Consistency
 }
 
-// Add adds a second of the window, with its p99. Each second must be added only once.
+// Add adds one second of the window and its p99. Each second must be added only once.
 func (c *WindowTimeline) Add(s *Second, p99 Figure) {
 	for len(c.P99) <= s.Index {
 		c.P99 = append(c.P99, Figure{})
@@ -77,7 +77,7 @@ func (c *WindowTimeline) Add(s *Second, p99 Figure) {
 	}
 }
 
-// addWatched adds the watch events and ended leases of a second.
+// addWatched adds the watch events and the ended leases of one second.
 func (c *WindowTimeline) addWatched(s *Second) {
 	var f *FineWatch
 	if s.Fine != nil {
@@ -102,27 +102,28 @@ func pulseFor[K comparable](all map[K]*Pulse, of K) *Pulse {
 // Watched describes the watch events and leases in the whole window of a load with faults.
 type Watched struct {
 	Events *Pulse // milliseconds in which events arrived
-	// Latest, Passed, MadeUp, Ended and Again are the counts of FineWatch, by slot of the window.
+	// Latest, Passed, MadeUp, Ended and Again are the values from FineWatch, for each slot of the
+	// window.
 	Latest, Passed, MadeUp, Ended, Again []uint32
-	ShowsPassed                          bool // in any second
+	ShowsPassed                          bool // set if it is set in any second
 	Late                                 []LateInWindow
 	Leases                               map[int64]LeaseGone // by lease
 }
 
-// LateInWindow is a LateEvents with its slot of the window.
+// LateInWindow is the same as LateEvents, but Slot is the slot in the window.
 type LateInWindow struct {
 	Slot, Class int
 	Count       uint32
 }
 
-// LeaseGone is the time at which a lease was first found to have ended, in milliseconds of the
-// window.
+// LeaseGone describes a lease that has ended. At is the time at which this was first noticed, in
+// milliseconds since the start of the window.
 type LeaseGone struct {
 	At    int
 	Early bool
 }
 
-// add adds a second of the window. Each second must be added only once.
+// add adds one second of the window. Each second must be added only once.
 func (w *Watched) add(second int, f *FineWatch) {
 	for _, counts := range []*[]uint32{&w.Latest, &w.Passed, &w.MadeUp, &w.Ended, &w.Again} {
 		if n := (second + 1) * Slots; len(*counts) < n {

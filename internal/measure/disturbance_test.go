@@ -2,7 +2,7 @@ package measure
 
 import "testing"
 
-// Merging parts yields the whole, however the values are distributed.
+// Merging the parts yields the whole, whatever the distribution of the values is.
 func TestDisturbanceMerges(t *testing.T) {
 	var a, b, whole Disturbance
 	for i := range 1000 {

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// AppendSecond appends a second to b.
+// AppendSecond appends the encoding of a second to b, and returns the extended slice.
 func AppendSecond(b []byte, s *Second) []byte {
 	c := coder{b: b}
 	one := *s
@@ -16,10 +16,11 @@ func AppendSecond(b []byte, s *Second) []byte {
 	return c.b
 }
 
-// ReadSecond decodes a second that AppendSecond encoded. It validates the bytes.
+// ReadSecond decodes a second that AppendSecond encoded. It checks the bytes, because another
+// machine may have sent them.
 func ReadSecond(b []byte) (*Second, error) { return readSecond(b, NewHistogram) }
 
-// readSecond decodes a second into histograms that fresh returns.
+// readSecond decodes one second of measurements. It calls fresh to allocate each histogram.
 func readSecond(b []byte, fresh func() *Histogram) (*Second, error) {
 	c, s := coder{b: b, reading: true, fresh: fresh}, &Second{}
 	c.second(s)
@@ -29,18 +30,19 @@ func readSecond(b []byte, fresh func() *Histogram) (*Second, error) {
 	return s, c.finish("a second")
 }
 
-// Reader decodes seconds from several machines, one at a time, into the same histograms: a
-// second takes megabytes, and the seconds of all machines arrive together. Any goroutine may
-// call Read.
+// Reader decodes seconds from several machines, one after the other, and reuses the same
+// histograms. This saves memory: a second takes megabytes, and the seconds from all machines arrive
+// at the same time. Any goroutine may call Read.
 type Reader struct {
 	mu    sync.Mutex
 	spare []*Histogram
 }
 
-// mostSpare is the number of histograms kept for the next second.
+// mostSpare is the maximum number of histograms that are kept for the next second.
 const mostSpare = 64
 
-// Read decodes a second and calls take with it. Calls of Read do not overlap.
+// Read decodes a second and calls take with it. Concurrent calls of Read are executed one after the
+// other.
 func (r *Reader) Read(b []byte, take func(*Second) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,8 +53,8 @@ func (r *Reader) Read(b []byte, take func(*Second) error) error {
 	return take(s)
 }
 
-// Recycle takes back an empty histogram for the next second. It may only be called within
-// Read.
+// Recycle returns an empty histogram to the Reader, which uses it for the next second. It may be
+// called only inside Read, by the function take.
 func (r *Reader) Recycle(h *Histogram) {
 	if len(r.spare) < mostSpare {
 		r.spare = append(r.spare, h)
@@ -70,7 +72,8 @@ func (r *Reader) fresh() *Histogram {
 	return h
 }
 
-// foldNamed merges the cells that exceed mostNamed into unnamed series.
+// foldNamed limits the number of per-member histograms to mostNamed. It merges all further cells
+// into the unnamed series.
 func (s *Second) foldNamed() {
 	n := 0
 	for i, c := range s.Cells {
@@ -80,7 +83,8 @@ func (s *Second) foldNamed() {
 		cells := make([]*Cell, 0, i)
 		for _, c := range s.Cells[:i] {
 			if c.Series == c.Unnamed() {
-				c = MergeCells(nil, []*Cell{c})[0] // a copy, because others are added to it
+				// make a copy, because other cells are merged into it
+				c = MergeCells(nil, []*Cell{c})[0]
 			}
 			cells = append(cells, c)
 		}
@@ -102,7 +106,7 @@ func (s *Second) foldNamed() {
 	}
 }
 
-// second codes all fields of a second.
+// second encodes or decodes all fields of a second.
 func (c *coder) second(s *Second) {
 	codeSmall(c, uint64(Measured), &s.Phase)
 	codeSmall(c, mostSeconds, &s.Index)
@@ -131,7 +135,7 @@ func (c *coder) second(s *Second) {
 	c.fine(&s.Fine)
 }
 
-// cells codes the cells of a second.
+// cells encodes or decodes the cells of a second.
 func (c *coder) cells(s *Second) {
 	n := uint64(len(s.Cells))
 	c.number(&n, mostHistograms)
@@ -155,7 +159,7 @@ func (c *coder) cells(s *Second) {
 	}
 }
 
-// check returns an error unless each operation that was due has an outcome and a time.
+// check returns an error unless each due operation has an outcome and a time.
 func (s *Second) check() error {
 	ended, timed, served := uint64(0), uint64(0), uint64(0)
 	for _, n := range s.Outcomes {

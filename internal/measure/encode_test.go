@@ -46,7 +46,7 @@ func drawn(r *rand.Rand, n int) *Histogram {
 	return h
 }
 
-// fill sets every number in v, and adds counts to every histogram.
+// fill sets every number in v, and adds times to every histogram.
 func fill(r *rand.Rand, v reflect.Value) {
 	switch {
 	case v.Type() == reflect.TypeFor[*Histogram]():
@@ -66,7 +66,7 @@ func fill(r *rand.Rand, v reflect.Value) {
 	}
 }
 
-// Decoding returns the encoded second, with every field.
+// Decoding returns the second that was encoded, with all fields.
 func TestSecondsSurviveEncoding(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -89,7 +89,7 @@ func TestSecondsSurviveEncoding(t *testing.T) {
 	}
 }
 
-// A second with more members than the encoding distinguishes keeps all its operations.
+// If a second has more members than the encoding distinguishes, no operation is lost.
 func TestEncodingMergesTooManyMembers(t *testing.T) {
 	settle.Unraced(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
@@ -103,8 +103,8 @@ func TestEncodingMergesTooManyMembers(t *testing.T) {
 	}
 }
 
-// Encoding does not change a second whose cells are merged into an existing unnamed series, and
-// does not count operations of that series as unreported.
+// If cells are merged into an existing unnamed series, encoding does not change the second.
+// Operations that already belonged to this series are not counted as unreported.
 func TestEncodingDoesNotChangeTheSecond(t *testing.T) {
 	settle.Unraced(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
@@ -151,7 +151,7 @@ func TestReadSecondRefusesInvalidInput(t *testing.T) {
 	}
 }
 
-// Decoding never fails to terminate, and encoding the result again yields an equal second.
+// Decoding always terminates. Encoding the decoded second again yields an equal second.
 func FuzzReadSecond(f *testing.F) {
 	r := rand.New(rand.NewPCG(7, 8))
 	f.Add([]byte{})

@@ -8,26 +8,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// A second of a load with faults is divided into slots.
+// In a load with faults, each second is divided into slots.
 const (
 	Slots      = 100 // per second
-	SlotLength = 10  // milliseconds
+	SlotLength = 10  // in milliseconds
 )
 
-// mostGroups limits the groups of a second, because a server determines the members.
+// mostGroups limits the number of groups per second. A limit is needed because servers choose the
+// member IDs.
 const mostGroups = 64
 
-// Fine records when within a second the operations of a load with faults ended.
+// Fine records when, within one second of a load with faults, operations ended.
 //
-// Example: an operation that succeeds 234 ms after the second began counts in Done[23], and
-// sets bit 234 of Alive in its group.
+// Example: an operation that succeeds 234 ms after the start of the second is counted in Done[23].
+// It also sets bit 234 of Alive in its group.
 type Fine struct {
-	// Done counts successes, Indefinite errors of writes that the store may have executed,
-	// and Definite all other errors, including those of reads.
+	// Done counts successes. Indefinite counts failed writes that the store may have executed.
+	// Definite counts all other errors, including those of reads.
 	Done, Definite, Indefinite [Slots]uint32
 	Groups                     []Group
-	// Waits lists the times of at least LeastWait without a success of a closed loop's clients
-	// that ended in this second, by client. Crowded reports that there were more than
+	// Waits lists times without a success that ended in this second, for each client of a closed
+	// loop. Only times of at least LeastWait are listed. Crowded is set if there were more than
 	// mostWaits.
 	Waits   []Wait
 	Crowded bool
@@ -35,29 +36,31 @@ type Fine struct {
 	Watch *FineWatch
 }
 
-// LeastWait is the shortest time without a success of a client that is recorded, and the
-// shortest delay of a late event, in milliseconds. mostWaits limits the times of a second.
+// LeastWait is the minimum time without a success that is recorded for a client, and the minimum
+// delay of a late event, both in milliseconds. mostWaits is the maximum number of such times that
+// are recorded per second.
 const (
 	LeastWait = 100
 	mostWaits = 1 << 13
 )
 
-// Wait is a time without a success of one client.
+// Wait is a time without a success of a single client.
 type Wait struct {
-	Client uint32 // its number in the whole load
-	At     uint32 // end of the wait in milliseconds since the second began; 1000 at the end of the load
-	Length uint32 // in milliseconds
+	Client uint32 // number of the client in the whole load
+	// end of the wait in milliseconds since the start of the second; 1000 at the end of the load
+	At     uint32
+	Length uint32 // length in milliseconds
 }
 
-// Group has the successes of one operation on one member.
+// Group records when operations of one kind and consistency succeeded on one member.
 type Group struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
-	Member      uint64     // 0: unknown
-	Alive       [16]uint64 // as in Second
+	Member      uint64     // 0 if unknown
+	Alive       [16]uint64 // bits as in Second.Alive
 }
 
-// Note counts an operation that ended at nanoseconds after the second began.
+// Note counts an operation that ended at nanoseconds after the start of the second.
 func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 	ms := min(max(at/1_000_000, 0), 999)
 	slot := ms / SlotLength
@@ -73,16 +76,16 @@ func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 	}
 }
 
-// Waited records that a client had no success for length nanoseconds, until at nanoseconds
-// after the second began. Shorter times than LeastWait are ignored.
+// Waited records that a client had no success for length nanoseconds. The wait ended at nanoseconds
+// after the start of the second. Waits shorter than LeastWait are ignored.
 func (f *Fine) Waited(client uint32, length, at int64) {
 	if length >= LeastWait*1_000_000 {
 		f.insertWait(Wait{client, uint32(min(max(at/1_000_000, 0), 1000)), uint32(min(length/1_000_000, 1<<32-1))}) // #nosec G115 -- bounded
 	}
 }
 
-// insertWait inserts a wait in sorted order, so that the result does not depend on the order of
-// merging.
+// insertWait inserts a wait. The waits are sorted, so that the result does not depend on the order
+// in which records are merged.
 func (f *Fine) insertWait(w Wait) {
 	if len(f.Waits) >= mostWaits {
 		f.Crowded = true
@@ -94,9 +97,9 @@ func (f *Fine) insertWait(w Wait) {
 	f.Waits = slices.Insert(f.Waits, at, w)
 }
 
-// group returns the group like the given one. If there are mostGroups, it returns the group
-// without a member instead. Groups are sorted, so that the result does not depend on the order
-// of merging.
+// group returns the group with the same operation and member as like, and creates it if needed. If
+// there are already mostGroups groups, it returns the group for an unknown member instead. The
+// groups are sorted, so that the result does not depend on the order in which records are merged.
 func (f *Fine) group(like Group) *Group {
 	at := 0
 	for ; at < len(f.Groups); at++ {
@@ -116,7 +119,7 @@ func (f *Fine) group(like Group) *Group {
 	return &f.Groups[at]
 }
 
-// merge adds o without changing it.
+// merge adds o to f. It does not change o.
 func (f *Fine) merge(o *Fine) {
 	for i := range f.Done {
 		f.Done[i] += o.Done[i]
@@ -138,50 +141,51 @@ func (f *Fine) merge(o *Fine) {
 	}
 }
 
-// FineWatch records when within a second of a load with faults watch events arrived and leases
+// FineWatch records when, within one second of a load with faults, watch events arrived and leases
 // were found to have ended.
 type FineWatch struct {
-	Alive [16]uint64 // milliseconds in which an event arrived, as in Second
-	// Latest is the longest time from sending a write to the arrival of its event, among the
-	// events that arrived in each slot, in milliseconds, rounded up; 0 if there were none.
+	Alive [16]uint64 // milliseconds in which an event arrived, with bits as in Second.Alive
+	// Latest is, for each slot, the longest time between sending a write and the arrival of its
+	// event, among the events that arrived in the slot. It is in milliseconds, rounded up, and 0 if
+	// no event arrived.
 	Latest [Slots]uint32
-	// Late counts the events that arrived LeastWait or more after their write was sent.
+	// Late counts the events that arrived at least LeastWait after their write was sent.
 	Late []LateEvents
-	// Passed counts the events of a key that were missing when a later one arrived, and
-	// MadeUp those among them that arrived after all.
+	// Passed counts the events of a key that had not arrived when a later event of the same key
+	// arrived. MadeUp counts how many of these events arrived after all.
 	Passed, MadeUp [Slots]uint32
-	// ShowsPassed reports that some watchers' events show whether earlier ones are missing.
-	// Otherwise Passed is 0 even if events were lost.
+	// ShowsPassed is set if the events of some watchers show whether earlier events are missing.
+	// Otherwise, Passed is 0 even if events were lost.
 	ShowsPassed bool
-	// Ended counts the watchers that the store ended permanently, and Again those that were
-	// created again.
+	// Ended counts the watchers that the store ended permanently. Again counts the watchers that
+	// were created again.
 	Ended, Again [Slots]uint32
-	// Leases lists the leases that were found to have ended, up to mostLeaseEnds.
+	// Leases lists the leases that were found to have ended, at most mostLeaseEnds of them.
 	Leases []LeaseEnd
 }
 
-// LateEvents counts the events of one class of lateness in one slot.
+// LateEvents is the number of events in one slot whose lateness is in one class.
 type LateEvents struct {
 	Slot  uint8
-	Class uint8 // LateClass
+	Class uint8 // see LateClass
 	Count uint32
 }
 
-// LeaseEnd is a lease that the store reported as ended.
+// LeaseEnd is a lease that has ended according to the store.
 type LeaseEnd struct {
 	Lease int64
-	At    uint32 // milliseconds after the second began, to 999
-	// Early reports that keep-alives should have kept it alive for longer.
+	At    uint32 // milliseconds since the start of the second, at most 999
+	// Early is set if the lease ended although keep-alives should have kept it alive for longer.
 	Early bool
 }
 
 const (
-	lateClasses   = 16 // the last class is 55 minutes and more
+	lateClasses   = 16 // the last class is for 55 minutes and more
 	mostLeaseEnds = 1 << 13
 )
 
-// LateClass returns the class of a lateness of ms milliseconds, at least LeastWait: 0 for 100
-// to 199 ms, 1 for 200 to 399 ms, 2 for 400 to 799 ms, and so on.
+// LateClass returns the class for an event that was ms milliseconds late (at least LeastWait).
+// Class 0 is 100 to 199 ms, class 1 is 200 to 399 ms, class 2 is 400 to 799 ms, and so on.
 func LateClass(ms int64) int {
 	return min(bits.Len64(uint64(max(ms, LeastWait)/LeastWait))-1, lateClasses-1) // #nosec G115 -- above 0
 }
@@ -194,16 +198,16 @@ func (f *Fine) watch() *FineWatch {
 	return f.Watch
 }
 
-// msAndSlot returns the millisecond and the slot of a time within the second.
+// msAndSlot returns the millisecond and the slot of a time within the second. at is in nanoseconds.
 func msAndSlot(at int64) (ms int64, slot int) {
 	ms = min(max(at/1_000_000, 0), 999)
 	return ms, int(ms / SlotLength)
 }
 
-// EventReceived counts a watch event that arrived at nanoseconds after the second began, and after
-// nanoseconds after its write was sent; after is negative if that is unknown. at is negative
-// if the event arrived and was counted in an earlier second and its write has become known
-// only now: then its lateness counts at the beginning of this second.
+// EventReceived counts a watch event that arrived at nanoseconds after the start of the second.
+// after is the time in nanoseconds between sending the write and the arrival of its event, or
+// negative if unknown. at is negative if the event was already counted in an earlier second and its
+// write became known only now. Then the lateness is counted at the start of this second.
 func (f *Fine) EventReceived(after, at int64) {
 	w := f.watch()
 	ms, slot := msAndSlot(at)
@@ -220,7 +224,7 @@ func (f *Fine) EventReceived(after, at int64) {
 	}
 }
 
-// addLate adds late events in the order of slots and classes.
+// addLate adds late events. The entries are sorted by slot and class.
 func (w *FineWatch) addLate(some LateEvents) {
 	at := len(w.Late)
 	for ; at > 0; at-- {
@@ -236,8 +240,8 @@ func (w *FineWatch) addLate(some LateEvents) {
 	w.Late = slices.Insert(w.Late, at, some)
 }
 
-// Missed records that an event showed that `passed` earlier events were missing and that
-// `madeUp` events arrived after all. It is called only for watchers whose events show this.
+// Missed records that an event showed that passed earlier events were missing, and that madeUp
+// missing events arrived after all. It is called only for watchers whose events show this.
 func (f *Fine) Missed(passed, madeUp uint32, at int64) {
 	_, slot := msAndSlot(at)
 	w := f.watch()
@@ -246,7 +250,7 @@ func (f *Fine) Missed(passed, madeUp uint32, at int64) {
 	w.MadeUp[slot] += madeUp
 }
 
-// WatcherEnded counts a watcher that the store ended. again reports that it is created again.
+// WatcherEnded counts a watcher that the store ended. again is set if the watcher is created again.
 func (f *Fine) WatcherEnded(again bool, at int64) {
 	_, slot := msAndSlot(at)
 	if w := f.watch(); again {
@@ -262,7 +266,7 @@ func (f *Fine) LeaseEnded(lease int64, early bool, at int64) {
 	f.watch().leaseEnded(LeaseEnd{lease, uint32(ms), early}) // #nosec G115 -- below 1000
 }
 
-// leaseEnded adds the end of a lease in the order of the leases.
+// leaseEnded adds the end of a lease. The entries are sorted by lease.
 func (w *FineWatch) leaseEnded(e LeaseEnd) {
 	at, there := slices.BinarySearchFunc(w.Leases, e, func(a, b LeaseEnd) int {
 		if a.Lease != b.Lease {
@@ -271,14 +275,14 @@ func (w *FineWatch) leaseEnded(e LeaseEnd) {
 		return 0
 	})
 	switch {
-	case there: // another loop has found it, too
+	case there: // another event loop has also found it
 		w.Leases[at].At, w.Leases[at].Early = min(w.Leases[at].At, e.At), w.Leases[at].Early || e.Early
 	case len(w.Leases) < mostLeaseEnds:
 		w.Leases = slices.Insert(w.Leases, at, e)
 	}
 }
 
-// merge adds o without changing it.
+// merge adds o to w. It does not change o.
 func (w *FineWatch) merge(o *FineWatch) {
 	for i, word := range o.Alive {
 		w.Alive[i] |= word
@@ -299,7 +303,7 @@ func (w *FineWatch) merge(o *FineWatch) {
 	}
 }
 
-// fine codes the finer record of a second.
+// fine encodes or decodes the detailed record of a second.
 func (c *coder) fine(at **Fine) {
 	there := uint64(0)
 	if *at != nil {
@@ -339,7 +343,7 @@ func (c *coder) fine(at **Fine) {
 	c.fineWatch(&f.Watch)
 }
 
-// waits codes the clients' times without a success.
+// waits encodes or decodes the clients' times without a success.
 func (c *coder) waits(f *Fine) {
 	n, crowded := uint64(len(f.Waits)), uint64(0)
 	if f.Crowded {
@@ -361,7 +365,7 @@ func (c *coder) waits(f *Fine) {
 	}
 }
 
-// fineWatch codes the record of watch events.
+// fineWatch encodes or decodes the record of watch events.
 func (c *coder) fineWatch(at **FineWatch) {
 	there := uint64(0)
 	if *at != nil {
@@ -406,7 +410,7 @@ func (c *coder) fineWatch(at **FineWatch) {
 	c.leaseEnds(w)
 }
 
-// leaseEnds codes the ends of leases.
+// leaseEnds encodes or decodes the ends of leases.
 func (c *coder) leaseEnds(w *FineWatch) {
 	n := uint64(len(w.Leases))
 	c.number(&n, mostLeaseEnds)

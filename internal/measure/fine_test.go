@@ -2,8 +2,8 @@ package measure
 
 import "testing"
 
-// An event that arrived in an earlier second, and whose write has become known only now, counts
-// here as late and there as arrived.
+// The event arrived in an earlier second, and its write became known only now. It is counted as
+// late in this second, and as arrived in the earlier second.
 func TestEventOfAnEarlierSecondIsOnlyLate(t *testing.T) {
 	var f Fine
 	f.EventReceived(300_000_000, -50_000_000)

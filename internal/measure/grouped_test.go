@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Events of one write at several watchers support only the percentiles that the writes support,
-// with unchanged values.
+// If each write causes events at several watchers, the events have only those percentiles for which
+// the number of writes is large enough. The values of these percentiles do not change.
 func TestGroupedKeepsPercentilesThatCausesSupport(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
@@ -31,7 +31,7 @@ func TestGroupedKeepsPercentilesThatCausesSupport(t *testing.T) {
 			t.Fatalf("%d events of as many writes have other percentiles", writes*each)
 		}
 	}
-	// 200 puts with 100 events each do not support p99, because 200 puts do not.
+	// 200 puts that cause 100 events each have no p99, because 200 puts are too few for a p99.
 	if Supports(99, 200) || !Supports(99, 1000) || Supports(90, 99) || !Supports(90, 100) || Supports(50, 0) {
 		t.Error("ten samples must be beyond a percentile")
 	}

@@ -2,15 +2,15 @@ package measure
 
 import hdr "github.com/HdrHistogram/hdrhistogram-go"
 
-// Lowest and Highest are the range of every histogram, in nanoseconds, and Digits is its number
-// of significant digits.
+// Lowest and Highest are the smallest and the largest time of every histogram, in nanoseconds.
+// Digits is the number of significant digits.
 //
-// Lowest is also the width of the steps below 16 µs: 8 ns are 0.8 % of 1 µs. From 8 µs
-// upwards a step is at most 0.1 % of its value. A histogram has 30,720 counts of 8 bytes, 240
-// KiB. With a Lowest of 1 it would take 264 KiB.
+// Lowest is also the width of the steps below 16 µs. For a time of 1 µs, a step of 8 ns is 0.8 %.
+// For times of at least 8 µs, a step is at most 0.1 % of its value. A histogram has 30,720 counts
+// of 8 bytes, which take 240 KiB. If Lowest were 1, a histogram would take 264 KiB.
 const (
 	Lowest  = 8
-	Highest = 3_600_000_000_000 // 1 h
+	Highest = 3_600_000_000_000 // one hour
 	Digits  = 3
 )
 
@@ -20,8 +20,8 @@ type Histogram = hdr.Histogram
 // NewHistogram returns an empty histogram.
 func NewHistogram() *Histogram { return hdr.New(Lowest, Highest, Digits) }
 
-// Add adds from to into without changing from. It returns into, or a new histogram if into is
-// nil. from may be nil.
+// Add adds the times in from to into, and returns into. It does not change from, which may be nil.
+// If into is nil, it creates a new histogram.
 func Add(into, from *Histogram) *Histogram {
 	if from == nil {
 		return into
@@ -33,16 +33,16 @@ func Add(into, from *Histogram) *Histogram {
 	return into
 }
 
-// Record adds one value. A value outside the range counts at the end of the range, so that no
-// value is lost.
+// Record adds one time. A time outside the range is counted at the end of the range, so that no
+// time is lost.
 func Record(h *Histogram, ns int64) {
-	_ = h.RecordValue(inRange(ns)) // cannot fail
+	_ = h.RecordValue(inRange(ns)) // cannot fail, because inRange limits the value
 }
 
-// RecordAll adds a value several times, at the cost of once.
+// RecordAll adds the same time several times, at the cost of adding it once.
 func RecordAll(h *Histogram, ns int64, times uint64) {
-	_ = h.RecordValues(inRange(ns), int64(times)) // cannot fail
+	_ = h.RecordValues(inRange(ns), int64(times)) // cannot fail, because inRange limits the value
 }
 
-// inRange limits a value to the range of a histogram.
+// inRange limits a time to the range of a histogram.
 func inRange(ns int64) int64 { return min(max(ns, 0), Highest) }

@@ -6,8 +6,8 @@ import (
 	"weak"
 )
 
-// Totals outlive the load in the results. They must not keep the collector, and with it the
-// generator, in memory.
+// The results keep the totals longer than the load exists. The totals must not keep the collector
+// in memory, and with it the load generator.
 func TestTotalsDoNotKeepTheCollector(t *testing.T) {
 	c := NewCollector(1)
 	c.Add(0, &Second{Phase: Measured, Tally: Tally{Due: 1}})

@@ -1,15 +1,15 @@
 package measure
 
-// LiveSteps counts times while a second runs. Recording a time takes a quarter of the
-// instructions that a Histogram needs. The counts are added to Histograms when the second
-// is settled.
+// LiveSteps counts times during the current second. Recording a time takes a quarter of the
+// instructions that a Histogram needs. When the second is settled, the counts are added to
+// Histograms.
 type LiveSteps struct {
 	counts [NumSteps]uint32
 	total  uint32
-	into   [2]**Histogram // locations of the histograms that receive the counts
+	into   [2]**Histogram // pointers to the histograms to which the counts will be added
 }
 
-// Record adds one value, in the same step as the function Record.
+// Record counts one time in nanoseconds, in the same step as the function Record.
 func (l *LiveSteps) Record(ns int64) {
 	if uint64(ns) > Highest {
 		ns = inRange(ns)
@@ -20,7 +20,7 @@ func (l *LiveSteps) Record(ns int64) {
 	}
 }
 
-// addToHistograms adds the counts to the histograms and clears them.
+// addToHistograms adds the counts to the histograms, and clears the counts.
 func (l *LiveSteps) addToHistograms(fresh func() *Histogram) {
 	for _, place := range l.into {
 		if place != nil && *place == nil {
@@ -34,7 +34,8 @@ func (l *LiveSteps) addToHistograms(fresh func() *Histogram) {
 		}
 		for _, place := range l.into {
 			if place != nil {
-				_ = (*place).RecordValues(StepAt(at), int64(n)) // cannot fail: the histogram has every step
+				// cannot fail, because the histogram has every step
+				_ = (*place).RecordValues(StepAt(at), int64(n))
 			}
 		}
 		l.counts[at] = 0
@@ -43,23 +44,24 @@ func (l *LiveSteps) addToHistograms(fresh func() *Histogram) {
 	l.into = [2]**Histogram{}
 }
 
-// mostSpareSteps is the number of LiveSteps that a loop keeps for its next seconds.
+// mostSpareSteps is the maximum number of LiveSteps that a loop keeps for later seconds.
 const mostSpareSteps = 64
 
-// LivePool creates the LiveSteps of one loop. Another goroutine returns them when it settles
-// their second.
+// LivePool allocates the LiveSteps for one loop. Another goroutine returns them to the pool when it
+// settles their second.
 type LivePool struct {
 	fresh func() *Histogram
 	spare chan *LiveSteps
 }
 
-// NewLivePool returns a pool. Settle calls fresh for a histogram when a second has none yet.
+// NewLivePool returns a pool. Settle calls fresh if a second needs a histogram that does not exist
+// yet.
 func NewLivePool(fresh func() *Histogram) *LivePool {
 	return &LivePool{fresh: fresh, spare: make(chan *LiveSteps, mostSpareSteps)}
 }
 
-// Begin returns empty LiveSteps for a second. When the second is settled, the counts are added
-// to the histogram into, and also to another unless that is nil.
+// Begin returns empty LiveSteps for a second. When the second is settled, the counts are added to
+// the histogram into, and also to another unless it is nil.
 func (p *LivePool) Begin(s *Second, into, another **Histogram) *LiveSteps {
 	var l *LiveSteps
 	select {
@@ -72,7 +74,7 @@ func (p *LivePool) Begin(s *Second, into, another **Histogram) *LiveSteps {
 	return l
 }
 
-// Settle adds the counts of LiveSteps to the second's histograms. A Collector settles each
+// Settle adds the counts in the second's LiveSteps to its histograms. A Collector settles each
 // second that it receives.
 func (s *Second) Settle() {
 	for _, l := range s.live {

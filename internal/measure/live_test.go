@@ -9,11 +9,11 @@ import (
 func TestLiveStepsBecomeTheSameHistograms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	pool := NewLivePool(NewHistogram)
-	for range 3 { // the second and third round reuse the steps of the first
+	for range 3 { // the second and the third iteration reuse the steps of the first one
 		s, want, also := &Second{}, NewHistogram(), NewHistogram()
 		both := pool.Begin(s, &s.Lateness, &s.Disturbed.Own)
 		Record(also, 77)
-		s.Disturbed.Own = also // already has a value
+		s.Disturbed.Own = also // the histogram already contains a value
 		whole := NewHistogram()
 		Record(whole, 77)
 		for range 10_000 {

@@ -8,18 +8,19 @@ import (
 // Machine describes a machine. Unknown fields are empty or null.
 type Machine struct {
 	Name         string `json:"name"`
-	System       string `json:"system"` // such as linux
+	System       string `json:"system"` // the operating system, such as linux
 	Kernel       string `json:"kernel"`
 	Architecture string `json:"architecture"`
-	CPU          string `json:"cpu"` // the processor's model
+	CPU          string `json:"cpu"` // the model of the CPU
 	CPUs         int    `json:"cpus"`
 	MemoryBytes  uint64 `json:"memory_bytes"`
-	// CPULimit is the control group's quota in CPUs; null without a limit.
+	// CPULimit is the quota of the control group in CPUs. It is null if there is no limit.
 	CPULimit *float64 `json:"cpu_limit"`
 }
 
-// Difference describes the first difference from an earlier description; empty without one. It
-// ignores memory, because after each boot the kernel reserves a different part of it.
+// Difference describes the first difference from an earlier description of the machine. It returns
+// an empty string if there is none. It ignores the amount of memory, because the kernel reserves a
+// different part of the memory at each boot.
 func (m *Machine) Difference(was *Machine) string {
 	limit := func(m *Machine) string {
 		if m.CPULimit == nil {

@@ -1,9 +1,9 @@
-// Package measure defines the figures that a load generator hands over: counts and latencies
-// of each second. Latencies are in HDR histograms, which are merged and never averaged.
+// Package measure defines the measurements that a load generator produces: counts and latencies for
+// each second. Latencies are kept in HDR histograms, which are merged and never averaged.
 //
-// Latencies and errors belong to the second in which the operation was due, throughput to
-// the second in which it was done. For example, an operation that is due at 0.9 s and done
-// at 2.1 s counts in Due, Outcomes and Response of second 0, and in Done of second 2.
+// Latencies and errors belong to the second in which the operation became due. Throughput belongs
+// to the second in which the operation was done. For example, an operation that is due at 0.9 s and
+// done at 2.1 s is counted in Due, Outcomes and Response of second 0, and in Done of second 2.
 package measure
 
 import "github.com/quorumbench/quorumbench/internal/kv"
@@ -11,13 +11,13 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 // Phase is a part of a trial.
 type Phase uint8
 
-// The phases.
+// The values of Phase.
 const (
-	Warmup   Phase = iota // run and recorded, but not counted
-	Measured              // the window
+	Warmup   Phase = iota // executed and recorded, but not counted
+	Measured              // the measurement window
 )
 
-// String returns the name of the phase in files.
+// String returns the name of the phase that files use.
 func (p Phase) String() string {
 	if p == Warmup {
 		return "warmup"
@@ -25,29 +25,30 @@ func (p Phase) String() string {
 	return "measured"
 }
 
-// Tally holds the figures that a second and a whole phase have in common.
+// Tally holds the measurements that are kept both for each second and for a whole phase.
 //
 // Invariant: Due is the sum of Outcomes.
 type Tally struct {
 	Counts
-	Due        uint64                 // operations due in this span of time
-	Outcomes   [kv.NumOutcomes]uint64 // of these operations
-	Keys       uint64                 // keys that successful gets, ranges and txn-gets read or counted
-	Retries    uint64                 // of successful STMs: restarts after a conflict
-	Done       uint64                 // successes done in this span of time, whenever they were due
-	Missed     [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
-	Unreported uint64                 // operations whose reply named a member and term beyond MaxReported
+	Due      uint64                 // number of operations that became due in this period
+	Outcomes [kv.NumOutcomes]uint64 // how these operations ended
+	Keys     uint64                 // number of keys that successful gets, ranges and txn-gets read or counted
+	Retries  uint64                 // number of restarts of successful software transactions after a conflict
+	Done     uint64                 // number of successes done in this period, whenever they became due
+	Missed   [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
+	// number of operations whose reply contained a member and term beyond MaxReported
+	Unreported uint64
 
 	Cells    []*Cell
-	Lateness *Histogram // sent - due, open loop only
-	// Watch counts the events that arrived in this span of time. In a whole phase it counts
-	// the events of the phase's writes, whenever they arrived.
+	Lateness *Histogram // sent - due; only in an open loop
+	// Watch counts the watch events that arrived in this period. For a whole phase, it counts the
+	// events caused by the phase's writes, whenever the events arrived.
 	Watch Watch
-	// Disturbed is the time that the generator added to the operations' times.
+	// Disturbed describes the time that the load generator itself added to the operations' times.
 	Disturbed Disturbance
 }
 
-// merge adds o without changing it.
+// merge adds o to t. It does not change o.
 func (t *Tally) merge(o *Tally) {
 	t.AddCounts(&o.Counts)
 	t.Due += o.Due
@@ -67,7 +68,7 @@ func (t *Tally) merge(o *Tally) {
 	t.Disturbed.merge(&o.Disturbed)
 }
 
-// recycle passes each histogram to take.
+// recycle calls take with each histogram.
 func (t *Tally) recycle(take func(*Histogram)) {
 	for _, c := range t.Cells {
 		for _, h := range append(c.Failed[:], c.Response, c.Service) {
@@ -82,30 +83,31 @@ func (t *Tally) recycle(take func(*Histogram)) {
 	}
 }
 
-// Second holds the figures of one second of a phase: of one shard, or merged of all.
+// Second holds the measurements of one second of a phase. They come from a single shard, or are
+// merged from all shards.
 type Second struct {
 	Phase Phase
-	Index int // in its phase, from 0
-	// Length is 1 s in nanoseconds, or less at the end of a phase.
+	Index int // number of the second in its phase, starting at 0
+	// Length is the length in nanoseconds: 1 s, or less at the end of a phase.
 	Length int64
 	Tally
 	DoneKinds   [kv.NumKinds]uint64 // Done by operation
-	Connections int                 // open at the end of the second
-	Clients     int                 // of a closed loop; 0 in an open loop
-	Resting     int                 // clients that rest after a refusal at the end of the second
-	InFlight    int                 // operations at the end of the second
+	Connections int                 // number of open connections at the end of the second
+	Clients     int                 // number of clients in a closed loop; 0 in an open loop
+	Resting     int                 // number of clients that pause after a refusal, at the end of the second
+	InFlight    int                 // number of operations in flight at the end of the second
 	// Alive has a bit for each millisecond in which at least one operation was done.
 	Alive [16]uint64
-	// Fine is the finer record of a load with faults; nil for any other load.
+	// Fine is the detailed record of a load with faults. It is nil for other loads.
 	Fine *Fine
 
 	live []*LiveSteps // not yet added to the histograms
-	pool *LivePool    // where live comes from
+	pool *LivePool    // the pool from which live was allocated
 }
 
-// Response returns the response times of the successes due in the second: of its only
-// series, or of all series merged into scratch, whose old content is deleted. The caller
-// must not change the result. It is nil if there are no series of successes.
+// Response returns the response times of the successes that became due in this second. If there are
+// several series, it merges them into scratch, whose previous content is deleted. The caller must
+// not change the result. The result may be nil or empty if no operation succeeded.
 func (s *Second) Response(scratch *Histogram) *Histogram {
 	if len(s.Cells) == 1 {
 		return s.Cells[0].Response
@@ -117,7 +119,7 @@ func (s *Second) Response(scratch *Histogram) *Histogram {
 	return scratch
 }
 
-// Failed returns the number of operations due in the second that failed.
+// Failed returns the number of operations that became due in this second and failed.
 func (s *Second) Failed() (n uint64) {
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		n += s.Outcomes[o]
@@ -125,7 +127,7 @@ func (s *Second) Failed() (n uint64) {
 	return n
 }
 
-// merge adds another shard's part of the same second without changing it.
+// merge adds another shard's part of the same second to s. It does not change o.
 func (s *Second) merge(o *Second) {
 	s.Length = max(s.Length, o.Length)
 	s.Tally.merge(&o.Tally)
@@ -147,17 +149,19 @@ func (s *Second) merge(o *Second) {
 	}
 }
 
-// Counts holds counts that a second, a window and a trial's result have in common, with their
-// names in the result. A new count needs a field and an entry in all, and the engine must
-// count it.
+// Counts holds the counts that exist for a second, a window and a trial's result. The JSON names
+// are the names in the result. To add a count, add a field, add it to the method all, and count it
+// in the engine.
 type Counts struct {
 	BytesIn  uint64 `json:"bytes_in"`
 	BytesOut uint64 `json:"bytes_out"`
-	Extra    uint64 `json:"extra_requests"` // requests of successes beyond their first
-	Late     uint64 `json:"late_responses"` // replies that arrived after their operation's timeout
+	// number of requests that successful operations needed after their first request
+	Extra uint64 `json:"extra_requests"`
+	// number of replies that arrived after their operation's timeout
+	Late uint64 `json:"late_responses"`
 }
 
-// pointers lists the counts, for adding and encoding.
+// pointers returns pointers to all counts, for adding and encoding.
 func (c *Counts) pointers() []*uint64 { return []*uint64{&c.BytesIn, &c.BytesOut, &c.Extra, &c.Late} }
 
 // AddCounts adds the counts of another second or shard.
@@ -168,39 +172,41 @@ func (c *Counts) AddCounts(o *Counts) {
 	}
 }
 
-// Disturbance is the time that the generator itself added to the operations' times, in one
-// span of time. A nil histogram is empty.
+// Disturbance describes the time that the load generator itself added to the operations' times in a
+// period. A nil histogram is empty.
 //
-// Sampled and Undisturbed are from the same operations, a sample of the successes. Each
-// operation counts with the number of operations that it represents. Sampled has the time of
-// the load's headline: service time in a closed loop, response time in an open loop.
-// Undisturbed has this time minus the time that the generator added. The distance between
-// their percentiles is the largest effect that the generator can have had on the headline.
+// Sampled and Undisturbed describe the same operations: a sample of the successes. Each operation
+// in the sample is counted as often as the number of operations that it represents. Sampled
+// contains the times that the load's headline shows: service times in a closed loop, response times
+// in an open loop. Undisturbed contains these times minus the time that the load generator added.
+// The difference between their percentiles is the largest effect that the load generator may have
+// had on the headline.
 type Disturbance struct {
-	// Lag is the time from a reply's arrival at this machine to the read call that returned
-	// it, of the sampled operations.
+	// Lag contains the times between the arrival of a reply at this machine and the read call that
+	// returned the reply, for the sampled operations.
 	Lag *Histogram
-	// Own is, in an open loop, the part of sent - due that the generator caused, of every
-	// operation that was sent. Waiting is the rest, of the operations that were blocked: no
-	// connection or member could take them, or the limit of operations in flight was reached.
+	// Own and Waiting are used in an open loop. Own contains, for each operation that was sent, the
+	// part of sent - due that the load generator caused. Waiting contains the rest of sent - due
+	// for operations that were blocked, because no connection or member could accept them or
+	// because the limit of operations in flight was reached.
 	Own, Waiting         *Histogram
 	Sampled, Undisturbed *Histogram
-	// Idle is, in a closed loop, the sum of sent - due of all operations that were sent
-	// without waiting for a connection, in nanoseconds: clients were free, and the generator
-	// had not yet sent for them.
+	// Idle is used in a closed loop. It is the sum of sent - due over all operations that were sent
+	// without waiting for a connection, in nanoseconds. During this time, clients were free but the
+	// load generator had not yet sent their operations.
 	Idle int64
-	// RunWait is, in a closed loop, the part of Sampled - Undisturbed for which the
-	// generator's thread waited for a CPU, in nanoseconds: the weighted sum over the sample.
-	// For the rest the thread was busy or stopped.
+	// RunWait is used in a closed loop. It is the part of Sampled - Undisturbed for which the load
+	// generator's thread waited for a CPU, in nanoseconds, as the weighted sum over the sample. For
+	// the rest of that time, the thread was busy or stopped.
 	RunWait int64
 }
 
-// histograms lists the locations of all histograms.
+// histograms returns pointers to all histograms.
 func (d *Disturbance) histograms() [5]**Histogram {
 	return [5]**Histogram{&d.Lag, &d.Own, &d.Waiting, &d.Sampled, &d.Undisturbed}
 }
 
-// merge adds o without changing it.
+// merge adds o to d. It does not change o.
 func (d *Disturbance) merge(o *Disturbance) {
 	from := o.histograms()
 	for i, to := range d.histograms() {
@@ -210,19 +216,21 @@ func (d *Disturbance) merge(o *Disturbance) {
 	d.RunWait += o.RunWait
 }
 
-// Watch counts the events that watchers received in one span of time. Events belong to the
-// phase of their write, and to the second in which they arrived.
+// Watch counts the watch events that watchers received in a period. An event belongs to the phase
+// of its write, and to the second in which it arrived.
 type Watch struct {
-	Delivered  uint64 // distinct events
-	Duplicated uint64 // events that had arrived before
-	Reordered  uint64 // of Delivered: arrived after a later write of their key
-	Untimed    uint64 // of Delivered: the due time of their write is unknown
-	// FromDue and FromSent are the times from when the write was due, and from when it was
-	// sent, to the event's arrival. An event can arrive before the reply to its write.
+	Delivered  uint64 // number of different events
+	Duplicated uint64 // number of events that had already arrived before
+	// how many events in Delivered arrived after the event of a later write to their key
+	Reordered uint64
+	Untimed   uint64 // how many events in Delivered belong to a write whose due time is unknown
+	// FromDue contains the times between a write's due time and the arrival of its event. FromSent
+	// contains the times between sending the write and the arrival of its event. An event may
+	// arrive before the reply to its write.
 	FromDue, FromSent *Histogram
 }
 
-// merge adds the counts and histograms of o.
+// merge adds the counts and histograms of o to w.
 func (w *Watch) merge(o *Watch) {
 	w.Delivered += o.Delivered
 	w.Duplicated += o.Duplicated

@@ -5,13 +5,14 @@ import (
 	"math/bits"
 )
 
-// Pulse has a bit for each millisecond of a window in which an operation was done.
+// Pulse has a bit for each millisecond of a window. The bit is set if an operation was done in that
+// millisecond.
 type Pulse struct{ alive []uint64 }
 
-// Add adds a second of the window.
+// Add adds one second of the window.
 func (p *Pulse) Add(s *Second) { p.add(s.Index, &s.Alive) }
 
-// add adds the milliseconds of a second.
+// add adds the bits for one second.
 func (p *Pulse) add(second int, alive *[16]uint64) {
 	last := 1000*second + 999
 	for len(p.alive) <= last>>6 {
@@ -21,7 +22,7 @@ func (p *Pulse) add(second int, alive *[16]uint64) {
 		for word != 0 {
 			at := 1000*second + i<<6 + bits.TrailingZeros64(word)
 			if at > last {
-				return // a second has no more milliseconds
+				return // the remaining bits are beyond the 1000 milliseconds of the second
 			}
 			p.alive[at>>6] |= 1 << (at & 63)
 			word &= word - 1
@@ -29,8 +30,8 @@ func (p *Pulse) add(second int, alive *[16]uint64) {
 	}
 }
 
-// AnyDone reports whether an operation was done at or after from and before to, in milliseconds of
-// the window.
+// AnyDone reports whether an operation was done between from (inclusive) and to (exclusive). Both
+// are in milliseconds since the start of the window.
 func (p *Pulse) AnyDone(from, to int) bool {
 	for at := max(from, 0); at < min(to, 64*len(p.alive)); at++ {
 		if p.alive[at>>6]&(1<<(at&63)) != 0 {
@@ -40,22 +41,27 @@ func (p *Pulse) AnyDone(from, to int) bool {
 	return false
 }
 
-// Gap is a time without a completed operation, in milliseconds of the window.
+// Gap is a period without a completed operation. From and To are in milliseconds since the start of
+// the window.
 type Gap struct{ From, To int }
 
 // Length returns the length of the gap in milliseconds.
 func (g Gap) Length() int { return g.To - g.From }
 
-// Outage returns the longest gap that ends after from and begins before until, and the longest
-// gap between since and from. All times are in milliseconds of the window. ok is false if the
-// first gap is not an outage: if it exceeds the gaps before from by no more than chance
-// explains. An outage that lasts until the end of the window ends at until.
+// Outage returns the longest gap that ends after from and begins before until, and, for comparison,
+// the longest gap between since and from. All times are in milliseconds since the start of the
+// window. It returns false if the first gap is not an outage, because chance can explain that it is
+// longer than the gaps before from. If an outage lasts until the end of the window, it ends at
+// until.
 //
-// Example: before a fault at 5000 the longest gap is 3 ms. If no operation is done from 5002 to
+// Example: the longest gap before a fault at 5000 is 3 ms. If no operation is done from 5002 to
 // 7100, the outage is [5002, 7100).
 func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 	until = min(until, 64*len(p.alive))
-	silent, gaps, ticks := 0, 0, 0 // before from: milliseconds without an operation, in that number of gaps, and milliseconds with one
+	// Counts for the time before from: silent is the number of milliseconds without an operation,
+	// gaps is the number of gaps that they form, and ticks is the number of milliseconds with an
+	// operation.
+	silent, gaps, ticks := 0, 0, 0
 	began := 0
 	end := func(at int) {
 		g := Gap{began, at}
@@ -84,8 +90,9 @@ func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 		began = at + 1
 	}
 	end(until)
-	// Random gaps become rarer by the factor e for every m milliseconds of length. The longest
-	// of many exceeds the longest of as many others by more than 7 m once in a thousand cases.
+	// If gaps are random, each m milliseconds of additional length makes a gap less frequent by the
+	// factor e. Compare two sets with the same number of gaps: the longest gap in one set exceeds
+	// the longest gap in the other by more than 7 m only once in a thousand cases.
 	margin := 1
 	if gaps > 0 && gaps < silent {
 		margin = max(margin, int(math.Ceil(-7/math.Log(1-float64(gaps)/float64(silent)))))

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// pulse returns the pulse of operations at the given times, in nanoseconds, in a window of the
-// given number of seconds.
+// pulse returns the pulse for a window with the given number of seconds. times contains the times
+// of the operations in nanoseconds.
 func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	all := make([]Second, seconds)
 	for i := range all {
@@ -29,8 +29,9 @@ func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	return p
 }
 
-// steady generates operations with random gaps of the given mean, none during the silence. If
-// slope is not 0, they become rarer before it.
+// steady generates operations with random gaps. mean is the mean gap. There are no operations for
+// the given length after from. If slope is not 0, operations become less frequent during that time
+// before from.
 func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(func(int64) bool) {
 	return func(yield func(int64) bool) {
 		for at := 0.0; int64(at) < until; at += mean * r.ExpFloat64() {
@@ -44,7 +45,8 @@ func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(f
 	}
 }
 
-// times returns a factor for the number of windows, to draw more than CI has time for.
+// times returns the factor by which the number of windows is multiplied. With a higher factor, a
+// test tries more windows than CI has time for.
 func times(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("QUORUMBENCH_OUTAGES")
@@ -58,8 +60,8 @@ func times(t *testing.T) uint64 {
 	return n
 }
 
-// An outage of 3 to 3,000 ms, abrupt or gradual, is measured within 10 ms, and none is reported
-// if there was none.
+// An outage of 3 to 3,000 ms, abrupt or gradual, is measured with an error of at most 10 ms. If
+// there was no outage, none is reported.
 func TestOutagesAreMeasured(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -81,7 +83,8 @@ func TestOutagesAreMeasured(t *testing.T) {
 
 func TestFindsNoOutageWithoutOne(t *testing.T) {
 	settle.Unraced(t)
-	for mean, runs := range map[float64]uint64{100e3: 10, 1e6: 200, 10e6: 200} { // mean gap in ns
+	// mean gap in nanoseconds
+	for mean, runs := range map[float64]uint64{100e3: 10, 1e6: 200, 10e6: 200} {
 		runs *= times(t)
 		wrong := uint64(0)
 		for seed := range runs {
@@ -96,15 +99,17 @@ func TestFindsNoOutageWithoutOne(t *testing.T) {
 	}
 }
 
-// A gap until the window's end is an outage that ends there. Before the first operation there
-// is nothing to compare with.
+// If there is no operation until the end of the window, this gap is an outage that ends with the
+// window. If there was no operation before the fault, there is nothing to compare with, so there is
+// no outage.
 func TestOutageAtTheEdges(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := pulse(10, steady(r, 50e3, 6e9, 60e9, 0, 10e9))
 	if got, _, ok := p.Outage(0, 6000, 10_000); !ok || got.To != 10_000 || got.From < 5999 || got.From > 6001 {
 		t.Errorf("an outage to the end is %v, %v", got, ok)
 	}
-	p = pulse(10, steady(r, 50e3, 2e9, 1e9, 0, 10e9)) // an outage before since is not compared with
+	// an outage before since is not used for comparison
+	p = pulse(10, steady(r, 50e3, 2e9, 1e9, 0, 10e9))
 	if _, before, _ := p.Outage(3000, 6000, 10_000); before.Length() > 1 {
 		t.Errorf("the longest gap before is %v", before)
 	}

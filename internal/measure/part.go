@@ -2,45 +2,46 @@ package measure
 
 import "math"
 
-// Part is one worker's part of a load in the measurement window.
+// Part is the part of a load that one worker generated, in the measurement window.
 type Part struct {
-	Worker string // name
-	// Lost is why the worker was lost before the load ended; empty if it was not. Its reports
-	// until then are included here and in the totals.
+	Worker string // name of the worker
+	// Lost is the reason why the worker was lost before the load ended. It is empty if the worker
+	// was not lost. The reports that a lost worker sent before that are included here and in the
+	// totals.
 	Lost  string
-	Loops int // event loops
-	// BeganAfter is how much later than the first worker this one opened its window. Length
-	// is the length of its window. Both are in nanoseconds.
+	Loops int // number of event loops
+	// BeganAfter is how much later than the first worker this worker opened its window. Length is
+	// the length of its window. Both are in nanoseconds.
 	BeganAfter, Length int64
-	// ClockBound is the largest possible error of the worker's clock after its correction, in
-	// nanoseconds; 0 for a clock of this machine.
+	// ClockBound is the largest possible error of the worker's clock after correction, in
+	// nanoseconds. It is 0 if the worker uses this machine's clock.
 	ClockBound int64
 
-	// Due counts the operations due in the window, Succeeded those of them that completed, and
-	// Done the successes done in the window.
+	// Due is the number of operations due in the window, and Succeeded is how many of them
+	// completed. Done is the number of successes done in the window, whenever they became due.
 	Due, Succeeded, Done uint64
-	Response             Steps // of the successes
-	Lateness             Steps // sent - due, open loop only
-	// Sampled, Undisturbed, Idle and RunWait are as in Disturbance.
+	Response             Steps // response times of the successes
+	Lateness             Steps // sent - due; only in an open loop
+	// Sampled, Undisturbed, Idle and RunWait have the same meaning as in Disturbance.
 	Sampled, Undisturbed Steps
 	Idle, RunWait        int64
 
 	Window
 	Connections []Connection // as in Totals
-	// LoopCPU is the CPU time of its loops' threads, and RunDelay how long they waited for a
-	// CPU, both in nanoseconds. CPUSeconds is the CPU time of its process, and ThrottledNS
-	// how long a CPU limit held the process back; nil if it shares the process with another
-	// worker or the system does not report it.
+	// LoopCPU is the CPU time of the worker's loop threads. RunDelay is how long these threads
+	// waited for a CPU. Both are in nanoseconds. CPUSeconds is the CPU time of the worker's
+	// process. ThrottledNS is how long a CPU limit paused the process. CPUSeconds and ThrottledNS
+	// are nil if several workers share the process or if the system does not report them.
 	LoopCPU, RunDelay int64
 	CPUSeconds        *float64
 	ThrottledNS       *int64
-	Machine           string // name of its machine
+	Machine           string // name of the worker's machine
 
 	seconds []brief
 }
 
-// brief is a summary of a second: for each series the number of successes and the logarithm of
-// their median response time.
+// brief is a summary of one second. For each series, it contains the number of successes and the
+// logarithm of their median response time.
 type brief struct {
 	index  int
 	series []briefSeries
@@ -52,11 +53,11 @@ type briefSeries struct {
 	logMedian float64
 }
 
-// leastBrief is the number of successes that a series needs in a second for its median to be
+// leastBrief is the minimum number of successes of a series in a second for the median to be
 // compared.
 const leastBrief = 10
 
-// Add adds a second of the worker. It ignores seconds of other phases.
+// Add adds one of the worker's seconds. It ignores seconds that are not in the measurement window.
 func (p *Part) Add(s *Second) {
 	if s.Phase != Measured {
 		return
@@ -82,18 +83,19 @@ func (p *Part) Add(s *Second) {
 	p.seconds = append(p.seconds, b)
 }
 
-// Seconds returns the number of seconds of the window that the worker reported, including
-// partial ones.
+// Seconds returns the number of seconds in the window that the worker reported, including partial
+// seconds.
 func (p *Part) Seconds() int { return len(p.seconds) }
 
-// MedianDistances returns, for each worker and each second that it shares with others, how far its
-// median response time was from theirs. The distance is the difference of the logarithms: 0.1 means
-// that the worker was a tenth slower. Only operations of the same kind, member and term are
-// compared, weighted by the worker's number of operations, so that a worker whose connections
-// go to a slower member does not count as slower.
+// MedianDistances returns, for each worker, how far its median response time was from that of the
+// other workers. There is one value for each second that the worker has in common with others. The
+// distance is the difference between the logarithms: 0.1 means that the worker was about 10 %
+// slower. Only operations with the same kind, consistency, member and term are compared, so a
+// worker whose connections go to a slower member does not appear slower. Each comparison is
+// weighted by the worker's number of operations.
 func MedianDistances(parts []Part) [][]float64 {
 	out := make([][]float64, len(parts))
-	at := make([]int, len(parts)) // index of the next second of each worker
+	at := make([]int, len(parts)) // index of each worker's next second
 	for {
 		index := math.MaxInt
 		for i := range parts {
@@ -139,8 +141,8 @@ func MedianDistances(parts []Part) [][]float64 {
 	}
 }
 
-// weightedSum is a weighted sum.
+// weightedSum is a sum of weighted values, together with the sum of the weights.
 type weightedSum struct{ weight, sum float64 }
 
-// add adds x with a weight.
+// add adds the value x with a weight.
 func (w *weightedSum) add(weight, x float64) { w.weight, w.sum = w.weight+weight, w.sum+weight*x }

@@ -1,30 +1,31 @@
 package measure
 
-// Replies name a member and its term, and each pair has its own histograms of half a megabyte
-// or more. A cluster has few members and rarely elects a leader, but a faulty server could
-// name a new member in every reply. So the number of pairs is limited.
+// Replies contain the ID of a member and its term. Each pair of member and term has its own
+// histograms, which take half a megabyte or more. A cluster has few members and rarely elects a
+// leader, but a faulty server could return a new member in every reply. So the number of pairs is
+// limited.
 
 const (
-	// MaxReported is the number of pairs of member and term that one loop distinguishes in a
-	// load, and a load in each phase. It is enough for seven members in four elections, or
-	// for one leader in thirty.
+	// MaxReported is the maximum number of pairs of member and term that one loop distinguishes in
+	// a load, and that a load distinguishes in each phase. It is sufficient for seven members in
+	// four elections, or for thirty elections if only the leader replies.
 	MaxReported = 32
-	// MaxReportedInSecond is the number of pairs that one loop distinguishes in a second. It is
-	// enough for seven members before and after an election.
+	// MaxReportedInSecond is the maximum number of pairs that one loop distinguishes in a second.
+	// It is sufficient for seven members before and after an election.
 	MaxReportedInSecond = 16
-	// MaxReportedFailed is the number of kinds of errors that one loop distinguishes by member
-	// and term in a load.
+	// MaxReportedFailed is the maximum number of kinds of errors that one loop distinguishes by
+	// member and term in a load.
 	MaxReportedFailed = 32
 )
 
-// Reported is the set of the pairs of member and term that replies have named.
+// Reported is the set of pairs of member and term that replies have contained.
 type Reported struct {
 	pairs [MaxReported]struct{ member, term uint64 }
 	n     int
 }
 
-// Accept reports whether a pair is among the first `most` pairs; most is at most MaxReported. It
-// always accepts a reply without member and term.
+// Accept reports whether a pair is among the first `most` different pairs. most must not exceed
+// MaxReported. Accept always returns true for a reply without member and term.
 func (r *Reported) Accept(member, term uint64, most int) bool {
 	if member == 0 && term == 0 {
 		return true
@@ -48,8 +49,8 @@ func (s Series) Unnamed() Series {
 	return s
 }
 
-// bounded returns the cells, and moves those whose pair is not among the first MaxReported to
-// the unnamed series. It does not change the cells of from.
+// bounded returns the cells in from. Cells whose pair is not among the first MaxReported pairs are
+// replaced by copies without member and term. bounded does not change the cells themselves.
 func (r *Reported) bounded(from []*Cell) []*Cell {
 	for i, c := range from {
 		if r.Accept(c.Member, c.Term, MaxReported) {

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Steps is a histogram without its empty steps: a few KiB, while a Histogram takes 240 KiB.
-// Histograms read from a file have this form.
+// Steps is a histogram that stores only non-empty steps (buckets). It takes a few KiB, whereas a
+// Histogram takes 240 KiB. Histograms read from a file have this form.
 //
-// Example: two times of 100 ns and one of 1 ms are the steps {12, 2} and {8097, 1}.
+// Example: two times of 100 ns and one time of 1 ms are the steps {12, 2} and {8097, 1}.
 //
 // Invariant: All is sorted by At, and each N is positive.
 type Steps struct {
-	All []Step // ascending
+	All []Step // in ascending order of At
 }
 
-// Step counts the times in step At of a histogram: those from StepAt(At) to below
-// StepAt(At+1).
+// Step is the number N of times in step At of a histogram. These times are at least StepAt(At) and
+// below StepAt(At+1).
 type Step struct {
 	At int
 	N  int64
@@ -28,15 +28,16 @@ func StepsOf(h *Histogram) (s Steps) {
 	return s
 }
 
-// fewTimes is the largest number of times for which eachStep queries a histogram time by time.
-// Above it, eachStep copies all counts, which takes 240 KB.
+// fewTimes is the maximum number of times for which eachStep queries a histogram separately for
+// each time. If there are more times, eachStep copies all counts, which takes 240 KB.
 const fewTimes = 256
 
-// eachStep calls each with the non-empty steps of a histogram, in ascending order.
+// eachStep calls each for every non-empty step of a histogram, in ascending order.
 //
-// The library does not expose the counts without copying them. For up to few times, eachStep
-// therefore asks for the percentiles that fall on the first time, the second, and so on. For
-// example, it gets the four values of a histogram as its percentiles 25, 50, 75 and 100.
+// The library does not provide access to the counts without copying them. So for at most fewTimes
+// times, eachStep queries the percentiles that correspond to the first time, the second time, and
+// so on. For example, it reads the four values of a histogram as its percentiles 25, 50, 75 and
+// 100.
 func eachStep(h *Histogram, each func(at int, n int64)) {
 	total := h.TotalCount()
 	if total > fewTimes {
@@ -47,7 +48,8 @@ func eachStep(h *Histogram, each func(at int, n int64)) {
 		}
 		return
 	}
-	shares := make([]float64, total) // percentiles of the first time, of the second, and so on
+	// the percentiles that correspond to the first time, the second time, and so on
+	shares := make([]float64, total)
 	for i := range shares {
 		shares[i] = 100 * float64(i+1) / float64(total)
 	}
@@ -77,18 +79,20 @@ func (s *Steps) Total() (n int64) {
 	return n
 }
 
-// AddTo adds the times to a histogram and returns it, as Add does.
+// AddTo adds the times to a histogram, and returns the histogram. If into is nil, it creates a new
+// histogram.
 func (s *Steps) AddTo(into *Histogram) *Histogram {
 	if into == nil {
 		into = NewHistogram()
 	}
 	for _, one := range s.All {
-		_ = into.RecordValues(StepAt(one.At), one.N) // cannot fail
+		// cannot fail, because the value is a valid step
+		_ = into.RecordValues(StepAt(one.At), one.N)
 	}
 	return into
 }
 
-// Add adds the times of a histogram; from may be nil.
+// Add adds the times in a histogram. from may be nil.
 func (s *Steps) Add(from *Histogram) {
 	if from == nil || from.TotalCount() == 0 {
 		return
@@ -108,7 +112,7 @@ func (s *Steps) Add(from *Histogram) {
 	s.All = slices.Clip(append(all, more...))
 }
 
-// Histogram returns a new histogram with the times; nil if there are none.
+// Histogram returns a new histogram that contains the times, or nil if there are none.
 func (s *Steps) Histogram() *Histogram {
 	if s.Total() == 0 {
 		return nil
@@ -116,21 +120,21 @@ func (s *Steps) Histogram() *Histogram {
 	return s.AddTo(nil)
 }
 
-// Sum adds up many Steps, at a fraction of the cost of a Histogram. It can be reset and
-// reused.
+// Sum adds up many values of type Steps. This is much cheaper than adding them to a Histogram. A
+// Sum may be reset and reused.
 //
 // Invariant: total is the sum of counts, and all counts above last are 0.
 type Sum struct {
 	counts []int64 // by step
-	last   int     // no higher step has a count
+	last   int     // all steps above this one have a count of 0
 	total  int64
 }
 
-// mostSummed limits the total; the excess of a damaged file is dropped. It is far above the
-// counts of any run.
+// mostSummed limits the total. It is far above the counts of any run; if a damaged file exceeds it,
+// the excess is ignored.
 const mostSummed = 1 << 62
 
-// Add adds the times of a histogram.
+// Add adds the times in from.
 func (s *Sum) Add(from *Steps) {
 	if len(from.All) == 0 {
 		return
@@ -174,8 +178,8 @@ func (s *Sum) Reset() {
 // Total returns the number of times.
 func (s *Sum) Total() int64 { return s.total }
 
-// CountFrom returns the number of times of at least ns nanoseconds. Because of the width of the
-// steps, it includes the whole step that contains ns.
+// CountFrom returns the number of times that are at least ns nanoseconds. It includes all times in
+// the step that contains ns.
 func (s *Sum) CountFrom(ns int64) (n int64) {
 	if s.total > 0 {
 		for at := s.last; at >= 0 && StepAt(at+1) > ns; at-- {
@@ -185,7 +189,7 @@ func (s *Sum) CountFrom(ns int64) (n int64) {
 	return n
 }
 
-// Histogram returns the sum as a new histogram.
+// Histogram returns a new histogram that contains the times.
 func (s *Sum) Histogram() *Histogram {
 	own := Steps{}
 	for at, n := range s.counts {
@@ -196,12 +200,13 @@ func (s *Sum) Histogram() *Histogram {
 	return own.AddTo(nil)
 }
 
-// PercentilesOf returns the same percentiles as for the sum's Histogram.
+// PercentilesOf returns the same percentiles as the function PercentilesOf returns for the sum's
+// Histogram.
 func (s *Sum) PercentilesOf(failed uint64, percentiles ...float64) []Figure {
 	return percentilesOf(uint64(s.total), failed, percentiles, s.atRanks)
 }
 
-// Fastest returns the smallest time; unknown if there is none.
+// Fastest returns the smallest time. It is unknown if there are no times.
 func (s *Sum) Fastest() Figure {
 	if s.total == 0 {
 		return Figure{}
@@ -210,7 +215,7 @@ func (s *Sum) Fastest() Figure {
 	return knownFigure(float64(StepAt(at)))
 }
 
-// Slowest returns the same as for the sum's Histogram.
+// Slowest returns the same value as the function Slowest returns for the sum's Histogram.
 func (s *Sum) Slowest(failed uint64) Figure {
 	switch {
 	case failed > 0:
@@ -225,11 +230,11 @@ func (s *Sum) Slowest(failed uint64) Figure {
 	return knownFigure(float64(StepAt(at+1) - 1))
 }
 
-// atRanks returns the highest value in the step of each operation with one of the given
-// ranks, which start at 1.
+// atRanks returns, for each of the given ranks, the highest value in the step that contains the
+// time with this rank. Ranks start at 1.
 func (s *Sum) atRanks(ranks []uint64) []int64 {
 	values := make([]int64, len(ranks))
-	at, upTo := -1, uint64(0) // upTo: number of operations in the steps up to at
+	at, upTo := -1, uint64(0) // upTo is the number of times in all steps up to at
 	for i, rank := range ranks {
 		if i > 0 && rank < ranks[i-1] {
 			at, upTo = -1, 0
@@ -244,18 +249,18 @@ func (s *Sum) atRanks(ranks []uint64) []int64 {
 	return values
 }
 
-// The first 1<<subBuckets steps are Lowest wide. From there the width doubles whenever the
-// values double.
+// The first 1<<subBuckets steps have the width Lowest. After these, the width of the steps doubles
+// whenever the values double.
 const (
 	unit       = 3 // the width of the first steps is 1<<unit
 	subBuckets = 11
 	half       = 1 << (subBuckets - 1)
 )
 
-// NumSteps is the number of steps of a histogram.
+// NumSteps is the number of steps in a histogram.
 const NumSteps = 30_720
 
-// StepAt returns the lowest value of step i of a histogram, starting at 0.
+// StepAt returns the lowest value in step i of a histogram. The first step is 0.
 func StepAt(i int) int64 {
 	if i < half {
 		return int64(i) << unit
@@ -263,25 +268,27 @@ func StepAt(i int) int64 {
 	return int64(i%half+half) << (i/half - 1 + unit)
 }
 
-// StepOf returns the lowest value of the step in which a histogram counts ns.
+// StepOf returns the lowest value in the step to which ns belongs.
 func StepOf(ns int64) int64 {
 	ns = inRange(ns)
 	shift := max(bits.Len64(uint64(ns))-subBuckets, unit)
 	return ns >> shift << shift
 }
 
-// stepNumber returns the step in which a histogram counts a value in its range.
+// stepNumber returns the number of the step to which a valid value belongs.
 func stepNumber(ns int64) int {
 	shift := bits.Len64(uint64(ns)|(1<<(subBuckets+unit)-1)) - subBuckets // at least unit
 	return (shift-unit)*half + int(ns>>(shift&63))
 }
 
-// Mean returns the mean time, up to the width of a step; NaN if there are no times.
+// Mean returns the mean time, with the precision of the steps. It returns NaN if there are no
+// times.
 func (s *Sum) Mean() float64 {
 	sum := 0.0
 	for at := range min(s.last+1, len(s.counts)) {
 		if n := s.counts[at]; n > 0 {
-			sum += float64(n) * float64((StepAt(at)+StepAt(at+1))/2) // as the library computes it
+			// the middle of the step, as the library uses it
+			sum += float64(n) * float64((StepAt(at)+StepAt(at+1))/2)
 		}
 	}
 	return sum / float64(s.total)

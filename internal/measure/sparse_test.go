@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Adding steps yields the same sum, with the same figures, as adding histograms.
+// Adding up Steps yields the same sum and the same figures as adding up histograms.
 func TestStepsAddUpToTheHistogram(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -69,7 +69,7 @@ func TestStepsAddUpToTheHistogram(t *testing.T) {
 	}
 }
 
-// The counts of damaged files never overflow.
+// The counts from damaged files never overflow.
 func TestSumIsBounded(t *testing.T) {
 	sum := &Sum{}
 	for range 100 {
@@ -94,8 +94,8 @@ func TestStepAt(t *testing.T) {
 	}
 }
 
-// eachStep returns the same steps as a walk through the whole histogram, for any number and
-// length of times.
+// eachStep returns the same steps as a walk through the whole histogram, for any number and length
+// of times.
 func TestEachStepFindsAllSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 2000 {

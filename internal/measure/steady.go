@@ -2,19 +2,20 @@ package measure
 
 import "time"
 
-// began holds readings of the wall clock and of the monotonic clock.
+// began contains the readings of the wall clock and of the monotonic clock at the start of the
+// process.
 var began = time.Now()
 
-// Now returns the current time on a clock that started with the wall clock's time, and is not
-// affected when the wall clock is set.
+// Now returns the current time. Its clock starts with the time of the wall clock, but does not
+// change when the wall clock is set.
 func Now() time.Time { return began.Add(time.Since(began)) }
 
-// leastDifference is the smallest change of the wall clock that counts. A smaller one can be
-// the time between the readings of the two clocks.
+// leastDifference is the smallest change of the wall clock that is reported. Smaller differences
+// may be caused by the time between reading one clock and reading the other.
 const leastDifference = time.Millisecond
 
-// WallClockAhead returns how far the wall clock is ahead of Now, that is, by how much it was set
-// since the process started. It returns 0 for less than a millisecond.
+// WallClockAhead returns how far the wall clock is ahead of Now: by how much the wall clock was set
+// since the process started. It returns 0 if the difference is less than a millisecond.
 func WallClockAhead() time.Duration {
 	return readUntilSteady(func() time.Duration {
 		now := time.Now()
@@ -22,8 +23,9 @@ func WallClockAhead() time.Duration {
 	})
 }
 
-// readUntilSteady reads the distance of two clocks until two readings agree, at most five times: a
-// process can be stopped between reading one clock and the other.
+// readUntilSteady reads the difference between two clocks until two readings agree, at most five
+// times. Readings may be wrong, because a process may be paused between reading one clock and
+// reading the other.
 func readUntilSteady(read func() time.Duration) (ahead time.Duration) {
 	const readings = 4
 	ahead = read()

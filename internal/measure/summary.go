@@ -2,14 +2,14 @@ package measure
 
 import "math"
 
-// MinBeyond is the number of samples that must be beyond a percentile for it to be shown.
+// MinBeyond is the minimum number of samples above a percentile for which the percentile is shown.
 const MinBeyond = 10
 
-// Percentiles lists the percentiles of a summary.
+// Percentiles lists the percentiles in a summary.
 var Percentiles = []float64{10, 25, 50, 75, 90, 95, 99, 99.9}
 
-// Figure is one figure of a summary. If a percentile falls on a failed operation, Failed is
-// set. If the sample does not support a percentile, neither Failed nor Known is set.
+// Figure is one figure of a summary. Failed is set if the figure falls on a failed operation. If
+// the sample is too small for the figure, neither Failed nor Known is set.
 type Figure struct {
 	NS     float64
 	Known  bool
@@ -21,11 +21,11 @@ func knownFigure(ns float64) Figure { return Figure{NS: ns, Known: true} }
 
 // Summary describes a distribution of times in nanoseconds.
 type Summary struct {
-	Count       uint64 // successes and failures
+	Count       uint64 // number of successes and failures
 	Min         Figure
 	Mean        Figure
 	Stddev      Figure
-	Percentiles [8]Figure // as Percentiles names them
+	Percentiles [8]Figure // in the order of the variable Percentiles
 	Max         Figure
 }
 
@@ -39,8 +39,8 @@ func (s Summary) Percentile(p float64) Figure {
 	return Figure{}
 }
 
-// Summarize describes a distribution. Each failed operation counts as slower than any
-// success. h may be nil.
+// Summarize describes a distribution. Each failed operation counts as slower than any success. h
+// may be nil.
 func Summarize(h *Histogram, failed uint64) Summary {
 	var succeeded uint64
 	if h != nil {
@@ -64,17 +64,17 @@ func Summarize(h *Histogram, failed uint64) Summary {
 	return s
 }
 
-// Percentile returns the smallest value of h for which at least p percent of the samples are
-// equal or smaller (nearest rank). Each failed operation counts as slower than any success. p
-// has at most three decimals. h may be nil.
+// Percentile returns the smallest value in h for which at least p percent of the samples are not
+// larger (nearest rank). Each failed operation counts as slower than any success. p has at most
+// three decimals. h may be nil.
 //
-// Example: with 95 successes and 5 failures, p90 is the 90th success, and p99 is failed.
+// Example: with 95 successes and 5 failures, p90 is the 90th success, and p99 falls on a failure.
 func Percentile(h *Histogram, failed uint64, p float64) Figure {
 	return PercentilesOf(h, failed, p)[0]
 }
 
-// PercentilesOf returns several percentiles, in the given order. If they ascend it reads the
-// histogram only once.
+// PercentilesOf returns several percentiles in the given order. If the percentiles are in ascending
+// order, it reads the histogram only once.
 func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure {
 	var succeeded uint64
 	if h != nil {
@@ -82,16 +82,17 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 	}
 	return percentilesOf(succeeded, failed, percentiles, func(ranks []uint64) []int64 {
 		wanted := make([]float64, len(ranks))
-		for i, rank := range ranks { // the library rounds to the nearest rank, so this one is exact
+		// the library rounds to the nearest rank, so the result is exactly this rank
+		for i, rank := range ranks {
 			wanted[i] = 100 * float64(rank) / float64(succeeded)
 		}
 		return h.ValueAtPercentilesSlice(wanted)
 	})
 }
 
-// Grouped removes the percentiles that the sample does not support if `each` samples share a
-// cause. For example, a write with 10 watchers causes 10 events, so a percentile of count
-// events needs MinBeyond causes, or 100 events, beyond it.
+// Grouped removes the percentiles for which the sample is too small if each group of `each` samples
+// has a common cause. For example, a write with 10 watchers causes 10 events. So a percentile of
+// events needs MinBeyond causes, which are 100 events, above it. count is the number of samples.
 func Grouped(figures []Figure, count, each uint64, percentiles ...float64) []Figure {
 	for i, p := range percentiles {
 		if figures[i].Known && !supports(p, count, each) {
@@ -107,21 +108,21 @@ func (s Summary) Grouped(each uint64) Summary {
 	return s
 }
 
-// Supports reports whether a percentile of count samples may be shown: at least MinBeyond
-// samples must be beyond it.
+// Supports reports whether count samples are enough to show the percentile p: at least MinBeyond
+// samples must be above it.
 func Supports(p float64, count uint64) bool { return supports(p, count, 1) }
 
-// supports reports whether a percentile has MinBeyond groups of `each` samples beyond it.
+// supports reports whether at least MinBeyond groups of `each` samples are above the percentile p.
 func supports(p float64, count, each uint64) bool { return count-rankOf(p, count) >= MinBeyond*each }
 
-// rankOf returns the rank of a percentile, starting at 1. It computes in thousandths of a
+// rankOf returns the rank of a percentile. Ranks start at 1. It computes in thousandths of a
 // percent, so that the result is exact.
 func rankOf(p float64, count uint64) uint64 {
 	return (uint64(math.Round(p*1000))*count + 99_999) / 100_000
 }
 
-// percentilesOf returns percentiles of successes and failures together. at returns the values
-// of the successes with the given ranks, starting at 1.
+// percentilesOf returns percentiles over all successes and failures. The function at returns the
+// values of the successes with the given ranks, which start at 1.
 func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(ranks []uint64) []int64) []Figure {
 	count := succeeded + failed
 	figures := make([]Figure, len(percentiles))
@@ -129,8 +130,8 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(rank
 	for i, p := range percentiles {
 		rank := rankOf(p, count)
 		switch {
-		// If more than MinBeyond operations failed, the highest percentile that the sample
-		// supports falls on a failure, and so do all percentiles above it.
+		// If more than MinBeyond operations failed, the highest percentile for which the sample is
+		// large enough falls on a failure. All percentiles above it do, too.
 		case rank > succeeded && (failed > MinBeyond || Supports(p, count)):
 			figures[i] = Figure{Failed: true}
 		case Supports(p, count):
@@ -145,8 +146,8 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(rank
 	return figures
 }
 
-// Slowest returns the largest value of h. It is failed if operations failed, and unknown if h
-// is empty. h may be nil.
+// Slowest returns the largest value in h. It is failed if an operation failed, and unknown if h is
+// empty. h may be nil.
 func Slowest(h *Histogram, failed uint64) Figure {
 	switch {
 	case failed > 0:
@@ -157,7 +158,8 @@ func Slowest(h *Histogram, failed uint64) Figure {
 	return knownFigure(float64(h.ValueAtPercentile(100)))
 }
 
-// FailedFrom returns the percentile above which operations failed. ok is false if none failed.
+// FailedFrom returns the percentile above which all operations failed. It returns false if no
+// operation failed.
 func FailedFrom(succeeded, failed uint64) (p float64, ok bool) {
 	if failed == 0 {
 		return 0, false

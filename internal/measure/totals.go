@@ -2,47 +2,49 @@ package measure
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Totals holds the merged figures of a whole phase.
+// Totals holds the merged measurements of a whole phase.
 type Totals struct {
 	Tally
 	Seconds float64 // length of the window
 	Window
-	LongestGap   float64 // longest time without a completed operation, in seconds, accurate to 1 ms
-	LongestGapAt float64 // its start, in seconds of the window; of equal gaps the first
+	// longest time without a completed operation, in seconds, with a resolution of 1 ms
+	LongestGap float64
+	// start of the longest gap, in seconds since the start of the window; the first one if gaps are
+	// equally long
+	LongestGapAt float64
 
 	// Watching is nil unless the load has watchers.
 	Watching *WatchTotals
 
-	// ErrorTexts holds the first text of each kind of error.
+	// ErrorTexts contains the first error text for each kind of error.
 	ErrorTexts map[kv.Outcome]string
-	// MeanInFlight is the time-weighted mean number of operations between due and done, for
+	// MeanInFlight is the mean number of operations between due and done over time. It is used for
 	// Little's law.
 	MeanInFlight float64
-	// MeanResting is the time-weighted mean number of clients that rested after a refusal and
-	// had no operation in progress.
+	// MeanResting is the mean number, over time, of clients that paused after a refusal and had no
+	// operation in progress.
 	MeanResting float64
-	// Links describes what happened to the connections, by endpoint.
+	// Links describes what happened to the connections to each endpoint.
 	Links []Link
-	// Connections lists the completed operations of each client of a closed loop; empty in an
-	// open loop.
-	// open one.
+	// Connections lists the number of completed operations for each client of a closed loop. It is
+	// empty in an open loop.
 	Connections []Connection
-	// Calls are the calls of an application, by kind; empty for any other load.
+	// Calls describes the calls of an application by kind. It is empty for other loads.
 	Calls []Calls
-	// Parts has the part of each of several workers; empty for a single worker.
+	// Parts describes the part of each worker. It is empty if there is only one worker.
 	Parts []Part
-	// MergedAfter is the time in nanoseconds from the end of the window until the reports of
-	// several workers were merged. It includes the drain. It is 0 for a single worker.
+	// MergedAfter is the time from the end of the window until the reports of several workers were
+	// merged, in nanoseconds. It includes the drain. It is 0 if there is only one worker.
 	MergedAfter int64
-	// RunDelay is how long the loops' threads waited for a CPU, in nanoseconds, and Slices how
-	// many times they got one; 0 if the system does not report it.
+	// RunDelay is how long the loop threads waited for a CPU, in nanoseconds. Slices is how many
+	// times they received a CPU. Both are 0 if the system does not report them.
 	RunDelay int64
 	Slices   int64
-	// LoopCPU is the CPU time of the loops' threads, in nanoseconds.
+	// LoopCPU is the CPU time of the loop threads in nanoseconds.
 	LoopCPU int64
 }
 
-// Succeeded returns the number of operations due that completed.
+// Succeeded returns how many of the due operations completed.
 func (t *Totals) Succeeded() (n uint64) {
 	for o := range kv.NotSent {
 		n += t.Outcomes[o]
@@ -50,10 +52,10 @@ func (t *Totals) Succeeded() (n uint64) {
 	return n
 }
 
-// Failed returns the number of operations due that ended in an error.
+// Failed returns how many of the due operations ended in an error.
 func (t *Totals) Failed() uint64 { return t.Due - t.Succeeded() }
 
-// Merged merges all cells into one, with the times of all successes and errors.
+// Merged merges all cells into one cell, which contains the times of all successes and errors.
 func (t *Totals) Merged() *Cell {
 	whole := &Cell{}
 	for _, c := range t.Cells {
@@ -64,38 +66,41 @@ func (t *Totals) Merged() *Cell {
 	return whole
 }
 
-// WatchTotals holds the figures of all watchers of a load, including its warm-up.
+// WatchTotals holds the totals over all watchers of a load, including the warm-up.
 type WatchTotals struct {
 	Watchers int
-	// Created is the time that the first creation of each watcher took. CreatedSeconds is the
-	// time from requesting the first until the last existed.
+	// Created contains, for each watcher, the time that its first creation took. CreatedSeconds is
+	// the time from the request for the first watcher until all watchers existed.
 	Created        *Histogram
 	CreatedSeconds float64
-	// Last is the time from when a write of the window was due until the last watcher received
-	// its event; nil unless all watchers watch all keys that are written.
+	// Last contains, for each write in the window, the time from the write's due time until the
+	// last watcher received its event. It is nil unless all watchers watch all keys that are
+	// written.
 	Last *Histogram
 	// Acknowledged is the number of acknowledged writes to watched keys.
 	Acknowledged uint64
-	// Expected is the number of events of these writes: one for each watcher of the key.
+	// Expected is the number of events that these writes should cause: one event for each watcher
+	// of the key.
 	Expected  uint64
-	Delivered uint64 // distinct events
-	// Lost is the number of events that did not arrive: missing versions of a key, or
-	// acknowledged writes without an event, whichever is larger for a watcher and key.
+	Delivered uint64 // number of different events
+	// Lost is the number of events that did not arrive. For each watcher and key, it is the larger
+	// of two numbers: the missing versions of the key, and the acknowledged writes without an
+	// event.
 	Lost uint64
-	// Coalesced is the number of versions that watchers did not receive because they get only
-	// the newest one.
+	// Coalesced is the number of versions that watchers did not receive because the store sends
+	// only the newest version.
 	Coalesced  uint64
 	Duplicated uint64
 	Reordered  uint64
-	Untimed    uint64 // delivered, but the due time of their write is unknown
-	Foreign    uint64 // of Untimed: not written by this load, or damaged
-	Wrong      uint64 // events of keys that the watcher does not watch
-	// Impossible is the number of events that arrived before their write was sent. If there is
-	// any, the times are invalid.
+	Untimed    uint64 // number of delivered events whose write has an unknown due time
+	Foreign    uint64 // how many events in Untimed were damaged, or not caused by this load
+	Wrong      uint64 // number of events for keys that the watcher does not watch
+	// Impossible is the number of events that arrived before their write was sent. If it is above
+	// 0, the times are invalid.
 	Impossible uint64
-	// Resubscribed counts how often a watcher was created again after its connection or stream
-	// was lost. Ended is the number of watchers that the store ended permanently, and
-	// EndedText the reason of the first one.
+	// Resubscribed is how many times watchers were created again after their connection or stream
+	// was lost. Ended is the number of watchers that the store ended permanently. EndedText is the
+	// reason for the first of them.
 	Resubscribed uint64
 	Ended        uint64
 	EndedText    string

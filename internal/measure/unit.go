@@ -11,15 +11,15 @@ import (
 // Unit is the unit of a figure.
 type Unit uint8
 
-// The units.
+// The values of Unit.
 const (
 	Nanoseconds Unit = iota
-	Seconds          // of a duration, displayed as a duration
-	Length           // seconds, displayed as a plain number
-	Number           // count of things
-	Ratio            // quotient of two numbers
+	Seconds          // a duration in seconds, displayed as a duration
+	Length           // a duration in seconds, displayed as a plain number
+	Number           // a number of things
+	Ratio            // the quotient of two numbers
 	Rate             // things per second
-	Share            // of 1
+	Share            // a share; 1 means 100 %
 	Bytes
 )
 
@@ -34,7 +34,7 @@ func (u Unit) Time() (ns float64, ok bool) {
 	return 0, false
 }
 
-// Text formats a number of the unit for comparison with a limit.
+// Text formats a number with this unit. It keeps enough digits for a comparison with a limit.
 func (u Unit) Text(x float64) string {
 	if ns, ok := u.Time(); ok {
 		return text.Duration(ns * x)
@@ -48,8 +48,8 @@ func (u Unit) Text(x float64) string {
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
-// Text formats a figure of a summary: a time, a dash if the sample does not support it, or
-// "failed" if it falls on a failed operation.
+// Text formats a figure as a time. It returns a dash if the sample is too small for the figure, or
+// "failed" if the figure falls on a failed operation.
 func (f Figure) Text() string {
 	switch {
 	case f.Known:
@@ -60,7 +60,7 @@ func (f Figure) Text() string {
 	return text.Dash
 }
 
-// Quantity formats a number of the unit.
+// Quantity formats a number with this unit for display.
 func (u Unit) Quantity(x float64) string {
 	if ns, ok := u.Time(); ok {
 		return text.Duration(ns * x)
@@ -78,7 +78,7 @@ func (u Unit) Quantity(x float64) string {
 	return text.Count(uint64(max(x, 0)))
 }
 
-// PercentilesText formats the percentiles of a summary on one line.
+// PercentilesText formats the percentiles of a summary in one line.
 func (s *Summary) PercentilesText() string {
 	parts := make([]string, 0, len(s.Percentiles))
 	for i, f := range s.Percentiles {

@@ -5,51 +5,52 @@ import (
 	"slices"
 )
 
-// place identifies a second of a load.
+// place identifies a second of a load by its phase and its number.
 type place struct {
 	phase Phase
 	index int
 }
 
-// place returns the place of the second.
+// place returns the phase and the number of the second.
 func (s *Second) place() place { return place{s.Phase, s.Index} }
 
 // isBefore reports whether p is earlier than o.
 func (p place) isBefore(o place) bool { return p.compare(o) < 0 }
 
-// compare orders places by phase and index.
+// compare orders seconds by phase, then by number.
 func (p place) compare(o place) int {
 	return cmp.Or(cmp.Compare(p.phase, o.phase), cmp.Compare(p.index, o.index))
 }
 
-// waiting holds the seconds that some shard has not handed over yet, in order. Each second is
-// the merged part of the shards that have, so memory depends on how far the shards are apart
-// and not on their number. All but mostOpen are encoded (AppendSecond), which takes a few KiB
-// instead of megabytes: a shard can lag by the timeout of its operations.
+// waiting holds, in order, the seconds that at least one shard has not added yet. Each entry is
+// merged from the shards that have added the second. So the memory use depends on how far the
+// shards are apart, but not on the number of shards. A shard may be late by the timeout of its
+// operations. So all entries except mostOpen are kept in encoded form (AppendSecond), which takes a
+// few KiB instead of megabytes.
 //
 // Invariant: seconds is sorted by place, packed is the total length of their bytes, and at most
-// mostOpen of them are not encoded.
+// mostOpen entries are not encoded.
 type waiting struct {
 	seconds []waitingSecond
-	packed  int // size of all encoded seconds in bytes
+	packed  int // total size of all encoded seconds in bytes
 }
 
-// mostOpen is the number of waiting seconds that are kept as histograms. Shards that keep up
-// are within two seconds of each other.
+// mostOpen is the maximum number of waiting seconds that are kept as histograms. Shards that are
+// not late are within two seconds of each other.
 const mostOpen = 3
 
-// waitingSecond is one second that waits for other shards.
+// waitingSecond is a second that waits for other shards.
 type waitingSecond struct {
 	place
-	whole *Second // nil if it is encoded in bytes
+	whole *Second // nil if the second is encoded in bytes
 	bytes []byte
 	parts int
 	named Reported
 }
 
-// add merges a part of a second. ours reports that s may be kept or modified: then the first
-// part becomes the merged second, and recycle receives the histograms of any other. Otherwise
-// add copies the part.
+// add adds one shard's part of a second. If ours is set, add may keep or modify s. Then the first
+// part becomes the merged second, and the histograms of each further part are passed to recycle. If
+// ours is not set, add copies the part.
 func (w *waiting) add(s *Second, ours bool, recycle func(*Histogram)) {
 	i, found := slices.BinarySearchFunc(w.seconds, s.place(), func(e waitingSecond, p place) int { return e.compare(p) })
 	if !found {
@@ -74,17 +75,17 @@ func (w *waiting) add(s *Second, ours bool, recycle func(*Histogram)) {
 	w.encodeEarliest()
 }
 
-// addPart adds a part whose cells are replaced by the given ones.
+// addPart merges a part into the second. It uses the given cells instead of the part's own cells.
 func (e *waitingSecond) addPart(s *Second, cells []*Cell) {
 	one := *s
 	one.Cells = cells
 	e.whole.merge(&one)
 }
 
-// sameCells reports whether two slices are the same slice.
+// sameCells reports whether two slices share the same memory.
 func sameCells(a, b []*Cell) bool { return len(a) == 0 || &a[0] == &b[0] }
 
-// decode decodes a second if it is encoded.
+// decode decodes a waiting second, if it is encoded.
 func (w *waiting) decode(e *waitingSecond) {
 	if e.whole != nil {
 		return
@@ -92,10 +93,10 @@ func (w *waiting) decode(e *waitingSecond) {
 	w.packed -= len(e.bytes)
 	c := coder{b: e.bytes, reading: true, ours: true, fresh: NewHistogram}
 	e.whole, e.bytes = &Second{}, nil
-	c.second(e.whole) // cannot fail: this process encoded it
+	c.second(e.whole) // cannot fail, because this process encoded the bytes
 }
 
-// encodeEarliest encodes the earliest seconds while more than mostOpen are open.
+// encodeEarliest encodes the earliest seconds until at most mostOpen are not encoded.
 func (w *waiting) encodeEarliest() {
 	n := 0
 	for i := range w.seconds {
@@ -112,7 +113,7 @@ func (w *waiting) encodeEarliest() {
 	}
 }
 
-// takeFirst removes and returns the earliest second. It sorts its series, so that their order does
+// takeFirst removes and returns the earliest second. It sorts the series, so that their order does
 // not depend on which shard was first.
 func (w *waiting) takeFirst() *Second {
 	e := &w.seconds[0]

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// handedOver returns the seconds of a shard: of a warm-up and of a window, with some left out,
-// until its end.
+// handedOver returns the seconds that a shard adds, for a warm-up and a window. Some of the seconds
+// are omitted.
 func handedOver(r *rand.Rand, seconds int) (all []*Second) {
 	for i := range seconds {
 		if r.IntN(20) == 0 {
@@ -28,7 +28,7 @@ func handedOver(r *rand.Rand, seconds int) (all []*Second) {
 	return all
 }
 
-// unionOf returns every second of all shards in order, merged.
+// unionOf returns every second, merged from all shards, in order.
 func unionOf(shards [][]*Second) (all []*Second) {
 	of := map[place]*Second{}
 	for _, shard := range shards {
@@ -48,9 +48,9 @@ func unionOf(shards [][]*Second) (all []*Second) {
 	return all
 }
 
-// However the seconds of many workers interleave, late, left out or missing at the end, each
-// merged second is the union of its parts, bin by bin, and arrives once and in order. Meanwhile
-// only a few are kept as histograms.
+// The seconds of many workers may interleave in any way; they may be late, omitted, or missing at
+// the end. Each merged second is the union of its parts, bin by bin. It arrives exactly once and in
+// order. In the meantime, only a few seconds are kept as histograms.
 func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(11, 12))
@@ -68,7 +68,7 @@ func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 			got = append(got, one)
 		}
 		c.Recycle = func(*Histogram) {}
-		straggler := r.IntN(len(shards)) // it hands over after most others have ended
+		straggler := r.IntN(len(shards)) // it adds its seconds after most of the others have ended
 		ended := make([]bool, len(shards))
 		for left := len(shards); left > 0; {
 			i := r.IntN(len(shards))
@@ -112,13 +112,14 @@ func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 	}
 }
 
-// sorted sorts the series, even of a second with only one part.
+// sorted sorts the series, even if the second has only one part.
 func sorted(s *Second) *Second {
 	slices.SortFunc(s.Cells, func(a, b *Cell) int { return a.compare(&b.Series) })
 	return s
 }
 
-// A shard for which too many seconds wait is found, and after its end all seconds are passed on.
+// Straggler finds a shard for which too many seconds wait. After this shard has ended, all seconds
+// are passed on.
 func TestFindsTheStraggler(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(13, 14))
@@ -151,7 +152,7 @@ func TestFindsTheStraggler(t *testing.T) {
 	t.Error("no straggler was found")
 }
 
-// Decoding into reused histograms yields the encoded seconds, and an invalid second does not
+// Decoding into reused histograms yields the seconds that were encoded. An invalid second does not
 // affect the others.
 func TestReaderReusesHistograms(t *testing.T) {
 	settle.Unraced(t)
@@ -182,7 +183,7 @@ func TestReaderReusesHistograms(t *testing.T) {
 	}
 }
 
-// Adding histograms to steps yields the steps of their sum.
+// Adding histograms to Steps yields the steps of the histograms' sum.
 func TestStepsAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	var s Steps

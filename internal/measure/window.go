@@ -1,33 +1,34 @@
 package measure
 
-// Window holds what one loop, or all loops together, observed in the measurement window,
-// besides its seconds.
+// Window holds what one loop, or all loops together, observed in the measurement window, in
+// addition to the counts and times of each second.
 type Window struct {
-	CarriedIn uint64 // operations in flight when the window opened
-	// CarriedInAge is the age of the oldest of them at that time, in nanoseconds.
+	CarriedIn uint64 // number of operations in flight when the window opened
+	// CarriedInAge is the age of the oldest of these operations at that time, in nanoseconds.
 	CarriedInAge int64
 	// MaxInFlight is the largest number of operations in flight. Capped is the number of due
-	// operations that the limit delayed, and NoRoom the number in an open loop that waited for
-	// a connection (Disturbed.Waiting has the times of both).
+	// operations that were delayed by the limit of operations in flight. NoRoom is the number of
+	// due operations in an open loop that waited for a connection. Disturbed.Waiting contains the
+	// times of both kinds of delay.
 	MaxInFlight int
 	Capped      uint64
 	NoRoom      uint64
-	// Held is the number of clients of a closed loop that waited for an operation at a member
-	// after the load had moved to another. HeldLongest is the longest time from the move to
-	// the end of such an operation, in nanoseconds.
+	// Held is the number of closed-loop clients whose operation was stuck at a member after the
+	// load had moved to another member. HeldLongest is the longest time from this move to the end
+	// of such an operation, in nanoseconds.
 	Held        int
 	HeldLongest int64
 	ConnectionCounts
-	// Paused is the total time, in nanoseconds, by which the loops woke late or were held up
-	// in one turn.
+	// Paused is the total time by which the loops woke up late or were delayed in one iteration, in
+	// nanoseconds.
 	Paused int64
-	// LongestPause is the longest time, in nanoseconds, by which a loop woke late or was held
-	// up in one turn: stopped, throttled or not scheduled.
+	// LongestPause is the longest time by which a loop woke up late or was delayed in one
+	// iteration, in nanoseconds. The loop's thread was then stopped, throttled or not scheduled.
 	LongestPause int64
 }
 
-// Merge adds the window of another loop or worker. MaxInFlight becomes an upper bound, because
-// the maxima were at different times.
+// Merge adds the window of another loop or worker. MaxInFlight then becomes an upper bound, because
+// the loops may have reached their maxima at different times.
 func (w *Window) Merge(o *Window) {
 	w.CarriedIn += o.CarriedIn
 	w.CarriedInAge = max(w.CarriedInAge, o.CarriedInAge)
@@ -41,16 +42,17 @@ func (w *Window) Merge(o *Window) {
 	w.LongestPause = max(w.LongestPause, o.LongestPause)
 }
 
-// ConnectionCounts counts events of connections in a window, with their names in a trial's
-// result. A new count needs a field and a sum here, and the engine must count it.
+// ConnectionCounts counts events of connections in a window. The JSON names are the names in a
+// trial's result. To add a count, add a field, add it to the method add, and count it in the
+// engine.
 type ConnectionCounts struct {
 	Reconnects uint64 `json:"reconnects"`
-	// Expired is the number of sessions that the server had ended before a new connection
+	// Expired is the number of sessions that the server had already ended when a new connection
 	// resumed them.
 	Expired uint64 `json:"sessions_expired"`
 }
 
-// add adds the counts of o.
+// add adds the counts in o.
 func (c *ConnectionCounts) add(o *ConnectionCounts) {
 	c.Reconnects += o.Reconnects
 	c.Expired += o.Expired
@@ -59,19 +61,21 @@ func (c *ConnectionCounts) add(o *ConnectionCounts) {
 // Link describes what happened to the connections to one endpoint in the window.
 type Link struct {
 	Endpoint    string
-	Connections int // when the window opened
-	Fewest      int // smallest number at any time in the window
-	Lost        int // number of connections lost
-	// LostAt is when the number first fell below that at the opening. BackAt is when it was
-	// last back at that number and stayed there. Both are in seconds of the window; -1: never.
+	Connections int // number of connections when the window opened
+	Fewest      int // smallest number of connections in the window
+	Lost        int // number of lost connections
+	// LostAt is the time at which the number of connections first fell below Connections. BackAt is
+	// the time at which the number was last restored and then stayed at Connections. Both are in
+	// seconds since the start of the window, or -1 if this never happened.
 	LostAt, BackAt float64
 }
 
 // Connection describes one connection of a closed loop in the window.
 type Connection struct {
-	// Endpoint is the connection's endpoint; empty if the load moved it in the window.
+	// Endpoint is the connection's endpoint. It is empty if the load moved the connection to
+	// another endpoint in the window.
 	Endpoint string
-	// Completed has the number of operations that each of its clients completed, of those due
-	// in the window.
+	// Completed contains, for each client of the connection, how many operations due in the window
+	// it completed.
 	Completed []uint64
 }

@@ -8,28 +8,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// BlockSize is the size of a block in bytes. A block holds about three thousand operations.
+// BlockSize is the size of a block in bytes. A block contains about three thousand operations.
 const BlockSize = 64 << 10
 
 const (
-	maxRow     = 96  // largest encoding of an operation in bytes
-	maxMembers = 255 // per block; further members are not recorded
+	maxRow     = 96  // maximum number of bytes of an encoded operation
+	maxMembers = 255 // maximum number of members per block; further members are recorded as unknown
 )
 
-// A row consists of two bytes of flags, followed by the values that the flags announce. Numbers
-// are varints, encoded as differences if neighbouring rows are similar. Each block is encoded
-// independently of the others.
+// A row is the encoding of one operation. It starts with two bytes of flags. The values that the
+// flags announce follow. Numbers are varints; values that are similar in adjacent rows are encoded
+// as differences. Each block is encoded independently of the others.
 //
-// For example, a get that found its key takes about 20 bytes: 2 flag bytes, the member's index,
-// the difference of Done to the row before, Done - Invoked, the session, the key, Read, and the
-// differences of At and Mod.
-var _ [headKind + 1 - kv.NumKinds]struct{} // compile error unless a kind fits into four bits
+// For example, a get that found its key takes about 20 bytes: 2 bytes of flags, the member's index,
+// the difference between Done and the previous row's Done, Done - Invoked, the session, the key,
+// Read, and the differences for At and Mod.
+var _ [headKind + 1 - kv.NumKinds]struct{} // does not compile unless each kind fits into four bits
 
 const (
 	headKind    = 0x0f
-	headLevel   = 4 // shift
+	headLevel   = 4 // number of bits to shift
 	headJoined  = 1 << 6
-	headOutcome = 1 << 7 // an outcome other than OK follows
+	headOutcome = 1 << 7 // set if an outcome other than OK follows
 
 	hasWritten  = 1 << 0
 	hasRead     = 1 << 1
@@ -38,10 +38,10 @@ const (
 	hasMod      = 1 << 4
 	hasExpected = 1 << 5
 	isFinal     = 1 << 6
-	newMember   = 1 << 7 // its eight bytes follow
+	newMember   = 1 << 7 // set if the eight bytes of a new member follow
 )
 
-// context is the state of the row before, from which the next row is encoded.
+// context holds the values of the previous row that are needed to encode or decode the next row.
 type context struct {
 	done, at int64
 	written  uint64
@@ -49,8 +49,8 @@ type context struct {
 	known    int
 }
 
-// Block holds encoded operations in the order in which they ended. It belongs to one goroutine
-// at a time. Appending does not allocate.
+// Block contains encoded operations in the order in which they ended. Only one goroutine at a time
+// may use it. Append does not allocate memory.
 //
 // Invariant: Done never decreases within a block.
 type Block struct {
@@ -62,28 +62,30 @@ type Block struct {
 // NewBlock returns an empty block.
 func NewBlock() *Block { return &Block{buf: make([]byte, 0, BlockSize)} }
 
-// Reset empties the block.
+// Reset removes all operations from the block.
 func (b *Block) Reset() {
 	b.buf, b.count = b.buf[:0], 0
 	b.prev.done, b.prev.at, b.prev.written, b.prev.known = 0, 0, 0, 0
 }
 
-// Bytes returns the encoding for Decode. It is valid until the next Append or Reset.
+// Bytes returns the encoded operations for Decode. The slice is valid until the next call of Append
+// or Reset.
 func (b *Block) Bytes() []byte { return b.buf }
 
 // Len returns the number of operations in the block.
 func (b *Block) Len() int { return b.count }
 
-// Append adds an operation. It returns false and does not change the block if the block is
-// full. An operation that ended before its predecessor is recorded as ending with it: a longer
-// operation cannot cause a false violation.
+// Append adds an operation. If the block is full, Append returns false and does not change the
+// block. If the operation ended before the previous one, it is recorded as if both had ended at the
+// same time. This makes the operation longer, which cannot cause a false violation.
 func (b *Block) Append(o *Op) bool {
 	if len(b.buf)+maxRow > cap(b.buf) {
 		return false
 	}
 	p := &b.prev
 	done := max(o.Done, p.done)
-	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel | byte(o.Watch)<<headLevel | byte(o.Lock)<<headLevel // at most one of these is not 0
+	// at most one of these is not 0
+	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel | byte(o.Watch)<<headLevel | byte(o.Lock)<<headLevel
 	if o.Joined {
 		head |= headJoined
 	}
@@ -130,7 +132,7 @@ func (b *Block) Append(o *Op) bool {
 	return true
 }
 
-// flagsOf returns the second byte of flags, except newMember.
+// flagsOf returns the second byte of flags, without newMember.
 func flagsOf(o *Op) (has byte) {
 	if o.Written != Absent {
 		has |= hasWritten
@@ -157,7 +159,7 @@ func flagsOf(o *Op) (has byte) {
 	return has
 }
 
-// member returns the index of a member in the block, and adds it if needed. The last index
+// member returns the index of a member in the block, and adds the member if needed. The last index
 // stands for an unknown member, and for all members beyond maxMembers.
 func (c *context) member(id uint64) (place byte, isNew bool) {
 	for i, m := range c.members[:c.known] {
@@ -175,8 +177,8 @@ func (c *context) member(id uint64) (place byte, isNew bool) {
 
 var errRow = errors.New("the history is damaged: an operation in it cannot be read")
 
-// Decode appends the operations that a block encodes to ops. It accepts any input without
-// panicking, and the operations that it returns satisfy the constraints of Op.
+// Decode decodes the operations in a block and appends them to ops. It does not panic for any
+// input. The operations that it returns meet the constraints of Op.
 func Decode(b []byte, ops []Op) ([]Op, error) {
 	r := row{b: b}
 	for len(r.b) > 0 {
@@ -188,14 +190,14 @@ func Decode(b []byte, ops []Op) ([]Op, error) {
 	return ops, nil
 }
 
-// row decodes rows from a block's bytes.
+// row decodes rows from the bytes of a block.
 type row struct {
 	b    []byte
 	bad  bool
 	prev context
 }
 
-// decode decodes a row, and reports whether it is valid.
+// decode decodes one row, and reports whether the row is valid.
 func (r *row) decode(o *Op) bool {
 	head, has := r.byte(), r.byte()
 	o.Kind = kv.Kind(head & headKind)
@@ -247,7 +249,7 @@ func (r *row) decode(o *Op) bool {
 		(inRange(o.Expected) || o.Expected == AnyMod)
 }
 
-// member decodes the member of an operation.
+// member decodes the member of an operation, and reports whether it is valid.
 func (r *row) member(o *Op, isNew bool) bool {
 	place, p := int(r.byte()), &r.prev
 	switch {
@@ -278,7 +280,7 @@ func (r *row) byte() byte {
 
 // uvarint decodes an unsigned varint.
 func (r *row) uvarint() uint64 {
-	if len(r.b) > 2 { // most varints are this short
+	if len(r.b) > 2 { // fast path: most varints have at most two bytes
 		x, y := uint64(r.b[0]), uint64(r.b[1])
 		switch {
 		case x < 0x80:
@@ -304,10 +306,10 @@ func (r *row) varint() int64 {
 	return int64(x>>1) ^ -int64(x&1)
 }
 
-// inRange reports whether a time or revision is valid.
+// inRange reports whether a time or revision is in the valid range.
 func inRange(x int64) bool { return x >= 0 && x <= maxInt }
 
-// addChecked returns a+b. If b is out of range, the result is, too.
+// addChecked returns a+b. If b is out of range, the result is also out of range.
 func addChecked(a, b int64) int64 {
 	if b < -maxInt-1 || b > maxInt {
 		return -maxInt

@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Decode returns the operations that Append encoded, of every shape and with extreme values.
+// Decode returns the operations that Append encoded. The operations use all combinations of fields,
+// with extreme values.
 func TestDecodeReturnsAppendedOperations(t *testing.T) {
 	settle.Unraced(t)
 	for seed := range uint64(200) {
@@ -72,7 +73,7 @@ func randomOp(r *rand.Rand, done *int64) history.Op {
 	return o
 }
 
-// An operation that ended before its predecessor is recorded as longer.
+// If an operation ended before the previous one, it is recorded as longer.
 func TestDoneNeverDecreases(t *testing.T) {
 	b := history.NewBlock()
 	b.Append(&history.Op{Invoked: 10, Done: 50})
@@ -122,7 +123,8 @@ func TestRecorderDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// typicalOps returns the operations of a load of 50,000 operations per second on 100,000 keys.
+// typicalOps returns operations like those of a load with 50,000 operations per second on 100,000
+// keys.
 func typicalOps(n int) []history.Op {
 	r := rand.New(rand.NewPCG(1, 1))
 	ops := make([]history.Op, n)

@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// Header describes the operations of a file.
+// Header describes the operations in a file.
 type Header struct {
 	Store string `json:"store"`
-	// Started is the time at which the operations' clock was 0. It serves to put all files of
-	// a load on one clock.
+	// Started is the time at which the clock for the file's operations was 0. Readers use it to
+	// convert the times in all files of a load to the same clock.
 	Started time.Time `json:"started"`
-	// Base is the store's revision when the history began; versions up to Base existed before.
-	// 0: unknown.
+	// Base is the store's revision when the history began. Versions up to Base existed before that.
+	// It is 0 if unknown.
 	Base int64 `json:"base,omitempty"`
-	// Timeout is the longest time that an operation was waited for, in nanoseconds. If a file
-	// ends prematurely, the operations missing from it began at most Timeout before its end.
-	// 0: unknown; then they may have begun at any time.
+	// Timeout is the longest time, in nanoseconds, for which the load generator waited for an
+	// operation. If a file ends prematurely, the missing operations began at most Timeout before
+	// its end. If Timeout is 0 (unknown), they may have begun at any time.
 	Timeout int64 `json:"timeout_ns,omitempty"`
-	// ClockError is the largest error of the file's clock relative to the controller's, in
-	// nanoseconds; 0 for the controller's own files.
+	// ClockError is the largest possible difference between the file's clock and the controller's
+	// clock, in nanoseconds. It is 0 for files that the controller wrote.
 	ClockError int64 `json:"clock_error_ns,omitempty"`
-	// Counted reports that Op.Expected counts the writes of a key since its creation.
+	// Counted is set if Op.Expected is the number of writes to the key since its creation.
 	Counted bool `json:"counted,omitempty"`
-	// Promises maps each promise of the store to the place in its documentation.
+	// Promises maps each promise that the store makes to the place in its documentation.
 	Promises map[Promise]string `json:"promises"`
 }
 
-// Name returns the name of the n-th file in a trial's folder, starting at 1.
+// Name returns the name of the n-th history file in a trial's folder. n starts at 1.
 func Name(n int) string { return fmt.Sprintf("history-%02d.qbhist", n) }
 
-// Files returns the paths of all history files in a trial's folder; none if nothing was
-// recorded.
+// Files returns the paths of all history files in a trial's folder. The list is empty if no history
+// was recorded.
 func Files(dir string) (paths []string, err error) {
 	for n := 1; ; n++ {
 		path := filepath.Join(dir, Name(n))
@@ -49,7 +49,7 @@ func Files(dir string) (paths []string, err error) {
 	}
 }
 
-// Size returns the total size of files in bytes.
+// Size returns the total size of the files in bytes.
 func Size(paths []string) (bytes int64, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)

@@ -1,119 +1,121 @@
-// Package history stores every operation of a load for verification: in encoded blocks that the
-// load generator fills, and in the files of a run directory.
+// Package history stores every operation of a load for verification. The load generator fills
+// encoded blocks, which are written to files in the run directory.
 package history
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Special identities of values, and of versions. The identity of a value identifies the write
-// of a key that wrote it. It is unique among the writes of the key.
+// Special values for the identities of values, and for versions. The identity of a value identifies
+// the write that wrote the value. It is unique among all writes of the same key.
 const (
 	Absent uint64 = 0         // the key did not exist
-	Unseen uint64 = 1<<64 - 1 // the reply has no value, or a value that identifies no write
-	AnyMod        = int64(-1) // of Expected: the condition of the compare-and-set is unknown
+	Unseen uint64 = 1<<64 - 1 // the reply contains no value, or a value that identifies no write
+	AnyMod        = int64(-1) // in Expected: the condition of the compare-and-set is unknown
 	maxInt        = 1<<62 - 1 // largest time and revision
 )
 
-// Op records one operation, one key of a transaction or range, or one event of a watcher. Its
-// Kind determines which fields are used.
+// Op records one operation, one key of a transaction or range, or one event that a watcher
+// received. Kind determines which fields are used.
 //
-// Examples, with only the fields that matter:
+// Examples, with only the relevant fields:
 //
 //	{Kind: Put, Key: 7, Written: 41, At: 100}          a put at revision 100
 //	{Kind: Get, Key: 7, Read: 41, Mod: 100, At: 105}   a get that found it at revision 105
 //	{Kind: CAS, Key: 7, Written: 42, Expected: 100, Outcome: Conflict}
 //
-// A range has one record for each key that it covers, even if the key does not exist. If it
-// reports nothing about any key, its one record has Read Unseen and Mod 0.
+// A range has one record for each key that it covers, even for keys that do not exist. If its reply
+// reports nothing about any key, the range has a single record, with Unseen in Read and 0 in Mod.
 //
-// A record of Kind Ephemeral is the end of the session to which a version of the key was bound:
-// the version with revision Mod, or, if reads do not report revisions, the one with value
-// Written. The session ended at revision At. The write of the version is a separate record:
-// the CAS that created the key in that session, or a later Put.
+// A record with Kind Ephemeral marks the end of a session to which a version of the key was bound.
+// The version is the one with revision Mod, or the one with value Written if reads do not report
+// revisions. The session ended at revision At. The write of the version has a separate record: the
+// CAS that created the key in that session, or a later Put.
 //
 // Invariant: 0 <= Invoked <= Done, and Check returns nil.
 type Op struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
 	Outcome     kv.Outcome
-	// Joined reports that this record continues the transaction or range of the record before
-	// it, with another key and the same times, outcome and revision.
+	// Joined is set if this record continues the transaction or range in the previous record. The
+	// two records have different keys, but the same times, outcome and revision.
 	Joined bool
-	// Final reports that this is a read after the load, when all faults had healed.
+	// Final is set for a read after the end of the load, when all faults had healed.
 	Final   bool
-	Session uint32 // the client; its operations were sequential
-	Member  uint64 // the member that replied; 0: unknown
+	Session uint32 // the client; the operations of a client never overlap
+	Member  uint64 // the member that replied; 0 if unknown
 	Key     uint64 // number of the key
-	// Invoked is the time just before the request was written, and Done the time after the
-	// reply was read or the operation was given up, both in nanoseconds on one clock, between
-	// 0 and 2^62-1.
+	// Invoked is the time just before the request was written. Done is the time after the reply was
+	// read or after the operation was given up. Both are nanoseconds on the same clock, between 0
+	// and 2^62-1.
 	Invoked, Done int64
-	Written       uint64 // identity of the value written, or Absent; lease of a KeepAlive
-	Read          uint64 // identity of the value read
-	// At is the revision of the store at which the operation was served; for an executed write,
-	// its own revision. 0: the store does not report it.
+	Written       uint64 // identity of the written value, or Absent; for a KeepAlive, the lease
+	Read          uint64 // identity of the value that was read
+	// At is the store's revision at which the operation was served. For an executed write, it is
+	// the revision of the write itself. It is 0 if the store does not report it.
 	At int64
-	// Mod is the revision of the version that was read, or that caused a conflict; 0: there was
-	// none, or it is unknown. For a KeepAlive it is the remaining time to live of the lease in
-	// seconds; 0: the lease has ended.
+	// Mod is the revision of the version that was read or that caused a conflict. It is 0 if there
+	// was no such version or if the revision is unknown. For a KeepAlive, it is the lease's
+	// remaining time to live in seconds, or 0 if the lease has ended.
 	Mod int64
-	// Expected is the Mod that a compare-and-set requires; 0: the key must not exist. If
-	// versions are counted (store.Promises), it is the required count, and for any executed
-	// write the count before it. For a Delete it is the Mod that it compared; 0: none.
+	// Expected is the Mod that a compare-and-set requires; 0 means that the key must not exist. If
+	// the store counts versions (store.Promises), Expected is the required count; for any other
+	// executed write, it is the count before the write. For a Delete, it is the Mod with which the
+	// Delete was compared, or 0 if there was no comparison.
 	Expected int64
-	// Watch is, for Kind Watch, the type of the event that the watcher with the number Session
-	// received. It determines the meaning of the other fields.
+	// Watch is used for Kind Watch. It is the type of the event that the watcher with the number
+	// Session received. The type determines the meaning of the other fields.
 	Watch WatchEvent
-	// Lock is, for Kind KeepAlive, the change of the lease's hold on the lock with the number
-	// Key. The fencing token is Mod.
+	// Lock is used for Kind KeepAlive. It describes how the lease's hold on the lock with the
+	// number Key changed. The fencing token is in Mod.
 	Lock Hold
 }
 
-// Hold is a change of a hold on a lock.
+// Hold describes a change in whether a client holds a lock.
 type Hold uint8
 
-// The changes of a hold.
+// The values of Hold.
 const (
-	NoHold Hold = iota // the operation is a keep-alive
-	// Granted means that the client, which had requested the lock at Invoked, knew at Done that
-	// it held the lock.
+	NoHold Hold = iota // no change: the operation is a keep-alive
+	// Granted means that the client requested the lock at Invoked, and knew at Done that it held
+	// the lock.
 	Granted
-	// Released means that the client considered itself the holder until Invoked.
+	// Released means that the client considered itself the lock holder until Invoked.
 	Released
 )
 
-// WatchEvent is the type of a watcher's event.
+// WatchEvent is the type of an event that a watcher received.
 type WatchEvent uint8
 
-// The types of events.
+// The values of WatchEvent.
 const (
-	// Began means that the watcher was created (possibly again, after its connection was lost)
-	// for Written keys starting with Key, and for the writes since revision Mod; 0: for the
-	// writes after At. Joined reports that it receives only the newest version and skips
-	// others. With Outcome Miss the watcher continues, and has learned that the key did not
-	// exist at At, but not since when.
+	// Began means that the watcher was created, or created again after its connection was lost. It
+	// watches Written keys, starting with Key, and receives the writes since revision Mod. If Mod
+	// is 0, it receives the writes after At. Joined is set if the watcher receives only the newest
+	// version of a key and may skip other versions. If Outcome is Miss, the watcher continues, and
+	// has learned that the key did not exist at At; it is unknown since when.
 	Began WatchEvent = iota
-	// Happened means that at revision Mod the key got the value Read (Absent: it was deleted).
-	// Joined reports that the same message contained the event before it. Expected and
-	// Written are the earlier version and value; 0: unknown. With Outcome WrongAnswer the
-	// event is about a key that the load does not have.
+	// Happened means that the key got the value Read at revision Mod, or was deleted if Read is
+	// Absent. Joined is set if the same message contained the previous event. Expected and Written
+	// are the previous version and value, or 0 if unknown. If Outcome is WrongAnswer, the event is
+	// about a key that does not belong to the load.
 	Happened
 	// Reached means that the watcher has received all events up to revision Mod.
 	Reached
-	// Ended means that the store ended the watcher, with Outcome.
+	// Ended means that the store ended the watcher, with the error in Outcome.
 	Ended
 )
 
-// Acknowledged reports whether the store confirmed the operation. A confirmed write has its
-// place in the store's order.
+// Acknowledged reports whether the store confirmed the operation. A confirmed write has a position
+// in the store's order of writes.
 func (o *Op) Acknowledged() bool { return o.Outcome == kv.OK || o.Outcome == kv.Stale }
 
-// Answered reports whether the reply says what the store contains.
+// Answered reports whether the reply contains information about the store's data.
 func (o *Op) Answered() bool {
 	return o.Acknowledged() || o.Outcome == kv.Miss || o.Outcome == kv.Conflict
 }
 
-// PossibleDelete returns a delete that may have been executed at or after from: the end of the
-// session or lease to which a key is bound. now is the time at which this became known.
+// PossibleDelete returns a record for a delete that may have been executed at or after the time
+// from, because the session or lease to which a key was bound ended. now is the time at which the
+// end became known.
 func PossibleDelete(key uint64, session uint32, from, now int64) Op {
 	return Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Key: key, Invoked: min(from, now), Done: now}
 }
@@ -121,8 +123,8 @@ func PossibleDelete(key uint64, session uint32, from, now int64) Op {
 // Changes reports whether the operation is a write that was executed.
 func (o *Op) Changes() bool { return o.Kind.Writes() && o.Acknowledged() }
 
-// Indefinite reports whether the operation is a write that may have been executed, then or
-// later, or not at all.
+// Indefinite reports whether it is unknown if the operation, a write, was executed. It may also be
+// executed later.
 func (o *Op) Indefinite() bool {
 	return o.Kind.Writes() && o.Outcome.Failed() && !o.Outcome.Definite()
 }

@@ -23,7 +23,8 @@ func header() *ops.Header {
 	return &ops.Header{Store: "etcd", Started: time.Unix(1700000000, 5).UTC(), Base: 12, Promises: map[ops.Promise]string{ops.Order: "said there"}}
 }
 
-// sampleOps returns the operations of a load of 50,000 operations per second on 100,000 keys.
+// sampleOps returns operations like those of a load with 50,000 operations per second on 100,000
+// keys.
 func sampleOps(seed uint64, n int) []ops.Op {
 	r := rand.New(rand.NewPCG(seed, 1))
 	all := make([]ops.Op, n)
@@ -68,7 +69,7 @@ func read(t testing.TB, paths ...string) ([]ops.Op, *ops.Set) {
 		t.Fatal(err)
 	}
 	var got []ops.Op
-	for range 2 { // each Read starts at the beginning
+	for range 2 { // each call of Read starts at the beginning
 		got = nil
 		if err := s.Read(func(some []ops.Op) error { got = append(got, some...); return nil }); err != nil {
 			t.Fatal(err)
@@ -96,7 +97,7 @@ func TestFilesAreRead(t *testing.T) {
 	}
 }
 
-// Parts of a transaction stay together, and the uncertainty of clocks makes operations longer.
+// The parts of a transaction stay together. The uncertainty of a clock makes operations longer.
 func TestFilesAreReadInOrder(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
@@ -129,8 +130,8 @@ func TestFilesAreReadInOrder(t *testing.T) {
 	}
 }
 
-// Files whose clocks started at different times are put on one clock, and an incomplete file
-// reports when operations may be missing.
+// If the clocks of files started at different times, Read converts all times to one clock. If a
+// file is incomplete, Until returns the time after which operations may be missing.
 func TestFilesArePutOnOneClock(t *testing.T) {
 	dir := t.TempDir()
 	late, early := filepath.Join(dir, "a"), filepath.Join(dir, "b")
@@ -159,8 +160,8 @@ func TestFilesArePutOnOneClock(t *testing.T) {
 	}
 }
 
-// A run that is killed leaves a readable prefix. Damage at any position is detected, and the
-// operations before it are read.
+// If a run is killed, the part of the file that was written can be read. Damage at any position is
+// detected, and the operations before the damage are read.
 func TestEveryPrefixIsRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
@@ -275,7 +276,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// BenchmarkWrite measures recording and writing per operation, including the disk.
+// BenchmarkWrite measures how long it takes to record and write one operation, including the disk.
 func BenchmarkWrite(b *testing.B) {
 	all := sampleOps(1, 1_000_000)
 	var size int64

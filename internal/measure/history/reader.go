@@ -18,26 +18,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// reader reads one file. Damage ends the reading; the operations before it are valid, as in a
-// run that was interrupted there.
+// reader reads one file of a history. If the file is damaged, reading ends at the damage. The
+// operations before the damage are valid, as if the run had been interrupted there.
 type reader struct {
 	f       *os.File
 	in      *bufio.Reader
 	code    *zstd.Decoder
 	header  Header
-	shift   int64  // how much later its clock started than the first file's
-	problem string // sentence that describes why the file ended prematurely
-	last    int64  // end of the last operation in the block before
+	shift   int64  // how much later this file's clock started than the first file's clock
+	problem string // a sentence that describes why the file ended prematurely
+	last    int64  // end of the last operation in the previous block
 
-	// One goroutine reads frames ahead, and owns in until it closes inOrder. Others decode
-	// the frames.
+	// One goroutine reads frames ahead. Only this goroutine uses in, until it closes inOrder. Other
+	// goroutines decode the frames.
 	free, inOrder chan *block
 	cur           *block
-	ops           []Op // of cur
+	ops           []Op // the operations in cur
 	at            int  // index of the next operation in ops
 }
 
-// block is a frame and its operations, which are ready after a receive from decoded.
+// block is a frame and its operations. The operations are ready after a value was received from
+// decoded.
 type block struct {
 	files.Frame
 	raw     []byte
@@ -46,8 +47,8 @@ type block struct {
 	decoded chan struct{}
 }
 
-// open opens a file in a trial's folder and reads its header. It follows no link that leads out
-// of the run directory.
+// open opens a file in a trial's folder and reads its header. It does not follow links that point
+// outside the run directory.
 func open(path string) (*reader, error) {
 	run, folder := filepath.Split(filepath.Dir(path))
 	f, err := files.OpenIn(cmp.Or(run, "."), filepath.Join(folder, filepath.Base(path)))
@@ -62,14 +63,14 @@ func open(path string) (*reader, error) {
 		}
 		code.Close()
 	}
-	_ = f.Close() // reading leaves nothing to flush
+	_ = f.Close() // the file was only read, so there is nothing to flush
 	return nil, fmt.Errorf("%s is not a history of quorumbench: %w", path, err)
 }
 
 // close closes the file.
 func (r *reader) close() {
 	r.code.Close()
-	_ = r.f.Close() // reading leaves nothing to flush
+	_ = r.f.Close() // the file was only read, so there is nothing to flush
 }
 
 // begin reads and checks the header.
@@ -105,7 +106,7 @@ func (r *reader) frame(b *block) error {
 	}
 }
 
-// start starts reading ahead, with the given number of decoding goroutines.
+// start starts to read ahead, with the given number of decoding goroutines.
 func (r *reader) start(decoders int) {
 	ahead := decoders + 2
 	r.free, r.inOrder = make(chan *block, ahead), make(chan *block, ahead)
@@ -141,7 +142,7 @@ func (r *reader) start(decoders int) {
 	}
 }
 
-// decode decodes the operations of a frame.
+// decode decodes the operations in a frame.
 func (r *reader) decode(b *block) (err error) {
 	if b.raw, err = r.code.DecodeAll(b.Packed, b.raw[:0]); err == nil {
 		b.ops, err = Decode(b.raw, b.ops)
@@ -160,7 +161,7 @@ func (r *reader) stop() {
 	}
 }
 
-// next moves to the operations of the next block. It reports false at the end.
+// next moves to the operations in the next block. It returns false at the end of the file.
 func (r *reader) next() bool {
 	if r.cur != nil {
 		r.free <- r.cur
@@ -193,28 +194,28 @@ func (r *reader) next() bool {
 	return true
 }
 
-// mostShift limits the distance of the clocks of one load, because a header may contain any
-// time.
+// mostShift limits the difference between the clocks in one load, because a damaged header may
+// contain any time.
 const mostShift = int64(100 * 365 * 24 * time.Hour)
 
-// Set is the set of a load's files, which are read together.
+// Set holds all history files of a load, which are read together.
 type Set struct {
 	paths  []string
 	header Header
 	first  time.Time // start of the earliest clock
-	// Problems describes the files that ended prematurely, as far as Read has found them.
+	// Problems describes the files that ended prematurely. Read sets it.
 	Problems []string
 	until    int64
 	// clockError is the largest clock error of all files.
 	clockError int64
 }
 
-// Until returns the time since which operations may have had an effect without being in the
-// history, because a file ended prematurely, as far as Read has found this. If all files are
-// complete, it returns a time after all operations.
+// Until returns a time in the history. If a file ended prematurely, operations after this time may
+// have had an effect although they are missing in the history. If all files are complete, the time
+// is after all operations. The result is valid after Read.
 func (s *Set) Until() int64 { return s.until }
 
-// Open opens the files of one load. It fails if they are from different loads.
+// Open opens the files of one load. It returns an error if they come from different loads.
 func Open(paths ...string) (*Set, error) {
 	s := &Set{paths: paths}
 	for i, p := range paths {
@@ -243,9 +244,9 @@ func (s *Set) ClockError() int64 { return s.clockError }
 // Header returns the header of the first file.
 func (s *Set) Header() *Header { return &s.header }
 
-// Read calls do with all operations in the order in which they ended, some at a time. Each Read
-// starts at the beginning. do owns the operations until it returns. If do returns an error,
-// Read stops and returns it.
+// Read calls do with all operations, several at a time, in the order in which they ended. Each call
+// of Read starts at the beginning. do may change the operations until it returns. If do returns an
+// error, Read stops and returns this error.
 func (s *Set) Read(do func([]Op) error) error {
 	s.Problems, s.until = nil, math.MaxInt64
 	var files []*reader
@@ -254,7 +255,7 @@ func (s *Set) Read(do func([]Op) error) error {
 			r.stop()
 			r.close()
 			if r.problem != "" {
-				until := int64(0) // all operations may be concerned
+				until := int64(0) // all operations may be affected
 				if r.header.Timeout > 0 {
 					until = max(r.last-r.header.Timeout, 0)
 				}
@@ -279,11 +280,11 @@ func (s *Set) Read(do func([]Op) error) error {
 	return merge(live, do)
 }
 
-// merge merges the operations of several readers by the times of their ends. It keeps the order
-// of each reader, and at equal times prefers the earlier reader, so that the records of a
-// transaction stay together.
+// merge merges the operations from several readers by the times at which they ended. It keeps the
+// order within each reader. If two times are equal, the earlier reader comes first. So the records
+// of a transaction stay together.
 func merge(live []*reader, do func([]Op) error) error {
-	var inside *reader // its transaction continues in its next block
+	var inside *reader // set if a transaction of this reader continues in its next block
 	for len(live) > 0 {
 		best, limit := 0, int64(1<<63-1)
 		for i, r := range live[1:] {
@@ -307,7 +308,8 @@ func merge(live []*reader, do func([]Op) error) error {
 		if err := do(r.ops[r.at:end]); err != nil {
 			return err
 		}
-		inside = nil // if its last record is joined, the rest is in the next block
+		// if a transaction continues, its next record is at the start of the next block
+		inside = nil
 		if r.at = end; end < len(r.ops) {
 			continue
 		}

@@ -1,19 +1,19 @@
 package history
 
-// Recorder records the operations of one loop. It gets empty blocks from Take and passes full
-// ones to Hand; it shares nothing else, and Add does not allocate.
+// Recorder records the operations of one loop. It receives empty blocks from Take and passes full
+// blocks to Hand. It shares no other data. Add does not allocate memory.
 type Recorder struct {
-	// Take returns an empty block, and Hand receives a block with operations. Each is called
-	// once per block.
+	// Take returns an empty block. Deliver receives a block with operations. Each is called once per
+	// block.
 	Take    func() *Block
 	Deliver func(*Block)
 
 	cur  *Block
-	last int64 // end of the last operation added
+	last int64 // end of the last operation that was added
 }
 
-// Add records an operation. An operation that ended before its predecessor is recorded as
-// ending with it.
+// Add records an operation. If the operation ended before the previous one, it is recorded as if
+// both had ended at the same time.
 func (r *Recorder) Add(o *Op) {
 	if o.Done < r.last {
 		longer := *o
@@ -31,7 +31,7 @@ func (r *Recorder) Add(o *Op) {
 	}
 }
 
-// Flush hands over the current block. Afterwards everything added can be read.
+// Flush passes the current block to Hand. Afterwards, all added operations can be read.
 func (r *Recorder) Flush() {
 	if r.cur != nil && r.cur.Len() > 0 {
 		r.Deliver(r.cur)

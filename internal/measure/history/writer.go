@@ -10,11 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxWaitingBlocks is the number of full blocks that wait for the disk before the loop that
-// fills them has to wait: half a minute of 50,000 operations per second.
+// maxWaitingBlocks is the maximum number of full blocks that wait to be written to disk. If there
+// are more, the loop that fills them must wait. At 50,000 operations per second, 512 blocks are
+// filled in half a minute.
 const maxWaitingBlocks = 512
 
-// Writer writes the file of one loop. Its own goroutine compresses and writes the blocks.
+// Writer writes the file for one loop. It has a goroutine that compresses and writes the blocks.
 type Writer struct {
 	path  string
 	f     *os.File
@@ -22,12 +23,13 @@ type Writer struct {
 	empty chan *Block
 	done  chan struct{}
 
-	// The goroutine owns these fields until done is closed.
+	// Only the goroutine uses these fields, until done is closed.
 	err   error
 	bytes int64
 }
 
-// Create creates a file, which must not exist yet.
+// Create creates a history file and returns its Writer. It returns an error if the file already
+// exists.
 func Create(path string, h *Header) (*Writer, error) {
 	head, err := json.Marshal(h)
 	if err == nil && len(head) > maxHeader {
@@ -53,8 +55,9 @@ func Create(path string, h *Header) (*Writer, error) {
 	return w, nil
 }
 
-// Recorder returns the recorder of the file's loop. If the disk cannot keep up, the loop waits,
-// because a missing operation would look like a violation.
+// Recorder returns the recorder for the loop that fills this file. If the disk is too slow, the
+// loop has to wait. Operations are never dropped, because a missing operation would look like a
+// violation.
 func (w *Writer) Recorder() *Recorder {
 	return &Recorder{
 		Take: func() *Block {
@@ -69,15 +72,16 @@ func (w *Writer) Recorder() *Recorder {
 	}
 }
 
-// Close completes and syncs the file, and returns the first error of the file. The recorder must
-// have been flushed before, and must not be used afterwards.
+// Close completes and syncs the file. It returns the first error that occurred while the file was
+// written. The recorder must have been flushed before, and must not be used afterwards.
 func (w *Writer) Close() error { return w.close(true) }
 
-// Leave syncs and closes a file that lacks operations. Readers of the file will report that it
-// ends prematurely.
+// Leave syncs and closes a file that does not contain all operations. Readers of the file will
+// report that it ends prematurely.
 func (w *Writer) Leave() error { return w.close(false) }
 
-// close ends the goroutine and closes the file. whole reports whether to mark it as complete.
+// close stops the goroutine and closes the file. If whole is set, it first marks the file as
+// complete.
 func (w *Writer) close(whole bool) error {
 	close(w.full)
 	<-w.done
@@ -90,7 +94,7 @@ func (w *Writer) close(whole bool) error {
 	return w.err
 }
 
-// Bytes returns the size of the file after Close.
+// Bytes returns the size of the file. It may be called only after Close.
 func (w *Writer) Bytes() int64 { return w.bytes }
 
 // run compresses and writes blocks until full is closed.
@@ -109,7 +113,8 @@ func (w *Writer) run(code *zstd.Encoder) {
 	}
 }
 
-// write appends to the file unless there was an error: a gap would look like a violation.
+// write appends b to the file. After an error it writes nothing, because a gap in the file would
+// look like a violation.
 func (w *Writer) write(b []byte) {
 	if w.err != nil {
 		return

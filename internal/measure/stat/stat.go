@@ -1,6 +1,6 @@
-// Package stat computes moments of samples, and the two distributions that confidence intervals
-// need. Its results are identical to those of gonum's packages stat and distuv, which would add
-// 2 MB of linear algebra to the program.
+// Package stat computes means and variances of samples, and the two distributions that confidence
+// intervals need. Its results are identical to those of gonum's packages stat and distuv. Those
+// packages would add 2 MB of linear algebra to the program.
 package stat
 
 import (
@@ -22,29 +22,29 @@ func GeometricMean(x []float64) float64 {
 	return math.Exp(sum / float64(len(x)))
 }
 
-// PopVariance returns the population variance: the divisor is the number of values.
+// PopVariance returns the population variance, whose divisor is the number of values.
 func PopVariance(x []float64) float64 {
 	mean := Mean(x)
 	return products(x, x, mean, mean) / float64(len(x))
 }
 
-// MeanStdDev returns the mean and the sample standard deviation: the divisor of its square is
-// the number of values minus one.
+// MeanStdDev returns the mean and the sample standard deviation, whose square has the number of
+// values minus one as its divisor.
 func MeanStdDev(x []float64) (mean, deviation float64) {
 	mean = Mean(x)
 	return mean, math.Sqrt(products(x, x, mean, mean) / float64(len(x)-1))
 }
 
-// LinearRegression returns the least-squares line alpha + beta*x.
+// LinearRegression returns the coefficients of the least-squares line alpha + beta*x.
 func LinearRegression(x, y []float64) (alpha, beta float64) {
 	meanX, meanY, degrees := Mean(x), Mean(y), float64(len(x)-1)
 	beta = products(x, y, meanX, meanY) / degrees / (products(x, x, meanX, meanX) / degrees)
 	return meanY - beta*meanX, beta
 }
 
-// products returns the sum of the products of two samples' deviations from their means. It uses
-// the corrected two-pass algorithm (1.7) of Chan, Golub and LeVeque, "Algorithms for
-// computing the sample variance", 1983.
+// products returns the sum over the products of the deviations of two samples from their means. It
+// uses the corrected two-pass algorithm (1.7) in Chan, Golub and LeVeque, "Algorithms for computing
+// the sample variance", 1983.
 func products(x, y []float64, meanX, meanY float64) float64 {
 	var sum, missingX, missingY float64
 	for i, v := range x {
@@ -59,8 +59,8 @@ func products(x, y []float64, meanX, meanY float64) float64 {
 // NormalCDF returns the probability that a standard normal variable is at most x.
 func NormalCDF(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 
-// NormalQuantile returns the value below which a standard normal variable is with probability
-// p.
+// NormalQuantile returns the p-quantile of the standard normal distribution: a standard normal
+// variable is below it with probability p.
 func NormalQuantile(p float64) float64 { return mathext.NormalQuantile(p) }
 
 // Student is Student's t-distribution with the given degrees of freedom.
@@ -78,7 +78,7 @@ func (s Student) Survival(x float64) float64 {
 	return 1 - beyond
 }
 
-// Prob returns the density at x.
+// Prob returns the probability density at x.
 func (s Student) Prob(x float64) float64 {
 	nu := float64(s)
 	above, _ := math.Lgamma((nu + 1) / 2)
@@ -88,8 +88,8 @@ func (s Student) Prob(x float64) float64 {
 
 const logPi = 1.1447298858494001741 // https://oeis.org/A053510
 
-// Quantile returns the value below which a variable with this distribution is with
-// probability p.
+// Quantile returns the p-quantile of the distribution: a variable with this distribution is below
+// it with probability p.
 func (s Student) Quantile(p float64) float64 {
 	if p == 0.5 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Every result is identical to gonum's, bit by bit.
+// Every result is exactly equal to gonum's result, bit by bit.
 func TestResultsEqualGonums(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	same := func(name string, got, want float64) {
