@@ -31,7 +31,7 @@ func (r *Recorder) Add(o *Op) {
 	}
 }
 
-// Flush passes the current block to Hand. Afterwards, all added operations can be read.
+// Flush passes the current block to Deliver. Afterwards, all added operations can be read.
 func (r *Recorder) Flush() {
 	if r.cur != nil && r.cur.Len() > 0 {
 		r.Deliver(r.cur)
