@@ -1,6 +1,6 @@
-// Package app defines what the applications have in common that a load can imitate. Each
-// application has its own package below this one with its schedule, script and model, and a line
-// in package registry.
+// Package app defines what all applications have in common. An application is a load that imitates
+// a program that uses a store. Each application has a package below this one with its schedule,
+// script and model, and a line in package registry.
 package app
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Application describes an application to a scenario and makes the scripts that send its load.
+// Application describes an application to a scenario, and creates the scripts that send its load.
 type Application interface {
 	application.Application
 	// Script returns a new script for one load of the application.
@@ -26,45 +26,47 @@ type Setup struct {
 	Settings application.Settings
 	Way      int // index in Definition.Ways
 	Seed     uint64
-	Length   time.Duration // of the measurement window, in which calls become due
+	Length   time.Duration // of the measurement window
 	Prefix   string        // prefix of the application's keys
-	// Connections is the number of connections, which are numbered from 0.
+	// Connections is the number of the load's connections. They are numbered from 0.
 	Connections int
-	// Before holds the values that the script which prepared the load has kept (Script.Kept);
-	// nil if the load is not prepared yet.
+	// Before holds the values that Script.Kept returned for the script that prepared the load. It
+	// is nil if the load is not prepared yet.
 	Before []int64
-	// Confined reports whether the cluster is in use by others, so that all keys need the
-	// prefix. A script acts on the whole cluster then only if ClusterWide allows it.
+	// Confined is set if other clients use the cluster, so that all keys need the prefix. In a
+	// confined cluster, a script may affect keys of the whole cluster only if ClusterWide is set.
 	Confined, ClusterWide bool
 }
 
-// Script is a load that lists its operations, instead of drawing them from a mix, keys and
-// arrivals. It serves one worker with one loop, for one run. ScriptBase implements the methods
-// that many scripts do not need.
+// Script is a load that lists its operations. Other loads draw them from a mix, keys and arrivals
+// instead. A script is used for one run by a single worker with a single event loop. ScriptBase
+// implements the methods that many scripts do not need.
 type Script interface {
-	// Source returns the operations of the window, and Pacer the times at which they become due.
+	// Source returns the operations in the window, and Pacer returns when they become due.
 	Source() engine.Source
 	Pacer() pace.Pacer
-	// Before returns n operations, in any order, that prepare the store for the first operation
-	// of the window.
+	// Before returns a source with n operations that prepare the store for the load. They may be
+	// executed in any order.
 	Before() (s engine.Source, n uint64)
-	// After returns n operations, in any order, that run after those of Before and before the
-	// load.
+	// After returns a source with n operations that are executed after those of Before and before
+	// the load, in any order.
 	After() (s engine.Source, n uint64)
-	// Kept returns values that the operations of Before and After have learned, such as
-	// revisions of keys or IDs of leases. The script that sends the load receives them in
-	// Setup.Before, perhaps in another process.
+	// Kept returns values that the operations of Before and After have obtained, such as revisions
+	// of keys or IDs of leases. The script that sends the load receives these values in
+	// Setup.Before. It may run in a different process.
 	Kept() []int64
-	// CallCounts returns the outcomes and times of each kind of call after the load has ended.
+	// CallCounts returns the outcomes and times of each kind of call. It is called after the load
+	// has ended.
 	CallCounts() []measure.Calls
-	// Watching returns the watchers to run during the load; nil for none. The scenario's Watch
-	// then sets how many.
+	// Watching returns the watchers that run during the load, or nil for none. Their number comes
+	// from the scenario's Watch parameter.
 	Watching() *watch.Plan
-	// SessionTimeout returns how long a connection's session lives without the script's own
-	// operations, in a store where each connection has a session. 0 means that the connections
-	// keep their sessions alive themselves.
+	// SessionTimeout returns the timeout of a connection's session, in a store where each
+	// connection has a session. If it is not 0, the script itself must keep the sessions alive. If
+	// it is 0, the connections do that.
 	SessionTimeout() time.Duration
-	// Model returns the model that verifies the load's responses; nil if they are not verified.
+	// Model returns the model that is used to verify the load's responses, or nil if they are not
+	// verified.
 	Model() Model
 }
 
@@ -83,42 +85,42 @@ func (ScriptBase) CallCounts() []measure.Calls { return nil }
 // Watching implements Script and returns no watchers.
 func (ScriptBase) Watching() *watch.Plan { return nil }
 
-// SessionTimeout implements Script: the connections keep their sessions alive.
+// SessionTimeout implements Script: the connections keep their sessions alive themselves.
 func (ScriptBase) SessionTimeout() time.Duration { return 0 }
 
 // Model implements Script: the responses are not verified.
 func (ScriptBase) Model() Model { return nil }
 
-// Model describes how an application's calls and their responses affect its keys. The verifier
-// only knows keys. ModelBase implements reads of plain keys.
+// Model describes how an application's calls and their responses affect its keys, because the
+// verifier knows only keys. ModelBase implements the methods that read plain keys.
 type Model interface {
-	// Keys returns the number of keys, which are numbered from 0.
+	// Keys returns the number of keys. They are numbered from 0.
 	Keys() uint64
 	// AppendKey appends the key with the given number.
 	AppendKey(b []byte, number uint64) []byte
-	// Steps returns a recorder that translates each call and watch event of a load, and each
-	// read after it, into steps of keys.
+	// Steps returns a recorder that translates a load's calls and watch events, and the reads after
+	// the load, into operations on keys.
 	Steps(to *history.Recorder) Steps
-	// MakeRead changes op, a get of a key after the load, if the application reads its keys in
-	// another way.
+	// MakeRead is called with op, which gets a key after the load. It changes op if the application
+	// reads its keys in a different way.
 	MakeRead(number uint64, op *store.Op)
 	// Exists reports whether a successful response to such a read means that the key exists.
 	Exists(ev *store.Event) bool
 }
 
-// Steps records the changes and reads of an application's keys.
+// Steps records how an application's keys are changed and read.
 type Steps interface {
 	engine.History
-	// Read records the response to the read of a key after the load. It sets the key and the
-	// value read in o.
+	// Read records the response to a read of a key after the load. o is complete except for the key
+	// and the value that was read.
 	Read(number uint64, ev *store.Event, o *history.Op)
 }
 
-// ModelBase implements reads after the load for an application whose keys are keys of the store.
+// ModelBase reads keys after the load, for applications whose keys are single keys in the store.
 type ModelBase struct{}
 
-// MakeRead implements Model and leaves the get as it is.
+// MakeRead implements Model. It does not change the get.
 func (ModelBase) MakeRead(uint64, *store.Op) {}
 
-// Exists implements Model: a missing key is a miss, not a success.
+// Exists implements Model. The get of a key that does not exist is a miss and not a success.
 func (ModelBase) Exists(*store.Event) bool { return true }

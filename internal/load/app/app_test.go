@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Calls are sorted by due time, equal times keep the order of the additions, and calls outside
-// the window are left out.
+// Calls are sorted by due time. Calls with equal due times keep the order in which they were added,
+// and calls outside the window are omitted.
 func TestTimelineIsInItsOrder(t *testing.T) {
 	line := Timeline[string]{Length: time.Second}
 	for _, e := range []struct {

@@ -8,20 +8,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// EphemeralKey tracks a key that disappears with the lease or session of the client that creates
-// it. Only that client creates, sets or deletes the key.
+// EphemeralKey tracks a key that the store deletes when the lease or session of the client that
+// created it ends. Only this client creates, sets or deletes the key.
 type EphemeralKey struct {
 	Number uint64
 	There  bool   // the key may exist
 	Made   int64  // the key was not created before this time
-	At     int64  // revision of its creation; 0 if no response contained it
-	Newest int64  // revision of the newest version since that creation: At, or that of a later set
+	At     int64  // revision at which it was created; 0 if no response contained it
+	Newest int64  // revision of its latest version: At, or the revision of a later set
 	Value  uint64 // identity of the value at Newest
-	Unsure int64  // invocation of the earliest create without a response; 0 if there is none
-	Ended  bool   // its possible disappearance is recorded
+	Unsure int64  // when the earliest create without a response was invoked; 0 if there is none
+	Ended  bool   // it is already recorded that the key may have been deleted
 }
 
-// MayBeMade notes a call that created the key, or may have created it.
+// MayBeMade records a call that created or may have created the key.
 func (k *EphemeralKey) MayBeMade(o *history.Op) {
 	switch {
 	case o.Acknowledged():
@@ -42,30 +42,30 @@ func (k *EphemeralKey) MayBeMade(o *history.Op) {
 	k.There, k.Ended = true, false
 }
 
-// Set notes a call of the key's owner that set the key. The key it set is the one created at At,
-// unless a create without a response may have replaced it.
+// Set records a call by the key's owner that set the key. The call set the key that was created at
+// At, unless a create without a response may have replaced that key.
 func (k *EphemeralKey) Set(o *history.Op) {
 	if o.Acknowledged() && k.There && k.Unsure == 0 && o.At > k.Newest {
 		k.Newest, k.Value = o.At, o.Written
 	}
 }
 
-// CreatedBy reports whether a response has shown that the key was created at revision or before.
+// CreatedBy reports whether a response has shown that the key was created at or before a revision.
 func (k *EphemeralKey) CreatedBy(revision int64) bool { return k.At > 0 && k.At <= revision }
 
-// Absent notes a response which shows that the key does not exist. A create without a response
-// may still create it.
+// Absent records a response that shows that the key does not exist. If a create has no response
+// yet, it may still create the key.
 func (k *EphemeralKey) Absent() {
 	if k.Unsure == 0 {
 		k.There = false
 	}
 }
 
-// SessionGone notes that the key's lease or session is gone, so that no pending call can create the
-// key with it.
+// SessionGone records that the key's lease or session has ended. No pending call can create the key
+// with it any more.
 func (k *EphemeralKey) SessionGone() { k.There, k.Unsure = false, 0 }
 
-// MayEnd records, once, that the key may disappear at any time since from.
+// MayEnd records, once, that the key may have been deleted at or after the time from.
 func (k *EphemeralKey) MayEnd(to *history.Recorder, session uint32, from, now int64) {
 	if k.There && !k.Ended {
 		k.Ended = true
@@ -73,8 +73,9 @@ func (k *EphemeralKey) MayEnd(to *history.Recorder, session uint32, from, now in
 	}
 }
 
-// SessionMayEnd records, once, that the key's session may have ended: at any time since the key
-// was created, or, if sure reports that a closed session lived until now, as of now.
+// SessionMayEnd records, once, that the key's session may have ended. If sure is set, the session
+// was closed and is known to have been alive until now, so the key may be deleted only after now.
+// Otherwise it may have been deleted at any time since it was created.
 func (k *EphemeralKey) SessionMayEnd(to *history.Recorder, session uint32, sure bool, now int64) {
 	from := k.Made
 	if sure {
@@ -83,9 +84,9 @@ func (k *EphemeralKey) SessionMayEnd(to *history.Recorder, session uint32, sure 
 	k.MayEnd(to, session, from, now)
 }
 
-// SessionEnded records that the session which created the key at revision o.Mod was closed. The
-// key's newest version ends with it, unless the key was created again or deleted since. The
-// caller has set o except for the key, the version and its value.
+// SessionEnded records that the session that created the key at revision o.Mod was closed. The
+// key's latest version was deleted with it, unless the key was created again or deleted in the
+// meantime. o is complete except for the key, the version and its value.
 func (k *EphemeralKey) SessionEnded(to *history.Recorder, o *history.Op) {
 	if k.There && k.At == o.Mod {
 		o.Key, o.Mod, o.Written = k.Number, k.Newest, k.Value
@@ -93,32 +94,31 @@ func (k *EphemeralKey) SessionEnded(to *history.Recorder, o *history.Op) {
 	}
 }
 
-// RecordPossibleDelete records that a key may disappear at any time since from, as a delete that
-// may have been executed.
+// RecordPossibleDelete records that a key may have been deleted at or after the time from. The
+// record is a delete that may or may not have been executed.
 func RecordPossibleDelete(to *history.Recorder, key uint64, session uint32, from, now int64) {
 	o := history.PossibleDelete(key, session, from, now)
 	to.Add(&o)
 }
 
-// LeftKeys tracks keys that earlier loads left in the store, whose sessions may end during this
-// load.
+// LeftKeys tracks keys from earlier loads whose sessions may end during this load.
 type LeftKeys struct {
-	began    int64  // when the first call of this load was sent; 0: none was
-	recorded []bool // by key: its possible disappearance is recorded
+	began    int64  // when the first call of this load was sent; 0: no call was sent yet
+	recorded []bool // by key: it is already recorded that the key may have been deleted
 }
 
 // NewLeftKeys returns a LeftKeys for the given number of keys.
 func NewLeftKeys(keys uint64) LeftKeys { return LeftKeys{recorded: make([]bool, keys)} }
 
-// Sent notes when a call was sent. Only the first call of the load counts.
+// Sent records when a call was sent. Only the first call of the load matters.
 func (l *LeftKeys) Sent(at int64) {
 	if l.began == 0 {
 		l.began = max(at, 1)
 	}
 }
 
-// MayEnd records, once, that a key of an earlier load may have disappeared at any time since
-// this load began.
+// MayEnd records, once, that a key of an earlier load may have been deleted at any time since this
+// load began.
 func (l *LeftKeys) MayEnd(to *history.Recorder, key uint64, now int64) {
 	if key < uint64(len(l.recorded)) && !l.recorded[key] {
 		l.recorded[key] = true
@@ -126,15 +126,15 @@ func (l *LeftKeys) MayEnd(to *history.Recorder, key uint64, now int64) {
 	}
 }
 
-// Lease tracks the lease of a client that creates keys, as far as the responses to its renewals
-// show it.
+// Lease tracks a client's lease, based on the responses to its renewals. The client creates keys
+// with this lease.
 type Lease struct {
 	ID    int64 // 0 if unknown
-	Until int64 // the lease lives at least until this time; 0 if unknown
+	Until int64 // the lease is valid at least until this time; 0 if unknown
 }
 
-// MayEnd records, once, that a key of the lease may disappear as soon as the lease is no longer
-// certain to live.
+// MayEnd records, once, that a key that is bound to the lease may be deleted at any time after the
+// lease is known to be valid.
 func (l *Lease) MayEnd(to *history.Recorder, k *EphemeralKey, session uint32, now int64) {
 	from := l.Until
 	if from == 0 {
@@ -143,13 +143,15 @@ func (l *Lease) MayEnd(to *history.Recorder, k *EphemeralKey, session uint32, no
 	k.MayEnd(to, session, from, now)
 }
 
-// MayHaveEnded reports whether the lease may have expired before a time. It returns false before
-// the first renewal has a response, which will show whether the lease still lived.
+// MayHaveEnded reports whether the lease may have expired before the given time. It returns false
+// until the first renewal has a response, because that response will show whether the lease was
+// still valid.
 func (l *Lease) MayHaveEnded(by int64) bool { return l.Until != 0 && l.Until < by }
 
-// Renewed completes o, the record of a renewal of this lease or an earlier one. A renewed lease
-// lives for life after the request, or for the seconds in the response if those are fewer. It
-// reports whether this lease lives on or was found gone.
+// Renewed completes o, the record of a renewal of this lease or of an earlier one. A renewed lease
+// is valid for the duration life, counted from the request, or for the number of seconds in the
+// response if that is shorter. Renewed reports whether this lease was renewed (lives), and whether
+// it was found to have ended (gone).
 func (l *Lease) Renewed(lease, life int64, ev *store.Event, o *history.Op) (lives, gone bool) {
 	seconds := life / int64(time.Second)
 	if ev.Count > 0 {
@@ -168,19 +170,19 @@ func (l *Lease) Renewed(lease, life int64, ev *store.Event, o *history.Op) (live
 	return lives, gone
 }
 
-// Granted starts a lease that was granted for life after the request, and completes o, the
-// record of the grant.
+// Granted starts a lease that was granted for the duration life, counted from the request. It
+// completes o, the record of the grant.
 func (l *Lease) Granted(lease, life int64, o *history.Op) {
 	*l = Lease{ID: lease, Until: o.Invoked + life}
 	o.Kind, o.Written, o.Mod = kv.KeepAlive, uint64(lease), life/int64(time.Second) // #nosec G115 -- all bits are kept
 }
 
-// Hold is a lock that a client holds with a lease.
+// Hold is a lock that a client holds by means of a lease.
 type Hold struct {
 	Token int64 // fencing token; 0 if the lock is not held
 }
 
-// Granted records that a holder learned from the response to o that it has the lock.
+// Granted records that a holder learned from the response to o that it has acquired the lock.
 func (h *Hold) Granted(to *history.Recorder, lock uint64, holder uint32, l *Lease, token int64, o *history.Op) {
 	h.Token = token
 	to.Add(&history.Op{
@@ -189,7 +191,8 @@ func (h *Hold) Granted(to *history.Recorder, lock uint64, holder uint32, l *Leas
 	})
 }
 
-// Released records the time until which a holder believed that it had the lock, if it did.
+// Released records that a holder believed that it held the lock until the time at. It does nothing
+// if the holder did not have the lock.
 func (h *Hold) Released(to *history.Recorder, lock uint64, holder uint32, l *Lease, at, now int64) {
 	if h.Token == 0 {
 		return

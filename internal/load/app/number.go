@@ -1,10 +1,10 @@
 package app
 
-// Digits is the number of digits of a number in a key. A fixed number of digits gives all keys
-// of an application one length and sorts them by their numbers.
+// Digits is the number of digits of a number in a key. Because the number of digits is fixed, all
+// keys of an application have the same length and are sorted by their numbers.
 const Digits = 6
 
-// AppendNumber appends a number below a million with Digits digits.
+// AppendNumber appends a number below one million as Digits digits.
 func AppendNumber(b []byte, n uint32) []byte {
 	at := len(b)
 	b = append(b, "000000"[:Digits]...)
@@ -15,8 +15,8 @@ func AppendNumber(b []byte, n uint32) []byte {
 	return b
 }
 
-// ReadNumber returns the number that AppendNumber appended; ok is false if b contains anything
-// but digits.
+// ReadNumber returns the number that AppendNumber appended. ok is false if b contains a byte that
+// is not a digit.
 func ReadNumber(b []byte) (n uint32, ok bool) {
 	for _, d := range b {
 		if d < '0' || d > '9' {

@@ -5,16 +5,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Shape describes a kind of call: its name, which labels a row of the report, and the kind and
-// consistency it counts as among all operations.
+// Shape describes a kind of call: its name, which labels a row in the report, and the kind and
+// consistency under which it is counted among all operations.
 type Shape struct {
 	Name  string
 	Kind  kv.Kind
 	Level kv.Consistency
 }
 
-// Calls returns a Call for each shape with the rate of the same index, per second. A shape
-// without a name is a call that the application does not make.
+// Calls returns a Call for each shape. rates[i] is the number of calls per second for shapes[i]. A
+// shape without a name is omitted, because the application never makes that call.
 func Calls(shapes []Shape, rates []float64) (all []application.Call) {
 	for i, s := range shapes {
 		if s.Name != "" {

@@ -7,10 +7,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Tally holds the outcomes and times of each kind of call, indexed by the kind's number.
+// Tally holds the outcomes and times of each kind of call. Its index is the number of the kind.
 type Tally []measure.Calls
 
-// NewTally returns a Tally of the shapes, with the number of calls of each that are due.
+// NewTally returns a Tally for the given shapes. due[i] is the number of calls of shapes[i] that
+// become due.
 func NewTally(shapes []Shape, due []uint64) Tally {
 	t := make(Tally, len(shapes))
 	for i, s := range shapes {
@@ -20,7 +21,7 @@ func NewTally(shapes []Shape, due []uint64) Tally {
 	return t
 }
 
-// Calls returns the kinds with at least one call due, for Script.CallCounts.
+// Calls returns the kinds of which at least one call was due, for Script.CallCounts.
 func (t Tally) Calls() (all []measure.Calls) {
 	for i := range t {
 		if t[i].Due > 0 {
@@ -44,11 +45,11 @@ func SharesOf(shapes []Shape, due []uint64) (all []engine.Share) {
 	return all
 }
 
-// BeforeMark is a bit that marks the numbers of values written before a load.
+// BeforeMark is a bit in the numbers of values. It is set if the value was written before the load.
 const BeforeMark = 1 << 41
 
-// PreloadBase implements most methods of a source of operations before a load: writes that do
-// not depend on each other and are not counted.
+// PreloadBase implements most methods of a source whose operations run before a load. They are
+// writes that do not depend on each other, and they are not counted.
 type PreloadBase struct{}
 
 // Kind implements engine.Source.

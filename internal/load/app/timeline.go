@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Timeline collects the calls of a window in any order and sorts them by due time.
+// Timeline collects the calls in a window in any order and sorts them by due time.
 type Timeline[E any] struct {
-	// Length is the length of the window. Calls due outside it are left out.
+	// Length is the length of the window. Calls that are due outside it are omitted.
 	Length time.Duration
 	all    []timed[E]
 }
@@ -18,7 +18,7 @@ type timed[E any] struct {
 	call E
 }
 
-// Add adds a call that becomes due at a time since the start of the window.
+// Add adds a call that becomes due at the time at, counted from the start of the window.
 func (t *Timeline[E]) Add(at time.Duration, call E) {
 	if at >= 0 && at < t.Length {
 		t.all = append(t.all, timed[E]{at, call})

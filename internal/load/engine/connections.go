@@ -342,7 +342,7 @@ func (cs *connections) closeAll() {
 	}
 }
 
-// close closes a connection for good: it is not dialed again.
+// close closes a connection, which is not dialed again.
 func (cs *connections) close(i int) {
 	if c := cs.table[i]; c.state != down {
 		cs.poller.Close(i)

@@ -176,7 +176,7 @@ func TestLostConnectionsAreReported(t *testing.T) {
 	}
 }
 
-// muteCodec reports from time from on that its connection is mute.
+// muteCodec reports that its connection is mute, at and after the time from.
 type muteCodec struct {
 	*simCodec
 	from, now int64

@@ -92,7 +92,7 @@ func (s *schedule) remaining(at int64) pace.Rest {
 }
 
 // countUntil returns the first operation of the phase that is due at or after the given time. count
-// is the number of this loop's operations from n up to that operation, which is not included.
+// is the number of this loop's operations from n to that operation, which is not included.
 func (s *schedule) countUntil(rest pace.Rest, at int64) (next, count uint64) {
 	p := &s.clock.phases[s.phase]
 	next = rest.First(min(at-s.origin, p.Duration))

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// laborious is a Source whose Fill and Check take time.
+// laborious is a Source that needs time to fill an operation.
 type laborious struct {
 	*puts
 	sim  *sim

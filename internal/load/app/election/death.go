@@ -10,16 +10,16 @@ import (
 )
 
 // deaths schedules and counts the deaths of leaders. A dead leader sends nothing, not even
-// keep-alives, so the other candidates only learn of a death when its session expires.
+// keep-alives, so the other candidates notice the death only when the leader's session expires.
 type deaths struct {
-	at    int64 // when the leaders die, all at once; 0: no deaths, or they have begun
-	due   int64 // the first value of at
+	at    int64 // when all leaders that are chosen die; 0: none die, or they have died
+	due   int64 // initial value of at
 	count int   // the leaders of the first count offices die
-	// failover is the time from when a leader was due to die until the next leader knows that it
-	// leads, orphaned from the death, and behind from the earliest end of the dead leader's
-	// session.
+	// These are the times until the next leader knows that it is leader. failover is counted from
+	// when the old leader was due to die, orphaned from when it died, and behind from the earliest
+	// time at which its session could have ended.
 	failover, orphaned, behind measure.Calls
-	returning                  ring // dead candidates, by when they return
+	returning                  ring // dead candidates, ordered by when they return
 }
 
 func newDeaths(c *Config, dies time.Duration) deaths {
@@ -38,7 +38,7 @@ func newDeaths(c *Config, dies time.Duration) deaths {
 	return d
 }
 
-// appendTo appends the time spans that were measured.
+// appendTo appends the time spans that were measured to all.
 func (d *deaths) appendTo(all []measure.Calls) []measure.Calls {
 	for _, span := range []*measure.Calls{&d.failover, &d.orphaned, &d.behind} {
 		if span.Due > 0 {
@@ -60,7 +60,7 @@ func (d *deaths) next(of []candidate) int64 {
 	return at
 }
 
-// dieAndReturn executes the deaths and returns that are due.
+// dieAndReturn lets candidates die and return if that is due.
 func (s *Script) dieAndReturn() {
 	d := &s.deaths
 	if d.at > 0 && s.now >= d.at {
@@ -75,7 +75,7 @@ func (s *Script) dieAndReturn() {
 	}
 }
 
-// kill executes an office's pending death if the office has a leader without a call in flight.
+// kill executes an office's pending death if the office has a leader that has no call in flight.
 func (s *Script) kill(o *office) {
 	c := int(o.leader)
 	if o.deathDue == 0 || c == none || s.candidates[c].busy {
@@ -90,8 +90,9 @@ func (s *Script) kill(o *office) {
 	}
 }
 
-// updateDeadSession updates the time until which a dead candidate's session lives at least, because
-// a keep-alive was in flight at the death; 0: the session is gone.
+// updateDeadSession updates the time until which a dead candidate's session is known to be alive.
+// It can change because a keep-alive was in flight at the time of death. until is 0 if the session
+// has ended.
 func (s *Script) updateDeadSession(c int, until int64) {
 	o := s.officeOf(c)
 	if !o.vacant || !o.died || int(o.dead) != c {
@@ -106,12 +107,15 @@ func (s *Script) updateDeadSession(c int, until int64) {
 	o.until = until
 }
 
-// doubtSession discards the time until which a dead leader's session lives, if the session belongs
-// to a connection and may have ended earlier. There are two such cases:
-//   - The connection was lost before that time, and so was that of a living candidate since the
-//     death. A member without a leader answers pings of which the other members do not learn,
-//     until it drops its clients. A session that is resumed elsewhere also gets a new timeout.
-//   - A candidate leads before that time, and the session may have expired unnoticed (mustLive).
+// doubtSession discards the time until which a dead leader's session is known to be alive. It does
+// so only if the session belongs to a connection and may have ended earlier. There are two such
+// cases:
+//   - The dead leader's connection was lost before that time, and a living candidate's connection was
+//     lost after the death. A member without a leader responds to pings until it drops its clients,
+//     and the other members do not learn of these pings. Also, a session that is resumed on another
+//     member gets a new timeout.
+//   - Another candidate became leader before that time, and the session may have expired unnoticed
+//     (mustLive).
 func (s *Script) doubtSession(o *office) {
 	if s.leases != nil || !o.died || !o.vacant {
 		return
@@ -121,8 +125,8 @@ func (s *Script) doubtSession(o *office) {
 	}
 }
 
-// endFailover counts the end of a failover, at a time, after the office was without a leader for
-// some nanoseconds. The dead leader returns ComesBack later.
+// endFailover counts a failover that ended at the time at. The office was without a leader for the
+// given number of nanoseconds. The dead leader returns ComesBack later.
 func (s *Script) endFailover(o *office, at, without int64) {
 	d := &s.deaths
 	d.failover.Ended(kv.OK, max(at-o.due, 0), without)
@@ -135,8 +139,8 @@ func (s *Script) endFailover(o *office, at, without int64) {
 	d.returning.push(o.dead)
 }
 
-// reviveCandidate lets a dead candidate stand again, as a new one with a new session. The engine
-// has replaced its connections where the store has closed them.
+// reviveCandidate lets a dead candidate stand again, as a new candidate with a new session. By then
+// the engine has replaced any of its connections that the store has closed.
 func (s *Script) reviveCandidate(c int) {
 	k := &s.candidates[c]
 	*k = candidate{entered: true, watches: k.watches}

@@ -17,17 +17,17 @@ import (
 const ttl = 10 * time.Second
 
 // mortal returns a load in which each candidate has stood, and the leaders of the first two offices
-// die. Sessions live for ttl.
+// die. The TTL of sessions is ttl.
 func mortal(t *testing.T, app Application, way int) *scripted {
 	t.Helper()
 	return mortalFor(t, app, way, ttl)
 }
 
-// longLived is the life of a session that outlasts the time in which a member that is cut off
-// answers pings.
+// longLived is a session timeout that is longer than the time for which a member that is cut off
+// responds to pings.
 const longLived = 17 * time.Second
 
-// mortalFor is like mortal, with another life of sessions.
+// mortalFor is like mortal, with a different TTL for sessions.
 func mortalFor(t *testing.T, a Application, way int, ttl time.Duration) *scripted {
 	t.Helper()
 	s := scriptedWith(t, a, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1, "failovers": 2, "ttl": ttl.Seconds()}, 2*time.Minute)
@@ -39,8 +39,8 @@ func mortalFor(t *testing.T, a Application, way int, ttl time.Duration) *scripte
 	return s
 }
 
-// runUntil lets time pass, and sends and answers all prompted operations. It returns the number of
-// calls by candidate.
+// runUntil advances the time, and sends and answers all prompted operations. It returns the number
+// of calls by candidate.
 func (s *scripted) runUntil(until int64) (made []int) {
 	made = make([]int, s.CandidateCount())
 	for {
@@ -57,7 +57,7 @@ func (s *scripted) runUntil(until int64) (made []int) {
 	}
 }
 
-// end makes the store end the session of the office's first candidate.
+// end makes the store end the session of the first candidate in the office's queue.
 func (s *scripted) end(office int) {
 	s.queues[office] = append(s.queues[office][:0], s.queues[office][1:]...)
 	gone := s.offices[office].dead
@@ -77,9 +77,10 @@ func everyWay(t *testing.T, do func(t *testing.T, app Application, way int)) {
 	}
 }
 
-// A dead leader sends nothing and ignores events. The time until the next leader counts from when
-// the leader was due to die, from when it died, and from when its session may have ended. The dead
-// leader stands again with another session; the calls for that do not belong to the failover.
+// A dead leader sends nothing and ignores events. The time until the next leader is counted from
+// when the old leader was due to die, from when it died, and from when its session may have ended.
+// The dead leader stands again with a new session, and the calls that it makes for that do not
+// belong to the failover.
 func TestDeadLeaderIsReplaced(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		s := mortal(t, app, way)
@@ -137,7 +138,7 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 		}
 		own := append([]int64(nil), s.leases...)
 		if s.leases != nil {
-			s.leases[first] = 0 // as it is then
+			s.leases[first] = 0 // the lease has ended by then
 		}
 		if made := s.runUntil(back + int64(time.Second)); made[first] == 0 || s.isLeader(first) || s.candidates[first].dead {
 			t.Errorf("after its return it has made %d calls, state %+v", made[first], s.candidates[first])
@@ -158,8 +159,8 @@ func spannedBy(s *scripted) (of []uint64) {
 	return of
 }
 
-// perFailover returns the calls of a failover. They are those of a handover with one candidate
-// fewer, without the resignation; a resigning leader also has no watcher left to end.
+// perFailover returns the calls in a failover. They are the calls in a handover with one candidate
+// fewer, without the resignation. In addition, a leader that resigns has no watcher left to end.
 func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	left := float64(c.Candidates - 1)
 	for call, each := range w.PerHandover(left) {
@@ -170,15 +171,15 @@ func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	case EphemeralQueue, LeaseQueue: // one candidate looks, and leads
 		n[Stand], n[Look], n[Await] = 0, 1, 0
 	case LeaseRace:
-		n[Drop]++ // the next leader had a watcher, too
+		n[Drop]++ // the next leader had a watcher to end, too
 	case SessionRace:
 		n[Look]-- // the resigning leader's
 	}
 	return n
 }
 
-// A candidate that leads while the dead leader's session must still live is a second leader. After
-// the session's end it is not.
+// A candidate that becomes leader while the dead leader's session must still be alive is a second
+// leader. After the session has ended, it is not.
 func TestLeaderBeforeADeadLeadersExpiryIsWrong(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		for _, early := range []bool{true, false} {
@@ -200,9 +201,10 @@ func TestLeaderBeforeADeadLeadersExpiryIsWrong(t *testing.T) {
 	})
 }
 
-// A member that has dropped its clients may have answered pings of which no other member learned. A
-// dead leader's session there may end early, and no time is counted from its end. This is not so if
-// only the dead leader's or only a living candidate's connection is lost.
+// A member that has dropped its clients may have responded to pings of which no other member
+// learned. So a dead leader's session on that member may end early, and no time is counted from its
+// end. If only the dead leader's connection or only a living candidate's connection is lost, this
+// does not apply.
 func TestSessionOnACutOffMemberMayEndEarly(t *testing.T) {
 	for _, test := range []struct{ dead, ended, living, doubted bool }{{true, false, true, true}, {true, false, false, false}, {false, false, true, false}, {true, true, true, false}} {
 		s := mortalFor(t, Application{}, 0, longLived)
@@ -212,7 +214,7 @@ func TestSessionOnACutOffMemberMayEndEarly(t *testing.T) {
 		if test.living {
 			s.Lost(2 * s.Candidates)
 		}
-		if test.ended { // its session has ended, and with it the connection
+		if test.ended { // its session has ended, and so has its connection
 			s.Script.now = o.until
 		}
 		if test.dead {
@@ -235,9 +237,10 @@ func TestSessionOnACutOffMemberMayEndEarly(t *testing.T) {
 	}
 }
 
-// If sessions may expire before a member that is cut off drops its clients, a leader's session must
-// live only for its timeout after the newest write that a majority acknowledged, whether the leader
-// lives or is dead. Longer sessions must always live. A leader that may have lost its office looks.
+// A member that is cut off drops its clients after some time. If sessions may expire before that, a
+// leader's session is only certain to be alive for its timeout after the latest write that a
+// majority acknowledged, whether the leader is alive or dead. Sessions with a longer timeout are
+// always certain to be alive. A leader that may have lost its office looks.
 func TestShortSessionMayExpireUnnoticed(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for _, test := range []struct {
@@ -273,8 +276,8 @@ func TestShortSessionMayExpireUnnoticed(t *testing.T) {
 	}
 }
 
-// A renewal was in flight when the leader died, so the session lives from then. A lease that a
-// response reports gone does not live.
+// If a renewal was in flight when the leader died, the session's timeout is counted from that
+// renewal. If the response reports that the lease has ended, the session is not alive.
 func TestLeaderDiesWithARenewalInFlight(t *testing.T) {
 	s := mortal(t, Application{}, 1)
 	first := int(s.offices[0].leader)
@@ -294,8 +297,8 @@ func TestLeaderDiesWithARenewalInFlight(t *testing.T) {
 	}
 }
 
-// A leader with a call in flight dies after it. If an office has no leader, the next leader dies.
-// The time counts from when the death was due.
+// A leader with a call in flight dies after that call. If an office has no leader, the next leader
+// dies. The time is counted from when the death was due.
 func TestDeathWaitsForTheCallInFlight(t *testing.T) {
 	s := mortal(t, Application{}, 0)
 	first := int(s.offices[0].leader)
@@ -320,8 +323,8 @@ func TestDeathWaitsForTheCallInFlight(t *testing.T) {
 	}
 }
 
-// Sessions are kept alive as often as configured and as the profile states, without allocating
-// memory. If no leader dies, connections with sessions do that themselves.
+// Sessions are kept alive as often as configured and as the profile states, and this does not
+// allocate memory. If no leader dies, connections that have sessions keep them alive themselves.
 func TestSessionsAreKeptAlive(t *testing.T) {
 	settle.Unraced(t)
 	everyWay(t, func(t *testing.T, a Application, way int) {
@@ -351,8 +354,8 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 	})
 }
 
-// A session timeout that a server shortens also applies to earlier responses, so that no session is
-// expected to live longer than it was granted.
+// If a server shortens the session timeout, the shorter timeout is applied to earlier responses,
+// too, so that no session is expected to be alive for longer than was granted.
 func TestShorterGrantedTimeoutAppliesToAllSessions(t *testing.T) {
 	s := mortal(t, Application{}, 0)
 	first := int(s.offices[0].leader)

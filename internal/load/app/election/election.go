@@ -1,10 +1,10 @@
-// Package election imitates the elections of clients that need a leader. Candidates compete for
-// offices. Each office has one leader at a time, which leads until it resigns.
+// Package election imitates clients that elect a leader. Candidates compete for offices. Each
+// office has at most one leader at a time, who stays leader until it resigns.
 // docs/explanation/applications.md gives the source of each number.
 //
-// There are two applications, which differ in who leads next. In a race, all candidates are
-// notified when an office becomes free, and the first to take it leads. In a queue, only the
-// candidate that has waited longest is notified, and leads next.
+// There are two applications, which differ in who becomes the next leader. In a race, all
+// candidates are notified when an office becomes free, and the first to take it becomes leader. In
+// a queue, only the candidate that has waited longest is notified and becomes leader.
 package election
 
 import (
@@ -23,20 +23,20 @@ const (
 	QueueName = "election-queue"
 )
 
-// maxCandidates limits the candidates of a load, because each has a connection.
+// maxCandidates limits the number of candidates in a load, because each candidate has a connection.
 const maxCandidates = 50_000
 
-// leastTTL and mostTTL are the bounds of a session's TTL that every store accepts: Consul's
-// minimum is 10 s, and ZooKeeper's maximum is 20 ticks of 2 s.
+// leastTTL and mostTTL are the bounds of a session's TTL that every store accepts. Consul's minimum
+// is 10 s, and ZooKeeper's maximum is 20 ticks of 2 s.
 const (
 	leastTTL = 10 * time.Second
 	mostTTL  = 40 * time.Second
 )
 
-// keyNames matches the application's keys without their prefix.
+// keyNames matches the application's keys, without the prefix.
 var keyNames = regexp.MustCompile(`^e\d{6}(/|$)`)
 
-// Application implements application.Application: elections by a queue or by a race.
+// Application implements application.Application for elections by a queue or by a race.
 type Application struct{ Queue bool }
 
 // Definition implements application.Application.
@@ -78,7 +78,8 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 	return "", ""
 }
 
-// CheckWindow implements application.Windowed. The window must contain the whole failover.
+// CheckWindow implements application.Windowed. The window must be long enough to contain the whole
+// failover.
 func (a Application) CheckWindow(s application.Settings, way int, length time.Duration) (parameter, why string) {
 	c, w := ConfigOf(s, 0), a.Way(way)
 	if c.Storm == 0 || c.LeaderDeath(w, length) > 0 {
@@ -88,7 +89,7 @@ func (a Application) CheckWindow(s application.Settings, way int, length time.Du
 	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of at least %v here, because a session that is not kept alive lives for %v; it is %v", least, w.lives(&c), length)
 }
 
-// Way returns the way with an index in the Definition's ways.
+// Way returns the way with the given index in Definition.Ways.
 func (a Application) Way(way int) *Way {
 	if a.Queue {
 		return &queueWays[way]
@@ -96,8 +97,8 @@ func (a Application) Way(way int) *Way {
 	return &raceWays[way]
 }
 
-// Profile implements application.Application. It returns the mean rate of each call without
-// failovers. The first calls of the candidates, at the start of the load, are not included.
+// Profile implements application.Application. It returns the mean rate of each call, without
+// failovers and without the candidates' first calls at the start of the load.
 func (a Application) Profile(s application.Settings, way int) application.Profile {
 	c, w := ConfigOf(s, 0), a.Way(way)
 	rates := w.Rates(&c)

@@ -18,8 +18,8 @@ func settings(of map[string]float64) application.Settings {
 	return s
 }
 
-// The number of resignations is that of the profile within 1 %. None is due before an office can
-// have a leader, and each candidate stands once.
+// The number of resignations equals that in the profile within 1 %. No resignation is due before an
+// office can have a leader, and each candidate stands once.
 func TestScheduleMatchesTheProfile(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for _, of := range []map[string]float64{nil, {electionsKey: 300, candidatesKey: 2, tenureKey: 1}, {electionsKey: 1, tenureKey: 0.1}} {
@@ -49,7 +49,7 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 	}
 }
 
-// Every call that a way makes has a name. Candidates' names are read as they were written.
+// Every call that a way makes has a name. Candidates' names can be parsed.
 func TestWaysNameTheirCalls(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		d := app.Definition()
@@ -89,9 +89,10 @@ func TestRefusesImpossibleSettings(t *testing.T) {
 	}
 }
 
-// Leaders die only in a window that contains the whole failover; the reason for refusing a shorter
-// one names the least length. Each leader has kept its session alive before, and its office has no
-// resignations from shortly before the death until the last leader is back.
+// Leaders die only if the window is long enough for the whole failover. The reason for refusing a
+// shorter window includes the minimum length. Before it dies, each leader has kept its session
+// alive. Its office has no resignations from shortly before the death until the last leader is
+// back.
 func TestWindowContainsTheFailover(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for way := range app.Definition().Ways {

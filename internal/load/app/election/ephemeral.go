@@ -7,9 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// ephemeralRace is Kafka's election of a controller. The candidate that creates the office's node
-// leads until the node is deleted or its session ends. Every other candidate reads the leader's
-// name with a watch on the node, and all of them try again when it is gone.
+// ephemeralRace imitates Kafka's election of a controller. The candidate that creates the office's
+// node is leader until the node is deleted or the candidate's session ends. Every other candidate
+// reads the leader's name and sets a watch on the node. All of them try again when the node is
+// deleted.
 type ephemeralRace struct{}
 
 const leaderNode = "/leader"
@@ -27,7 +28,8 @@ func (ephemeralRace) fill(s *source, c int, request Call, op *store.Op) {
 			s.setCall(call.Part{Action: call.Remove, Key: s.key})
 			break
 		}
-		// It has lost its connection, and the node may be another candidate's: it looks.
+		// The candidate has lost its connection, and the node may belong to another candidate by
+		// now. So it looks instead.
 		s.setCall(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
 	default:
 		s.await(c, op)
@@ -39,13 +41,14 @@ func (ephemeralRace) handleResponse(s *source, c int, call Call, ev *store.Event
 	missed := k.missed
 	k.missed = call != Await && missed && ev.Outcome == kv.Conflict
 	switch {
-	case call == Resign: // a missing node counts as resigned, too
+	case call == Resign: // a missing node counts as a successful resignation, too
 		s.want(c, Stand, false)
 	case call == Stand && ev.Outcome == kv.OK:
 		return outcomeOf(ev, s.becomeLeader(c, ev.At))
 	case call == Stand: // another candidate was faster, or an earlier failed call created the node
 		s.want(c, Await, false)
-	case ev.Outcome == kv.Miss: // the node was deleted meanwhile; twice in a row, the office may be missing
+	// The node was just deleted; if it happens twice in a row, the office may be missing.
+	case ev.Outcome == kv.Miss:
 		k.missed = true
 		s.want(c, Stand, missed)
 	default:
@@ -58,7 +61,7 @@ func (ephemeralRace) handleResponse(s *source, c int, call Call, ev *store.Event
 
 func (ephemeralRace) handleChange(s *Script, c int, gone bool) {
 	switch {
-	case s.isLeader(c): // its watch is on its own node, which an earlier call created
+	case s.isLeader(c): // the candidate watches its own node, which an earlier call created
 	case gone:
 		s.want(c, Stand, false)
 	default:
@@ -66,8 +69,9 @@ func (ephemeralRace) handleChange(s *Script, c int, gone bool) {
 	}
 }
 
-// retryCall returns Stand even after a resignation. Whether that was executed is unknown, and the
-// node may be another candidate's by now. If the candidate's own node still exists, it leads again.
+// retryCall returns Stand even after a resignation. It is unknown whether the resignation was
+// executed, and by now the node may belong to another candidate. If the candidate's own node still
+// exists, the candidate becomes leader again.
 func (ephemeralRace) retryCall(*Script, int, Call) Call { return Stand }
 
 func (ephemeralRace) handleExpiry(*Script, int) {}

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// standing returns a load in which each candidate has stood, and its next operation, the first
-// resignation.
+// standing returns a load in which each candidate has stood. resign is its next operation: the
+// first resignation.
 func standing(t *testing.T, app Application, way int) (s *scripted, resign uint64) {
 	t.Helper()
 	s = newScripted(t, app, way)
@@ -27,7 +27,7 @@ func standing(t *testing.T, app Application, way int) (s *scripted, resign uint6
 	return s, resign
 }
 
-// expectCall fills the next operation, which must be the given call of a candidate.
+// expectCall fills the next operation, and checks that it is the given call by the given candidate.
 func (s *scripted) expectCall(c int, want Call) (n, ref uint64) {
 	s.t.Helper()
 	s.now = max(s.now, s.NextPrompt())
@@ -38,7 +38,7 @@ func (s *scripted) expectCall(c int, want Call) (n, ref uint64) {
 	return n, s.Fill(measure.Measured, n, 0, &s.op)
 }
 
-// expectNoCall fails the test if another operation follows.
+// expectNoCall fails the test if there is another operation to send.
 func (s *scripted) expectNoCall() {
 	s.t.Helper()
 	if n, _, ok := s.Prompt(max(s.now, s.NextPrompt())); ok {
@@ -46,9 +46,9 @@ func (s *scripted) expectNoCall() {
 	}
 }
 
-// A resignation that waited while the connection was lost deletes nothing in a race, as the node
-// may be another candidate's. The handover still counts from when the resignation was due, and ends
-// at once if the office has a new leader already.
+// In a race, a resignation that was still waiting when the connection was lost must not delete the
+// node, because the node may belong to another candidate by then. The handover is still counted
+// from when the resignation was due. It ends at once if the office already has a new leader.
 func TestResignationAfterALostConnectionDeletesNothing(t *testing.T) {
 	for _, filled := range []bool{false, true} {
 		s, n := standing(t, Application{}, 0)
@@ -73,8 +73,8 @@ func TestResignationAfterALostConnectionDeletesNothing(t *testing.T) {
 	}
 }
 
-// A candidate without a lease requests one before any other call, whether it lost the lease before
-// the call was due or while the call waited for the connection.
+// A candidate that has no lease requests one before any other call. It does not matter whether the
+// candidate lost its lease before the call was due or while the call waited for the connection.
 func TestCandidatesRequestALeaseFirst(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, _ := standing(t, app, 1)
@@ -108,9 +108,10 @@ func TestCandidatesRequestALeaseFirst(t *testing.T) {
 	}
 }
 
-// A candidate whose own lease may have expired, or is unknown while another leader's lease lives,
-// renews it before the load reports a second leader. A leader whose lease is unknown is not
-// reported either. The office has no leader since the end of the leader's lease.
+// Before the load reports a second leader, the candidate renews its own lease if that may have
+// expired, or if its expiry is unknown while the other leader's lease is valid. The load does not
+// report a leader whose lease's expiry is unknown. The office counts as vacant since the end of the
+// leader's lease.
 func TestCandidateRenewsItsOwnLeaseFirst(t *testing.T) {
 	const at = int64(time.Minute)
 	for _, test := range []struct {
@@ -148,8 +149,8 @@ func TestCandidateRenewsItsOwnLeaseFirst(t *testing.T) {
 	}
 }
 
-// A candidate makes a single call after a wrong response, and also when a scheduled renewal ends
-// while it waits for another one.
+// A candidate makes a single call after a wrong response. It also makes a single call when a
+// scheduled renewal ends while the candidate waits for another renewal.
 func TestCandidateMakesOneCallAtATime(t *testing.T) {
 	s, _ := standing(t, Application{Queue: true}, 1)
 	c := (int(s.offices[0].leader) + 1) % s.Candidates
@@ -162,7 +163,7 @@ func TestCandidateMakesOneCallAtATime(t *testing.T) {
 	s.Ended(n, kv.WrongAnswer, 1, 1)
 	s.expectCall(c, Look)
 	s.expectNoCall()
-	s.Failed(n) // of an operation of another candidate
+	s.Failed(n) // fails an operation of another candidate
 	s.loseLease(c)
 	n, ref = s.expectCall(c, Renew)
 	s.Check(kv.KeepAlive, reference(c, planRenew), &store.Event{Count: 70})
@@ -173,7 +174,7 @@ func TestCandidateMakesOneCallAtATime(t *testing.T) {
 	s.expectNoCall()
 }
 
-// A candidate treats a node of an earlier run like another candidate's.
+// A candidate treats a node from an earlier run like another candidate's node.
 func TestNodeOfAnEarlierRunIsNotTheCandidates(t *testing.T) {
 	for way := range 2 {
 		s, _ := standing(t, Application{}, way)
@@ -212,7 +213,7 @@ func TestNodeOfAnEarlierRunIsNotTheCandidates(t *testing.T) {
 }
 
 // A node that was created by a call without a response is deleted. Otherwise the other candidates,
-// or the candidate itself, would wait for it forever.
+// or the candidate that created it, would wait forever for the node to be deleted.
 func TestNodeOfAFailedCallIsDeleted(t *testing.T) {
 	for _, order := range []int64{3, 9} {
 		s, _ := standing(t, Application{Queue: true}, 0)
@@ -236,7 +237,7 @@ func TestNodeOfAFailedCallIsDeleted(t *testing.T) {
 	}
 }
 
-// Calls on a missing office are not repeated without a pause.
+// Calls for an office that does not exist are not repeated without a pause.
 func TestCallsOnAMissingOfficePause(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, _ := standing(t, app, 0)
@@ -263,8 +264,8 @@ func TestCallsOnAMissingOfficePause(t *testing.T) {
 	}
 }
 
-// A leader with a lease leads without its connection. With Consul it does not lead without the
-// connection that reports the lock holder.
+// A leader that has a lease stays leader without its connection. With Consul, it does not stay
+// leader without the connection that reports the lock holder.
 func TestLeaderLosesItsConnection(t *testing.T) {
 	for way, leads := range []bool{false, true, true} {
 		s, _ := standing(t, Application{}, way)
@@ -286,8 +287,9 @@ func TestLeaderLosesItsConnection(t *testing.T) {
 	}
 }
 
-// A watch on a replaced connection reports nothing, so a candidate whose response arrived on it
-// does not wait for its events. A watch on the next connection counts.
+// A watch on a connection that was replaced reports nothing. So a candidate whose watch was
+// confirmed on that connection does not wait for its events. A watch on the next connection does
+// work.
 func TestIgnoresAWatchOnAReplacedConnection(t *testing.T) {
 	for way := range 2 {
 		s, _ := standing(t, Application{}, way)
@@ -308,7 +310,8 @@ func TestIgnoresAWatchOnAReplacedConnection(t *testing.T) {
 	}
 }
 
-// A lease lives since the oldest renewal without a response was sent.
+// While renewals are unanswered, the lease's lifetime is counted from when the oldest of them was
+// sent.
 func TestLeaseLivesSinceTheOldestRenewal(t *testing.T) {
 	s, _ := standing(t, Application{}, 1)
 	renew := func(at int64) {
@@ -331,7 +334,8 @@ func TestLeaseLivesSinceTheOldestRenewal(t *testing.T) {
 }
 
 // A resignation that could not be sent before its timeout is repeated, if the recipe repeats
-// resignations at all, and starts the handover. The handover counts from when it was due first.
+// resignations at all. The repetition starts the handover, which is counted from when the
+// resignation was first due.
 func TestRepeatsAResignationThatWasNotSent(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for way := range app.Definition().Ways {
@@ -343,7 +347,8 @@ func TestRepeatsAResignationThatWasNotSent(t *testing.T) {
 			o := s.officeOf(c)
 			s.Failed(n)
 			s.Ended(n, kv.NotSent, 1, 0)
-			if s.recipe.retryCall(s.Script, c, Resign) != Resign { // the node may be another candidate's
+			// The node may belong to another candidate by now.
+			if s.recipe.retryCall(s.Script, c, Resign) != Resign {
 				s.expectCall(c, Stand)
 				if s.candidates[c].owes != 0 || !s.isLeader(c) {
 					t.Errorf("it stands, state %+v", s.candidates[c])
@@ -365,8 +370,8 @@ func TestRepeatsAResignationThatWasNotSent(t *testing.T) {
 	}
 }
 
-// If a leader loses its lease before a due resignation can be sent, the handover ends with the next
-// leader.
+// If a leader loses its lease before a resignation that is due can be sent, the handover ends when
+// the next leader is elected.
 func TestLostLeaseCompletesADueResignation(t *testing.T) {
 	s, n := standing(t, Application{}, 1)
 	s.Ready(n)

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// fillBefore makes the n-th call before the load. The first calls remove keys of an earlier load,
-// whose leases may still live; the others grant a lease to each candidate.
+// fillBefore creates call n before the load. The first calls remove keys from an earlier load,
+// whose leases may still be valid. The other calls grant a lease to each candidate.
 func (s *source) fillBefore(n uint64) {
 	if n < uint64(s.Offices) { // #nosec G115 -- a count
 		s.key = append(AppendOffice(s.key[:0], s.prefix, int(n)), '/') // #nosec G115 -- below Offices
@@ -22,8 +22,8 @@ func (s *source) fillBefore(n uint64) {
 	s.grant()
 }
 
-// renew makes a call that keeps a candidate's session or lease alive, or grants a lease to a
-// candidate without one.
+// renew creates a call that keeps a candidate's session or lease alive. If the candidate has no
+// lease, the call requests one.
 func (s *source) renew(c int, op *store.Op) {
 	if s.renewing[c] == 0 {
 		s.renewing[c] = max(s.now, 1)
@@ -32,7 +32,7 @@ func (s *source) renew(c int, op *store.Op) {
 		op.Call = nil
 		return
 	}
-	op.Revision = s.leases[c] // the operation's completion contains it
+	op.Revision = s.leases[c] // so that the operation's Completion contains the lease
 	if lease := s.leases[c]; lease != 0 {
 		s.setCall(call.Part{Action: call.KeepAlive, Lease: lease, Name: s.sessionName(c)})
 		return
@@ -40,9 +40,9 @@ func (s *source) renew(c int, op *store.Op) {
 	s.grant()
 }
 
-// grant makes a call that grants a lease, or a session that only its TTL ends. With a check of its
-// member's health, a session would end as soon as the store considers that member lost, so its
-// earliest end would be unknown.
+// grant creates a call that requests a lease, or a session that ends only when its TTL has passed.
+// By default a session also has a health check for its member. Then it would end as soon as the
+// store considers that member lost, so the earliest time of its end would be unknown.
 func (s *source) grant() {
 	p := call.Part{Action: call.Grant, Number: s.life / int64(time.Second)}
 	if s.way.Recipe == SessionRace {
@@ -51,7 +51,8 @@ func (s *source) grant() {
 	s.setCall(p)
 }
 
-// handleRenewal handles the response to a renewal. A candidate that waited for it stands.
+// handleRenewal handles the response to a renewal. If the candidate waited for the renewal (planned
+// is unset), it stands now.
 func (s *source) handleRenewal(c int, ev *store.Event, planned bool) kv.Outcome {
 	switch {
 	case s.leases == nil:
@@ -59,7 +60,7 @@ func (s *source) handleRenewal(c int, ev *store.Event, planned bool) kv.Outcome 
 	case s.leases[c] == 0:
 		s.keepLease(c, ev)
 	}
-	if at := s.renewing[c]; at != 0 { // 0 after a failed renewal: when this one was sent is unknown
+	if at := s.renewing[c]; at != 0 { // 0 after a failed renewal: we do not know when this one was sent
 		s.lives[c], s.renewing[c] = max(at+s.life, s.lives[c]), 0
 	}
 	if k := &s.candidates[c]; k.dead {
@@ -71,8 +72,8 @@ func (s *source) handleRenewal(c int, ev *store.Event, planned bool) kv.Outcome 
 	return ev.Outcome
 }
 
-// shorten notes the timeout that a server granted to a connection's session. If it is less than
-// requested, all sessions end earlier than assumed so far.
+// shorten records the timeout that a server granted to a connection's session. If the timeout is
+// shorter than requested, all sessions end earlier than assumed so far.
 func (s *Script) shorten(granted int64) {
 	less := s.life - granted
 	if granted <= 0 || less <= 0 {
@@ -89,7 +90,7 @@ func (s *Script) shorten(granted int64) {
 	}
 }
 
-// keepLease keeps the lease of a response: its ID, or the two halves of its name.
+// keepLease stores the lease that a response contains: its ID, or the two halves of its name.
 func (s *source) keepLease(c int, ev *store.Event) {
 	s.leases[c] = ev.Count
 	if s.way.Recipe == SessionRace {
@@ -97,7 +98,8 @@ func (s *source) keepLease(c int, ev *store.Event) {
 	}
 }
 
-// loseLease handles the end of a candidate's lease and key. The candidate requests a new lease.
+// loseLease handles the end of a candidate's lease and of its key. The candidate requests a new
+// lease.
 func (s *source) loseLease(c int) {
 	if c == none || s.leases == nil || s.leases[c] == 0 {
 		return
@@ -113,13 +115,13 @@ func (s *source) loseLease(c int) {
 	}
 }
 
-// needsLease reports whether a candidate's call needs a lease that the candidate does not have.
+// needsLease reports whether a candidate's call needs a lease and the candidate has none.
 func (s *Script) needsLease(c int, call Call) bool {
 	return s.leases != nil && s.leases[c] == 0 && call != Renew && call != Drop
 }
 
-// createKey makes a call that creates the source's key with a candidate's lease if the key does not
-// exist, and otherwise reads it.
+// createKey creates a call that, if the source's key does not exist, creates it with the
+// candidate's lease, and otherwise reads it.
 func (s *source) createKey(c int) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: call.Created, Key: s.key}
 	s.parts[1] = call.Part{Action: call.Write, Branch: call.Then, Key: s.key, Value: s.setName(c), Lease: s.leases[c]}
@@ -127,23 +129,23 @@ func (s *source) createKey(c int) {
 	s.call = call.Call{Guarded: true, Parts: s.parts[:3]}
 }
 
-// deleteKey makes a call that deletes the source's key if created is its create revision.
+// deleteKey creates a call that deletes the source's key if its create revision is created.
 func (s *source) deleteKey(created int64) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: call.Created, Number: created, Key: s.key}
 	s.parts[1] = call.Part{Action: call.Remove, Branch: call.Then, Key: s.key}
 	s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
 }
 
-// setWatchCall makes a call that starts or ends a candidate's watcher.
+// setWatchCall sets the call that starts or ends a candidate's watcher.
 func (s *source) setWatchCall(c int, p call.Part, op *store.Op) {
 	s.setCall(p)
 	s.watch = store.WatchOp{Watcher: uint32(c)} // #nosec G115 -- at most maxCandidates
 	op.Watch = &s.watch
 }
 
-// continueWith makes call the candidate's next call, after the end of the candidate's watcher if
-// there is one and the call needs another. Drop only ends the watcher. A call that the candidate
-// already has to make (becomeLeader) takes precedence.
+// continueWith makes call the candidate's next call. If the call starts a watcher and the candidate
+// already has one, the candidate first ends that watcher. If call is Drop, the candidate only ends
+// its watcher. continueWith does nothing if becomeLeader has already chosen the next call.
 func (s *source) continueWith(c int, call Call) {
 	k := &s.candidates[c]
 	switch {
@@ -156,15 +158,15 @@ func (s *source) continueWith(c int, call Call) {
 	}
 }
 
-// endWatcher handles the end of a candidate's watcher.
+// endWatcher handles the confirmation that a candidate's watcher has ended.
 func (s *source) endWatcher(c int) {
 	k := &s.candidates[c]
 	k.watches = false
 	s.continueWith(c, k.then)
 }
 
-// retryWithLease implements recipe.retryCall for both recipes with leases. A candidate needs a
-// lease first.
+// retryWithLease implements recipe.retryCall for the two recipes that use leases. A candidate
+// without a lease must first request one.
 func retryWithLease(s *Script, c int, failed Call) Call {
 	switch {
 	case s.leases[c] == 0:
@@ -176,8 +178,8 @@ func retryWithLease(s *Script, c int, failed Call) Call {
 }
 
 // leaseRace is a race for a key with a fixed name. A transaction creates the key if it does not
-// exist, and otherwise returns its value and revision; a watcher from the next revision reports
-// its end.
+// exist. Otherwise it returns the key's value and the current revision, and a watcher that starts
+// at the next revision reports when the key is deleted.
 type leaseRace struct{}
 
 func (leaseRace) fill(s *source, c int, request Call, op *store.Op) {
@@ -232,12 +234,13 @@ func (leaseRace) retryCall(s *Script, c int, failed Call) Call { return retryWit
 
 func (leaseRace) handleExpiry(*Script, int) {}
 
-// leaseQueue is the election of etcd's package concurrency. Each candidate creates a key named
-// after its lease, below the office. The oldest key's candidate leads. Each other candidate reads
-// the newest key that is older than its own, and watches it until it is gone.
+// leaseQueue imitates the election in etcd's package concurrency. Each candidate creates a key
+// below the office, named after the candidate's lease. The candidate with the oldest key is leader.
+// Each other candidate reads the newest key that is older than its own, and watches that key until
+// it is deleted.
 type leaseQueue struct{}
 
-// setLeaseKey sets the source's key to that of a lease.
+// setLeaseKey sets the source's key to the key that is named after a lease.
 func (s *source) setLeaseKey(c int, lease int64) {
 	s.key = appendLeaseKey(s.key[:0], s.prefix, c/s.Candidates, lease)
 }
@@ -277,7 +280,7 @@ func (leaseQueue) handleResponse(s *source, c int, call Call, ev *store.Event) k
 	switch call {
 	case Resign:
 		s.continueWith(c, Stand)
-	case Stand: // a failed call may have created the key already
+	case Stand: // an earlier failed call may have created the key already
 		if k.own = ev.At; ev.Outcome == kv.Conflict {
 			k.own = ev.Mod
 		}
@@ -303,7 +306,8 @@ func (leaseQueue) handleResponse(s *source, c int, call Call, ev *store.Event) k
 	return ev.Outcome
 }
 
-// parseLeaseKey returns the lease in the name of a key below a candidate's office.
+// parseLeaseKey returns the lease in the name of a key. The key must be below the candidate's
+// office.
 func (s *source) parseLeaseKey(c int, key []byte) (lease int64, ok bool) {
 	s.setOfficeKey(c)
 	at := len(s.key) + 1
@@ -313,7 +317,7 @@ func (s *source) parseLeaseKey(c int, key []byte) (lease int64, ok bool) {
 	return parseLease(key[at:])
 }
 
-// parseLease returns the lease in the last part of a key.
+// parseLease returns the lease that the last part of a key contains.
 func parseLease(name []byte) (lease int64, ok bool) {
 	if len(name) == 0 || len(name) > 16 {
 		return 0, false

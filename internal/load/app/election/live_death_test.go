@@ -20,14 +20,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// mortal returns 3 candidates for each of 6 offices, in 4 of which the leader dies, and sessions of
-// 10 s. These tests wait for real sessions to expire, so they run in parallel.
+// mortal returns settings with 6 offices, 3 candidates for each office, 4 leaders that die, and
+// sessions with a TTL of 10 s. These tests wait for real sessions to expire, so they run in
+// parallel.
 func mortal() map[string]int {
 	return map[string]int{"elections": 6, "candidates": 3, "tenure": 2, "failovers": 4, "ttl": 10}
 }
 
-// Sessions of dead leaders expire after their timeout. The dead candidates return with sessions of
-// new connections.
+// The sessions of dead leaders expire after their timeout. The dead candidates return with new
+// connections and new sessions.
 func TestLeaderDeathsOnZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
@@ -44,8 +45,8 @@ func TestLeaderDeathsOnZooKeeper(t *testing.T) {
 	}
 }
 
-// Leases of dead leaders expire. The dead candidates stand again with new leases, so that each
-// candidate has a key afterwards.
+// The leases of dead leaders expire. The dead candidates stand again with new leases, so that each
+// candidate has a key at the end.
 func TestLeaderDeathsOnEtcd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: leases live for 10 s")
@@ -74,8 +75,8 @@ func TestLeaderDeathsOnEtcd(t *testing.T) {
 	}
 }
 
-// Sessions of dead leaders end after twice their TTL, and their locks are refused for another 15 s,
-// which the other candidates notice by trying.
+// The sessions of dead leaders end after at most twice their TTL. For another 15 s after that,
+// nobody can acquire their locks, which the other candidates notice by trying.
 func TestLeaderDeathsOnConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
@@ -113,10 +114,10 @@ func row(t *testing.T, res *load.Result, name string) *measure.Calls {
 	return &res.Calls[i]
 }
 
-// checkFailovers checks a load with leaders that die. No call fails, each dead leader has a
-// successor, but not before its session can have ended, and the other offices hand over as before.
-// Each candidate stands once, and each dead one once more, in addition to what the ends of leaders
-// cause.
+// checkFailovers checks a load in which leaders die. No call fails. Each dead leader has a
+// successor, but not before the leader's session can have ended. The other offices hand over as
+// before. Each candidate stands once and each dead candidate once more, in addition to the calls
+// that the loss of leaders causes.
 func checkFailovers(t *testing.T, res *load.Result, least time.Duration, stand string) {
 	t.Helper()
 	m := res.Measured

@@ -24,14 +24,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// patience bounds waits that no test measures.
+// patience bounds waits whose length no test measures.
 const patience = 2 * time.Minute
 
-// both holds the applications.
+// both holds the two applications.
 var both = map[string]data.Application{data.RaceName: {}, data.QueueName: {Queue: true}}
 
-// Offices change hands on a real server, which has no candidate's node afterwards, because all of
-// them end with their sessions.
+// Offices change hands on a real server. Afterwards the server has no candidate's node, because the
+// nodes are deleted when their sessions end.
 func TestOnZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
@@ -56,8 +56,8 @@ func TestOnZooKeeper(t *testing.T) {
 	}
 }
 
-// Offices change hands on a real etcd, which has keys with leases afterwards: the leaders' after a
-// race, and those of all candidates after a queue.
+// Offices change hands on a real etcd. Afterwards it has keys with leases: the leaders' keys after
+// a race, and the keys of all candidates after a queue.
 func TestOnEtcd(t *testing.T) {
 	for name, app := range both {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestOnEtcd(t *testing.T) {
 	}
 }
 
-// Offices change hands on a real server, where the leader's session holds the office's lock.
+// Offices change hands on a real server. There the leader's session holds the office's lock.
 func TestOnConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
@@ -111,7 +111,7 @@ func TestOnConsul(t *testing.T) {
 	}
 }
 
-// settings returns 4 candidates for each of 10 offices, and a tenure of 1 s.
+// settings returns settings with 10 offices, 4 candidates for each office, and a tenure of 1 s.
 func settings() map[string]int { return map[string]int{"elections": 10, "candidates": 4, "tenure": 1} }
 
 // send runs 5 s of a load.
@@ -148,8 +148,8 @@ func sendOf(t *testing.T, which data.Application, way int, st store.Store, endpo
 	return res
 }
 
-// check compares a load without faults with its profile: every resignation leads to a new leader,
-// and each handover takes the expected calls of each kind.
+// check compares a load without faults with its profile. Every resignation leads to a new leader,
+// and each handover takes the expected number of calls of each kind.
 func check(t *testing.T, app data.Application, way int, res *load.Result) {
 	t.Helper()
 	m := res.Measured
@@ -187,9 +187,10 @@ func check(t *testing.T, app data.Application, way int, res *load.Result) {
 		c, want := of(w.Shapes[call].Name), at[call]+each*float64(handovers.Due)
 		least := 0.8 * want
 		if w.Watches {
-			least = 0.4 * want // a watcher gets no event if another candidate has the lock already
+			// A watcher gets no event if another candidate has already acquired the lock.
+			least = 0.4 * want
 		}
-		// On a busy machine an office can be free again before all have looked.
+		// On a busy machine, an office can become free again before all candidates have looked.
 		if got := float64(c.Done()); got < least || got > 1.3*want {
 			t.Errorf("%s: %.0f calls in %d handovers, want %.0f", c.Name, got, handovers.Due, want)
 		}

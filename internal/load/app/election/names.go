@@ -18,9 +18,9 @@ func AppendOffice(b []byte, prefix string, office int) []byte {
 	return app.AppendNumber(append(append(b, prefix...), 'e'), number(office))
 }
 
-// AppendCandidate appends the name of candidate all, counted over all offices, such as
-// "c000042-1a2b3c4d". The number of the run distinguishes the name from those that an earlier run
-// may have left in the store.
+// AppendCandidate appends a candidate's name, such as "c000042-1a2b3c4d". all is the candidate's
+// number, counted over all offices. The run's number distinguishes the name from names that an
+// earlier run may have left in the store.
 func AppendCandidate(b []byte, all int, run uint32) []byte {
 	b = append(app.AppendNumber(append(b, 'c'), number(all)), '-')
 	var of [runBytes]byte
@@ -28,7 +28,7 @@ func AppendCandidate(b []byte, all int, run uint32) []byte {
 	return hex.AppendEncode(b, of[:])
 }
 
-// ParseCandidate returns the candidate and the run of a name that AppendCandidate made.
+// ParseCandidate returns the candidate and the run from a name that AppendCandidate created.
 func ParseCandidate(name []byte) (all int, run uint32, ok bool) {
 	const end = 1 + app.Digits
 	if len(name) != NameSize || name[0] != 'c' || name[end] != '-' {

@@ -7,24 +7,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// ephemeralQueue is Curator's LeaderLatch. Each candidate creates a sequential ephemeral node,
-// lists all nodes, and leads if its own node has the lowest number. Otherwise it watches the node
-// before its own, and lists the nodes again when that node is gone. A node's name contains the
-// candidate's name, so that the candidate recognizes a node that a failed call created (Curator's
-// protection).
+// ephemeralQueue imitates Curator's LeaderLatch. Each candidate creates a sequential ephemeral node
+// and lists all nodes. It is leader if its own node has the lowest number. Otherwise it watches the
+// node that precedes its own, and lists the nodes again when that node is deleted. A node's name
+// contains the candidate's name, so that the candidate recognizes a node that a failed call created
+// (Curator's protection).
 type ephemeralQueue struct{ names *nodeList }
 
 const latch = "-latch-"
 
-// sequenceDigits is the number of digits of the store's number.
+// sequenceDigits is the number of digits in the number that the store appends to a sequential
+// node's name.
 const sequenceDigits = 10
 
-// nodeList holds the nodes of a list: their candidates, runs and numbers. The next list reuses
-// its memory.
+// nodeList holds the nodes in a listing: their candidates, runs and numbers. The next listing
+// reuses its memory.
 type nodeList struct {
 	of    []int32
 	runs  []uint32
-	order []int64 // the store's number plus one
+	order []int64 // the number that the store appended, plus one
 }
 
 // Begin implements store.Keys.
@@ -33,7 +34,7 @@ func (h *nodeList) Begin(uint32) bool {
 	return false
 }
 
-// Add implements store.Keys. It ignores nodes that are not a candidate's.
+// Add implements store.Keys. It ignores nodes that no candidate created.
 func (h *nodeList) Add(_ uint32, name, _ []byte, _ int64) {
 	const head = NameSize
 	if len(name) != head+len(latch)+sequenceDigits || string(name[head:head+len(latch)]) != latch {
@@ -46,7 +47,7 @@ func (h *nodeList) Add(_ uint32, name, _ []byte, _ int64) {
 	}
 }
 
-// sequence returns the store's number at the end of a node's name or path, plus one.
+// sequence returns the number that the store appended to a node's name or path, plus one.
 func sequence(name []byte) (order int64, ok bool) {
 	if len(name) < sequenceDigits {
 		return 0, false
@@ -60,8 +61,8 @@ func sequence(name []byte) (order int64, ok bool) {
 	return order + 1, true
 }
 
-// setNodeKey sets the source's key to that of a candidate's node in a run, with the number order;
-// 0: the node is not created yet and has none.
+// setNodeKey sets the source's key to that of a candidate's node in a run. order is the node's
+// number, or 0 if the node is not created yet and has no number.
 func (s *source) setNodeKey(c int, run uint32, order int64) {
 	s.setOfficeKey(c)
 	s.key = AppendCandidate(append(s.key, '/'), c, run)
@@ -101,7 +102,7 @@ func (q *ephemeralQueue) fill(s *source, c int, request Call, op *store.Op) {
 	}
 }
 
-// Texts of wrong responses.
+// Texts for wrong responses.
 var (
 	notNumbered = []byte("the store created a sequential node without a number")
 	twiceThere  = []byte("two nodes of one queue have the same number")
@@ -127,16 +128,18 @@ func (q *ephemeralQueue) handleResponse(s *source, c int, call Call, ev *store.E
 		return q.handleList(s, c, ev)
 	case call == Look: // the office does not exist
 		s.want(c, Look, true)
-	case ev.Outcome == kv.Miss || call == Drop: // the node before it was deleted meanwhile
+	// The node that precedes the candidate's own was deleted in the meantime.
+	case ev.Outcome == kv.Miss || call == Drop:
 		s.want(c, Look, false)
 	}
 	return ev.Outcome
 }
 
-// handleList handles a list: the candidate leads, or waits for the node before its own.
+// handleList handles a listing: the candidate is leader, or waits for the node that precedes its
+// own.
 func (q *ephemeralQueue) handleList(s *source, c int, ev *store.Event) kv.Outcome {
 	k, h := &s.candidates[c], q.names
-	if k.own == 0 { // a failed call may have created its node
+	if k.own == 0 { // a failed call may have created the candidate's node
 		for i, of := range h.of {
 			if int(of) == c && h.runs[i] == s.run {
 				k.own = h.order[i]
@@ -161,7 +164,9 @@ func (q *ephemeralQueue) handleList(s *source, c int, ev *store.Event) kv.Outcom
 	case !there:
 		k.own = 0
 		s.want(c, Stand, false)
-	case lost != 0: // a call without a response created this node, and others would wait for it forever
+	// A call without a response created this node; other candidates would wait forever for its
+	// deletion.
+	case lost != 0:
 		k.before = lost
 		s.want(c, Drop, false)
 	case same > 1:

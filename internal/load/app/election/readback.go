@@ -7,12 +7,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// readBack lists the offices of sequential nodes after the load. Nodes of this run should exist
-// only if their sessions were not closed.
+// readBack lists each office's sequential nodes after the load. A node from this run should exist
+// only if its session was not closed.
 type readBack struct {
 	source
-	lists   map[uint32]*nodeList // by the operations' tags, as several lists are read at the same time
-	current *nodeList            // the list that is being read
+	// By the tags of operations, because several lists are read at the same time.
+	lists   map[uint32]*nodeList
+	current *nodeList // the list that is being read
 }
 
 // Begin implements store.Keys.
@@ -29,7 +30,7 @@ func (b *readBack) Add(tag uint32, name, value []byte, revision int64) {
 	b.current.Add(tag, name, value, revision)
 }
 
-// listOf returns the list of a response without an error.
+// listOf returns the list that a response without an error contained.
 func (b *readBack) listOf(ev *store.Event) *nodeList {
 	if h := b.lists[ev.Tag]; h != nil {
 		return h
@@ -37,7 +38,8 @@ func (b *readBack) listOf(ev *store.Event) *nodeList {
 	return &nodeList{}
 }
 
-// record records each node of this run in an office's list as a read.
+// record records each node in an office's list that was created in this run, as a read of that
+// node.
 func (b *readBack) record(c *chronicle, office uint64, ev *store.Event, o *history.Op) {
 	if o.Kind = kv.Get; ev.Outcome != kv.OK {
 		return
@@ -62,7 +64,7 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	}
 	if o.Key = number; o.Outcome == kv.OK {
 		if c.setRead(ev, ev.VersionRevision(), o); c.script.way.Recipe == SessionRace {
-			o.Mod = 0 // which the end of a session changes, too
+			o.Mod = 0 // the end of a session changes the revision, too
 		}
 	}
 	c.to.Add(o)

@@ -7,34 +7,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// All candidates stand for the first time within entering of the start. The first resignation is
-// due settled after the start at the earliest.
+// All candidates stand for the first time within entering after the start. The first resignation is
+// due at least settled after the start.
 const (
 	entering = 500 * time.Millisecond
 	settled  = time.Second
 )
 
-// ComesBack is how long after the next leader's election a dead candidate stands again, as a new
-// candidate.
+// ComesBack is the time between the election of the next leader and the return of the dead
+// candidate, which then stands as a new candidate.
 const ComesBack = 3 * time.Second
 
 // Entry is a call whose due time does not depend on the store: a candidate's first attempt, or the
-// resignation of the candidate that leads an office at that time.
+// resignation of the candidate that is leader of an office at that time.
 type Entry struct {
 	Call  Call
-	Index uint32 // Stand: the candidate, counted over all offices; Resign: the office
+	Index uint32 // for Stand: the candidate, counted over all offices; for Resign: the office
 }
 
-// Schedule lists the calls that become due at fixed times, in order. It does not contain calls
-// that responses and events make due, or keep-alives.
+// Schedule lists the calls that become due at fixed times, in order. It contains neither
+// keep-alives nor the calls that become due because of responses and events.
 type Schedule struct {
 	Config
 	Due     []int64 // nanoseconds since the start of the load
 	Entries []Entry
 }
 
-// NewSchedule returns the schedule of a load. It depends only on the configuration, way and length.
-// Offices whose leaders die have no resignations between the death and the dead leader's return.
+// NewSchedule returns the schedule of a load, which depends only on the configuration, the way and
+// the length. An office whose leader dies has no resignations between the death and the dead
+// leader's return.
 func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	s := &Schedule{Config: c}
 	r := rand.New(rand.NewPCG(c.Seed, 0x656c))
@@ -44,7 +45,8 @@ func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	}
 	dies, over := c.LeaderDeath(w, length), time.Duration(0)
 	if dies > 0 {
-		dies, over = dies-settled, dies+c.failover(w) // earlier resignations have settled by then
+		// Resignations before that have settled by the time of the death.
+		dies, over = dies-settled, dies+c.failover(w)
 	}
 	for office := range c.Offices {
 		for at := settled + time.Duration(r.Int64N(int64(c.Tenure))); at < length; at += c.Tenure {
@@ -57,23 +59,24 @@ func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	return s
 }
 
-// failover returns how long it takes, at most, from a leader's death to its return, if the store
-// is correct and not busy.
+// failover returns the longest time from a leader's death to its return, if the store is correct
+// and not busy.
 func (c *Config) failover(w *Way) time.Duration {
 	lives := w.lives(c)
 	return lives + w.Vacancy(lives) + ComesBack
 }
 
-// least returns the minimum length of a window in which leaders die: each leads and keeps its
-// session alive before it dies, and the window lasts a second longer than its return.
+// least returns the minimum length of a window in which leaders die. Before it dies, each of them
+// must become leader and keep its session alive, and the window must continue for a second after
+// its return.
 func (c *Config) least(w *Way) time.Duration {
 	_, every := w.KeepAlive(c)
 	return settled + every + c.failover(w) + time.Second
 }
 
-// LeaderDeath returns when leaders die in a load of the given length: a third of the way from the
-// earliest to the latest time at which the whole failover is inside the window. 0: no leader dies,
-// or the window is too short.
+// LeaderDeath returns when leaders die in a load of the given length. The whole failover must be
+// inside the window. The result is one third of the way from the earliest to the latest time for
+// which it is. It is 0 if no leader dies or the window is too short.
 func (c *Config) LeaderDeath(w *Way, length time.Duration) time.Duration {
 	rest := length - c.least(w)
 	if c.Storm == 0 || rest < 0 {
@@ -83,8 +86,8 @@ func (c *Config) LeaderDeath(w *Way, length time.Duration) time.Duration {
 	return settled + every + rest/3
 }
 
-// Phases returns the time of each candidate's first keep-alive, if each sends one every given
-// interval.
+// Phases returns the time of each candidate's first keep-alive, if each candidate sends a
+// keep-alive in the given interval.
 func (c *Config) Phases(every time.Duration) []int64 {
 	r := rand.New(rand.NewPCG(c.Seed, 0x6265))
 	of := make([]int64, c.CandidateCount())

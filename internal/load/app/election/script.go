@@ -66,8 +66,8 @@ func (s *Script) Before() (engine.Source, uint64) {
 	return &before{source: source{Script: s}}, uint64(n) // #nosec G115 -- a count
 }
 
-// SessionTimeout implements app.Script. Candidates that can die keep their connections' sessions
-// alive themselves.
+// SessionTimeout implements app.Script. If candidates can die, the script keeps the sessions of
+// their connections alive.
 func (s *Script) SessionTimeout() time.Duration {
 	if s.way.Connected {
 		return time.Duration(s.life)
@@ -75,11 +75,11 @@ func (s *Script) SessionTimeout() time.Duration {
 	return 0
 }
 
-// Kept implements app.Script. It returns each candidate's lease, and the number of the run, which
-// identifies the run's values when keys are read after the load.
+// Kept implements app.Script. It returns each candidate's lease, and the run's number, by which the
+// run's values are recognized when keys are read after the load.
 func (s *Script) Kept() []int64 { return append(slices.Clone(s.leases), int64(s.run)) }
 
-// CallCounts implements app.Script. The time spans that the calls determine follow the calls.
+// CallCounts implements app.Script. After the calls it lists the time spans that were measured.
 func (s *Script) CallCounts() []measure.Calls {
 	all := s.calls.Calls()
 	if s.handover.Due > 0 {
@@ -91,7 +91,7 @@ func (s *Script) CallCounts() []measure.Calls {
 	return s.deaths.appendTo(all)
 }
 
-// recipeOf returns the implementation of the way's Recipe.
+// recipeOf returns the implementation of the recipe that the way uses.
 func recipeOf(s *Script) recipe {
 	switch s.way.Recipe {
 	case EphemeralQueue:
@@ -107,8 +107,8 @@ func recipeOf(s *Script) recipe {
 	}
 }
 
-// before creates the offices, which are the parents of the candidates' nodes, or removes old keys
-// and grants leases.
+// before is the source of the operations before the load. It creates the offices, which are the
+// parents of the candidates' nodes, or it removes old keys and requests leases.
 type before struct {
 	app.PreloadBase
 	source source

@@ -7,17 +7,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// sessionRace is the lock of Consul's client: the session that holds the lock of the office's key
-// leads. Each candidate has a blocking query on the key at all times, on a second connection, which
-// reports the lock holder. When there is none, all try to acquire the lock. A candidate that fails
-// reads why: another session holds it, or the lock-delay after a session's end is not over.
+// sessionRace imitates the lock in Consul's client: the candidate whose session holds the lock on
+// the office's key is leader. Each candidate has a second connection with a blocking query on the
+// key, which always reports the lock holder. When there is no holder, all candidates try to acquire
+// the lock. A candidate that fails reads the reason: another session holds the lock, or the
+// lock-delay after a session's end has not passed yet.
 type sessionRace struct{}
 
-// hexadecimal holds the digits of a session's name.
+// hexadecimal holds the digits for a session's name.
 const hexadecimal = "0123456789abcdef"
 
-// splitSession returns the two halves of a session's name, which is a UUID, as numbers; 0, 0 if
-// name is not a UUID.
+// splitSession returns the two halves of a session's name, which is a UUID, as numbers. It returns
+// 0, 0 if name is not a UUID.
 func splitSession(name []byte) (high, low int64) {
 	var of [2]uint64
 	n := 0
@@ -45,8 +46,8 @@ func splitSession(name []byte) (high, low int64) {
 	return int64(of[0]), int64(of[1]) // #nosec G115 -- all bits are kept
 }
 
-// sessionName returns the name of a candidate's session, in memory of the source, or nil for a
-// lease without a name.
+// sessionName returns the name of a candidate's session, or nil if leases have no names. The result
+// is valid until the next call.
 func (s *source) sessionName(c int) []byte {
 	if s.way.Recipe != SessionRace {
 		return nil
@@ -90,10 +91,11 @@ func (r sessionRace) handleResponse(s *source, c int, call Call, ev *store.Event
 		s.want(c, Look, false)
 	case call == Stand && ev.Outcome == kv.OK:
 		wrong := s.becomeLeader(c, noToken)
-		s.continueWith(c, Look) // the response has the token; Consul's client reads the lock here, too
+		// The response contains the token; Consul's client reads the lock at this point, too.
+		s.continueWith(c, Look)
 		return outcomeOf(ev, wrong)
 	case call == Stand:
-		k.own = 1 // it has tried
+		k.own = 1 // the candidate has tried
 		s.want(c, Look, false)
 	case call == Look:
 		return r.handleLook(s, c, ev)
@@ -103,7 +105,7 @@ func (r sessionRace) handleResponse(s *source, c int, call Call, ev *store.Event
 	return ev.Outcome
 }
 
-// handleLook handles a response that contains the lock holder.
+// handleLook handles a response that contains the lock holder's session.
 func (sessionRace) handleLook(s *source, c int, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
 	tried := k.own != 0
@@ -122,7 +124,7 @@ func (sessionRace) handleLook(s *source, c int, ev *store.Event) kv.Outcome {
 			s.want(c, Await, false)
 		}
 		return outcomeOf(ev, wrong)
-	case s.isLeader(c): // it has lost the lock
+	case s.isLeader(c): // the candidate has lost the lock
 		s.stepDown(c, false, s.now)
 		s.want(c, Stand, false)
 	case ev.Outcome == kv.OK && len(ev.Before) > 0:

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// source makes the calls. Each call reuses the memory of the one before.
+// source creates the calls. Each call reuses the memory of the previous one.
 type source struct {
 	engine.ReactiveBase
 	*Script
@@ -25,15 +25,15 @@ type source struct {
 
 var _ engine.Reactive = (*source)(nil)
 
-// The number of an operation is its index in the schedule. A prompted operation's number consists
-// of promptMark, a sequence number, the call, and the candidate.
+// An operation in the schedule has its index as its number. The number of a prompted operation
+// consists of promptMark, a sequence number, the call, and the candidate.
 const (
 	promptMark    = 1 << 62
 	candidateBits = 20
 	ownShift      = candidateBits + 4
 )
 
-// candidateOf returns the candidate that makes an operation, or none if it is not known yet.
+// candidateOf returns the candidate that makes an operation, or none if it has not been chosen yet.
 func (s *source) candidateOf(n uint64) int {
 	if n&promptMark != 0 {
 		return int(n & (1<<candidateBits - 1)) // #nosec G115 -- in its bounds
@@ -53,15 +53,15 @@ func (s *source) callOf(n uint64) Call {
 	return s.schedule.Entries[n].Call
 }
 
-// planRenew is a scheduled renewal of a session, for which no candidate waits.
+// planRenew is a scheduled renewal of a session. No candidate waits for it.
 const planRenew = NumCalls
 
-// planned reports whether an operation is a planRenew.
+// planned reports whether an operation is a scheduled renewal (planRenew).
 func planned(n uint64) bool {
 	return n&promptMark != 0 && Call(n>>candidateBits&0xf) == planRenew
 }
 
-// reference encodes the candidate and the call of an operation.
+// reference encodes an operation's candidate and call.
 func reference(c int, call Call) uint64 {
 	return uint64(c) | uint64(call)<<candidateBits // #nosec G115 -- at most maxCandidates
 }
@@ -86,7 +86,7 @@ func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
 	return s.newNumber(int(c), k.call), k.due, true
 }
 
-// newNumber returns a new number for a prompted operation.
+// newNumber returns an unused number for a prompted operation.
 func (s *source) newNumber(c int, call Call) uint64 {
 	s.prompted++
 	return promptMark | s.prompted<<ownShift&(promptMark-1) | reference(c, call)
@@ -108,7 +108,7 @@ func (s *source) Place(n uint64) int {
 	return int(s.offices[s.schedule.Entries[n].Index].leader)
 }
 
-// Ready implements engine.Reactive: a resignation waits until the office has a leader without a
+// Ready implements engine.Reactive. A resignation waits until its office has a leader that has no
 // call in flight.
 func (s *source) Ready(n uint64) bool {
 	if n&promptMark != 0 {
@@ -158,13 +158,14 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 		k.asks = s.stateOf(c)
 	}
 	switch {
-	case k.owes > 0 && (call == Resign || !s.isLeader(c)): // the planned resignation is sent now, or is no longer needed
+	// The planned resignation is sent now, or is no longer needed.
+	case k.owes > 0 && (call == Resign || !s.isLeader(c)):
 		s.beginHandover(c, k.owes)
 	case call != Resign:
 	default:
 		s.stepDown(c, false, k.due)
 	}
-	k.owes = 0 // a leader that stands instead keeps the office
+	k.owes = 0 // a leader that stands instead of resigning keeps the office
 	return reference(c, made)
 }
 
@@ -174,7 +175,7 @@ func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 	return shape.Kind, shape.Level
 }
 
-// Shares implements engine.Source with the calls' mean shares.
+// Shares implements engine.Source. It returns the calls' mean shares.
 func (s *source) Shares(measure.Phase) []engine.Share {
 	var parts [NumCalls]uint64
 	for i, rate := range s.way.Rates(&s.Config) {
@@ -183,7 +184,7 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return app.SharesOf(s.way.Shapes[:], parts[:])
 }
 
-// Check implements engine.Source. The candidate acts on the response.
+// Check implements engine.Source. It lets the candidate act on the response.
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	c, call := int(ref&(1<<candidateBits-1)), Call(ref>>candidateBits) // #nosec G115 -- as Fill made it
 	k := &s.candidates[c]
@@ -207,8 +208,8 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	return outcome
 }
 
-// Failed implements engine.Reactive: the candidate tries again after a pause. After a wrong
-// response, Check has already chosen the next call.
+// Failed implements engine.Reactive. The candidate tries again after a pause. After a wrong
+// response, however, Check has already chosen the next call.
 func (s *source) Failed(n uint64) {
 	if s.judged {
 		s.judged = false
@@ -216,7 +217,7 @@ func (s *source) Failed(n uint64) {
 	}
 	c := s.candidateOf(n)
 	if c == none || planned(n) {
-		return // Ended handles a lease that is gone
+		return // Ended handles a lease that has ended
 	}
 	if k := &s.candidates[c]; k.busy {
 		s.want(c, s.recipe.retryCall(s.Script, c, k.call), true)
@@ -251,7 +252,8 @@ func (s *source) ended(n uint64, o kv.Outcome, response, service int64) {
 		case !k.settled || o.Failed():
 		case of.died:
 			calls.SpannedByFailovers++
-		case of.planned || !of.vacant: // calls after the loss of a leader belong to no handover
+		// Calls after the unplanned loss of a leader do not belong to a handover.
+		case of.planned || !of.vacant:
 			calls.Spanned++
 		}
 		k.settled = k.settled || !k.busy
@@ -296,7 +298,7 @@ func (s *source) Notified(ev *store.Event) {
 	s.recipe.handleChange(s.Script, c, ev.Version == 0 || s.way.Watches)
 }
 
-// patience limits the wait for a leader of every office after the window has closed.
+// patience limits how long we wait after the window for each office to have a leader.
 const patience = int64(10 * time.Second)
 
 // Awaits implements engine.Reactive.
@@ -315,16 +317,18 @@ func (s *source) Awaits(now int64) bool {
 	return false
 }
 
-// Lost implements engine.Reactive. A leader whose session belongs to the lost connection no longer
-// knows whether it leads; a leader with a lease leads until the lease expires. A waiting candidate
-// has lost its watch. These candidates start over.
+// Lost implements engine.Reactive. If a leader's session belongs to the lost connection, the leader
+// no longer knows whether it is still leader. A leader that has a lease stays leader until the
+// lease expires. A candidate that waited has lost its watch. Candidates that no longer know their
+// state start over.
 func (s *source) Lost(place int) {
 	c := place
 	if s.records != nil {
 		s.records.loseConnection(place)
 	}
 	switch {
-	case place >= s.CandidateCount(): // the connection for waiting, through which a leader sees that it still holds the lock
+	// The waiting connection, by which a leader sees that it still holds the lock.
+	case place >= s.CandidateCount():
 		c -= s.CandidateCount()
 		if s.isLeader(c) {
 			s.stepDown(c, false, s.now)
@@ -334,7 +338,7 @@ func (s *source) Lost(place int) {
 				return
 			}
 		}
-	case s.way.Watches: // waiting uses another connection
+	case s.way.Watches: // waiting uses the candidate's other connection
 		return
 	case s.leases == nil:
 		s.stepDown(c, false, s.now)
@@ -348,7 +352,7 @@ func (s *source) Lost(place int) {
 		return
 	}
 	s.broke = s.now
-	k.lost = k.busy // a watch that the call set is gone, even if its response still arrives
+	k.lost = k.busy // a watch that this call set no longer exists, even if the response still arrives
 	if k.watches = false; k.entered && !k.busy && !s.isLeader(c) {
 		s.want(c, s.recipe.retryCall(s.Script, c, Await), false)
 	}
@@ -364,24 +368,25 @@ func (s *source) Expired(place int) {
 	}
 }
 
-// recipe defines how candidates use a store. Its methods choose a candidate's next call
-// (Script.want) as soon as that is known.
+// recipe defines how candidates use a store. As soon as its methods know a candidate's next call,
+// they set it with Script.want.
 type recipe interface {
-	// fill makes a candidate's call.
+	// fill creates a candidate's call.
 	fill(s *source, c int, call Call, op *store.Op)
 	// handleResponse handles the response to the call.
 	handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome
-	// handleChange handles a change of the key for which a candidate waits; gone reports that the
-	// key is gone, or may be. For example, a race's candidate stands when the leader's key is gone.
+	// handleChange handles a change to the key for which a candidate waits. gone is set if the key
+	// was or may have been deleted. For example, a candidate in a race stands when the leader's key
+	// was deleted.
 	handleChange(s *Script, c int, gone bool)
-	// retryCall returns the call to make after a failed call, or after a candidate may have missed
-	// changes.
+	// retryCall returns the candidate's next call after its call failed, or after it may have
+	// missed changes.
 	retryCall(s *Script, c int, failed Call) Call
 	// handleExpiry handles the end of a candidate's session.
 	handleExpiry(s *Script, c int)
 }
 
-// setCall makes a call of a single part.
+// setCall sets a call that consists of a single part.
 func (s *source) setCall(p call.Part) {
 	s.parts[0] = p
 	s.call = call.Call{Parts: s.parts[:1]}
@@ -390,9 +395,9 @@ func (s *source) setCall(p call.Part) {
 // setOfficeKey sets the source's key to that of a candidate's office.
 func (s *source) setOfficeKey(c int) { s.key = AppendOffice(s.key[:0], s.prefix, c/s.Candidates) }
 
-// setName sets the source's value to a candidate's name and returns it. In a SessionRace, which
-// does not recognize a leader by the value, each name differs, so that a value identifies its
-// write.
+// setName sets the source's value to a candidate's name and returns it. In a SessionRace, leaders
+// are not recognized by the value. There, each name is different, so that a value identifies the
+// write that wrote it.
 func (s *source) setName(c int) call.Value {
 	run := s.run
 	if s.way.Recipe == SessionRace {
@@ -403,14 +408,14 @@ func (s *source) setName(c int) call.Value {
 	return call.Value{Size: len(s.value), Text: s.value}
 }
 
-// isName reports whether a value is the candidate's name in this run.
+// isName reports whether a value is the name that the candidate has in this run.
 func (s *source) isName(c int, value []byte) bool {
 	of, run, ok := ParseCandidate(value)
 	return ok && of == c && run == s.run
 }
 
-// await makes a call that reads the source's key from the contacted member and sets a one-shot
-// watch on it for the candidate.
+// await creates a call for a candidate that reads the source's key from the contacted member and
+// sets a one-shot watch on it.
 func (s *source) await(c int, op *store.Op) {
 	s.setCall(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
 	s.parts[1] = call.Part{Action: call.Watch, Key: s.key}
@@ -419,8 +424,8 @@ func (s *source) await(c int, op *store.Op) {
 	op.Watch = &s.watch
 }
 
-// outcomeOf returns the outcome of a response that made a candidate the leader: a wrong response
-// with the text wrong, unless wrong is nil.
+// outcomeOf returns the outcome of a response that made a candidate the leader. If wrong is not
+// nil, the response is a wrong response with the text wrong.
 func outcomeOf(ev *store.Event, wrong []byte) kv.Outcome {
 	if wrong != nil {
 		ev.Text = wrong

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// scripted runs a load against a model of the store: nodes with a fixed name, or a queue ordered by
-// numbers.
+// scripted runs a load against a model of the store. The model has nodes with a fixed name, or a
+// queue ordered by numbers.
 type scripted struct {
 	*source
 	t       *testing.T
@@ -25,7 +25,7 @@ type scripted struct {
 	queues  [][]int32 // by office: the candidates, ordered by their numbers
 	numbers []int64   // by candidate: the number of its node
 	value   []byte
-	waiting []bool // by candidate: it is notified when the candidate before it is gone
+	waiting []bool // by candidate: it is notified when the preceding candidate's node is deleted
 	now     int64
 	op      store.Op
 	ev      store.Event
@@ -35,7 +35,7 @@ type scripted struct {
 
 func newScripted(t *testing.T, a Application, way int) *scripted {
 	s := scriptedWith(t, a, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1}, 20*time.Second)
-	s.beats = beats{} // renewals of sessions have their own tests
+	s.beats = beats{} // renewals of sessions have separate tests
 	return s
 }
 
@@ -55,12 +55,12 @@ func scriptedWith(t *testing.T, a Application, way int, settings application.Set
 
 var somethingElse = []byte("something else")
 
-// queued reports whether candidates form a queue.
+// queued reports whether the candidates form a queue.
 func (s *scripted) queued() bool {
 	return s.way.Recipe == EphemeralQueue || s.way.Recipe == LeaseQueue
 }
 
-// before returns the candidate before another one in its queue.
+// before returns the candidate that precedes candidate c in the queue.
 func (s *scripted) before(c int) int32 {
 	if s.way.Recipe == LeaseQueue {
 		return int32(s.candidates[c].before) - 1
@@ -68,7 +68,7 @@ func (s *scripted) before(c int) int32 {
 	return s.candidates[c].ahead
 }
 
-// run sends an operation and all operations that it prompts.
+// run sends an operation, and all operations that are prompted as a consequence.
 func (s *scripted) run(n uint64) {
 	s.Prompt(s.now)
 	if !s.Ready(n) {
@@ -85,7 +85,7 @@ func (s *scripted) run(n uint64) {
 	}
 }
 
-// answer sends an operation and responds to it.
+// answer sends an operation and delivers its response.
 func (s *scripted) answer(n uint64) {
 	op, ev := &s.op, &s.ev
 	if s.Place(n) < 0 {
@@ -164,7 +164,7 @@ func (s *scripted) answer(n uint64) {
 	}
 }
 
-// recorded passes the operation that has ended to the chronicle, if there is one.
+// recorded passes the completed operation to the chronicle, if there is one.
 func (s *scripted) recorded(ref uint64, c int) {
 	if s.records != nil {
 		s.o = history.Op{Kind: s.op.Kind, Consistency: s.op.Consistency, Outcome: s.ev.Outcome, Session: uint32(c), Invoked: s.now, Done: s.now}
@@ -172,7 +172,7 @@ func (s *scripted) recorded(ref uint64, c int) {
 	}
 }
 
-// names returns the key that a candidate watches.
+// names returns the key that candidate w watches.
 func (s *scripted) names(w int) []byte {
 	if s.way.Recipe == LeaseQueue {
 		s.held = appendLeaseKey(s.held[:0], s.prefix, w/s.Candidates, s.candidates[w].before)
@@ -182,8 +182,8 @@ func (s *scripted) names(w int) []byte {
 	return s.held
 }
 
-// Making a call, handling its response, handling an event and recording it do not allocate memory.
-// Each handover takes the profile's calls.
+// Creating a call, handling its response, handling an event and recording it do not allocate
+// memory. Each handover takes the number of calls that the profile states.
 func TestElectionsDoNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	for _, app := range []Application{{}, {Queue: true}} {
@@ -213,7 +213,7 @@ func handOver(t *testing.T, app Application, way int, checked bool) {
 		s.run(n)
 		n++
 	}
-	for range 20 { // until all have waited
+	for range 20 { // until all candidates have waited
 		next()
 	}
 	before, had := s.calls, s.handover.Outcomes[kv.OK]
@@ -235,8 +235,9 @@ func handOver(t *testing.T, app Application, way int, checked bool) {
 	}
 }
 
-// A candidate that becomes leader while another leads, or with a token that is not higher than the
-// previous leader's, got a wrong response. After the loss of the other's connection it did not.
+// A candidate gets a wrong response if it becomes leader while another candidate is leader, or with
+// a token that is not higher than the previous leader's token. After the other candidate's
+// connection was lost, the response is not wrong.
 func TestSecondLeaderIsAWrongResponse(t *testing.T) {
 	begin := func() *scripted {
 		s := newScripted(t, Application{}, 0)
@@ -271,8 +272,8 @@ func TestSecondLeaderIsAWrongResponse(t *testing.T) {
 }
 
 // A failed call is repeated after a pause. A failed resignation is repeated if the candidate's node
-// has a unique name. In a race the node may be another candidate's by then, so the candidate
-// stands.
+// has a unique name. In a race, the node may belong to another candidate by then, so the candidate
+// stands instead.
 func TestFailedCallsAreRepeated(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, want := newScripted(t, app, 0), Stand
@@ -306,7 +307,8 @@ func TestFailedCallsAreRepeated(t *testing.T) {
 	}
 }
 
-// A session's name is preserved, and other text is rejected.
+// A session's name is preserved when it is split and joined. Text that is not a session's name is
+// rejected.
 func TestSessionNamesRoundTrip(t *testing.T) {
 	s := newScripted(t, Application{}, 2)
 	const name = "f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"
@@ -321,8 +323,8 @@ func TestSessionNamesRoundTrip(t *testing.T) {
 	}
 }
 
-// A leader whose lease has expired for lack of renewals is not a second leader. A leader whose
-// lease is gone requests another, and stands with it.
+// A leader whose lease has expired because it was not renewed does not count as a second leader. A
+// leader whose lease has ended requests a new lease and stands with it.
 func TestCandidateReplacesALeaseThatIsGone(t *testing.T) {
 	s := newScripted(t, Application{Queue: true}, 1)
 	for n, e := range s.schedule.Entries {
@@ -338,11 +340,11 @@ func TestCandidateReplacesALeaseThatIsGone(t *testing.T) {
 		t.Errorf("while the leader's lease lives: %q", wrong)
 	}
 	s.offices[0].leader, s.Script.now = int32(first), s.lives[first]+1
-	s.lives[(first+1)%s.Candidates] = s.Script.now // it has renewed its own lease
+	s.lives[(first+1)%s.Candidates] = s.Script.now // the candidate has renewed its own lease
 	if wrong := s.becomeLeader((first+1)%s.Candidates, 1<<41); wrong != nil {
 		t.Errorf("after the end of the leader's lease: %q", wrong)
 	}
-	c := s.Candidates // a candidate for another office
+	c := s.Candidates // a candidate for a different office
 	s.Ended(s.newNumber(c, planRenew), kv.BadRequest, 1000, 900)
 	n, _, ok := s.Prompt(s.now)
 	if !ok || s.candidateOf(n) != c || s.callOf(n) != Renew {
@@ -361,8 +363,9 @@ func TestCandidateReplacesALeaseThatIsGone(t *testing.T) {
 	}
 }
 
-// Consul's default health check ends the sessions of a member that is considered lost, before their
-// TTL. The load would report that as a fault, so it requests sessions without the check.
+// By default, Consul has a health check that ends a session before its TTL has passed if the
+// session's member is considered lost. The load would report that as a fault, so it requests
+// sessions without this check.
 func TestSessionsHaveNoHealthCheck(t *testing.T) {
 	for way, want := range map[int]call.Flags{1: 0, 2: call.Unchecked} {
 		s := newScripted(t, Application{}, way)

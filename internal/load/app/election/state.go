@@ -19,73 +19,76 @@ type Script struct {
 	recipe   recipe
 	prefix   string
 	calls    app.Tally
-	// handover is the time from when a leader was due to resign until the next leader knows that
-	// it leads. vacant is the time from when a leader ceased to lead, by sending its resignation or
-	// otherwise, until then.
+	// handover is the time from when a leader was due to resign until the next leader knows that it
+	// is leader. vacant ends at the same time, but starts when the old leader ceased to be leader,
+	// by sending its resignation or for another reason.
 	handover, vacant measure.Calls
 	deaths           deaths
 
 	candidates []candidate
-	leases     []int64 // by candidate; nil: sessions belong to connections
-	renewing   []int64 // by candidate: when the oldest renewal without a response was sent; 0: none
-	lives      []int64 // by candidate: its session lives at least until then; 0: unknown
-	life       int64   // time until a session or lease expires that is not kept alive; 0: its connection does that
+	leases     []int64 // by candidate; nil if sessions belong to connections
+	renewing   []int64 // by candidate: when the oldest unanswered renewal was sent; 0: none
+	lives      []int64 // by candidate: its session is alive at least until then; 0: unknown
+	life       int64   // TTL of a session or lease that is not renewed; 0: the connection renews it
 	beats      beats
 	offices    []office
 	resigns    []int32 // by entry of the schedule: the candidate that resigns, or none if it is not known yet
 	todo       todo
 
-	now    int64  // nanoseconds since the window opened
-	won    int    // the candidate that became leader by the current response, or none
-	over   int    // the leader before it, if that one cannot have ceased to lead, or none
+	now int64 // nanoseconds since the window opened
+	won int   // the candidate that became leader by the current response, or none
+	// The leader before it, if it is certain that it had not ceased to be leader; otherwise none.
+	over   int
 	wonDue int64  // when the call of the current response was due
 	till   int64  // when the wait for the last handovers ends; 0: it has not begun
-	broke  int64  // when a living candidate's connection was lost most recently
-	wrongs uint64 // responses that named a second leader, or a fencing token that is too low
+	broke  int64  // when the connection of a living candidate was last lost
+	wrongs uint64 // responses that implied a second leader or contained a fencing token that is too low
 	judged bool   // the current response was wrong
-	run    uint32 // a random number that distinguishes this run's names from an earlier run's
+	run    uint32 // a random number that distinguishes names in this run from names in earlier runs
 
 	prompted uint64     // number of prompted calls
-	written  uint32     // number of names written, where each name identifies its write
+	written  uint32     // number of names written, if each name identifies its write
 	records  *chronicle // nil: the responses are not verified
 	back     *readBack  // lists the offices after the load; nil: they are not listed
 }
 
-// none stands for no candidate.
+// none stands for the absence of a candidate.
 const none = -1
 
-// candidate holds a candidate's state, most of which it has learned from responses.
+// candidate holds a candidate's state. The candidate has learned most of it from responses.
 type candidate struct {
-	call    Call      // the call that is due or in flight
-	busy    bool      // call is due or in flight
-	entered bool      // it has made its first call
-	settled bool      // it has led or waited since its first call
-	queued  bool      // it is in Script.todo
-	lost    bool      // its connection was lost or replaced while a call was in flight on it
-	missed  bool      // the node that it wanted to watch did not exist
-	news    bool      // an event arrived while a call was in flight
-	due     int64     // when its prompted call became due
-	own     int64     // its number in the queue, or the token of its hold; 0: none
-	before  int64     // the number of the candidate before it in the queue
-	ahead   int32     // that candidate
-	run     uint32    // the run of that candidate
-	from    int64     // the revision at which its watch starts
-	watches bool      // it has a watcher
-	then    Call      // the call after the end of its watcher; Drop: none
-	dead    bool      // it sends nothing and ignores responses and events
-	sent    int64     // when its call was sent
-	wrote   int64     // when its newest acknowledged write was sent
-	owes    int64     // when a planned resignation became due that is not sent yet; 0: none
-	asks    callState // what its current or latest call was made from, if a history is recorded
+	call    Call   // the call that is due or in flight
+	busy    bool   // call is due or in flight
+	entered bool   // it has made its first call
+	settled bool   // it has been leader or has waited since its first call
+	queued  bool   // it is in Script.todo
+	lost    bool   // its connection was lost or replaced while its call was in flight
+	missed  bool   // the node that it wanted to watch did not exist
+	news    bool   // an event arrived while a call was in flight
+	due     int64  // when its next call becomes due
+	own     int64  // its number in the queue, or its token as lock holder; 0: none
+	before  int64  // the number of the preceding candidate in the queue
+	ahead   int32  // the preceding candidate
+	run     uint32 // the run of the preceding candidate
+	from    int64  // the revision at which its watch starts
+	watches bool   // it has a watcher
+	then    Call   // the call to make after its watcher has ended; Drop: none
+	dead    bool   // it sends nothing and ignores responses and events
+	sent    int64  // when its call was sent
+	wrote   int64  // when its newest acknowledged write was sent
+	owes    int64  // when a planned resignation that is not sent yet became due; 0: there is none
+	// The state in which its current or latest call was made, if a history is recorded.
+	asks callState
 }
 
-// callState holds the state that a call was made from. The candidate may have newer state by the
-// time the call ends.
+// callState holds the state in which a call was made. By the time the call ends, the candidate may
+// have a newer state.
 type callState struct {
 	lease, own, before, from int64
 	leads                    bool
-	run                      uint32 // the run of the candidate that it waits for
-	wrote                    uint32 // the number of the name that it writes, counted over all names
+	run                      uint32 // the run of the candidate for which it waits
+	// The number of the name that the call writes, counted over all names.
+	wrote uint32
 }
 
 func (s *Script) stateOf(c int) callState {
@@ -97,26 +100,26 @@ func (s *Script) stateOf(c int) callState {
 	return a
 }
 
-// office holds what all candidates for an office have learned.
+// office holds what all candidates for an office together have learned.
 type office struct {
-	leader  int32 // the candidate that believes it leads, or none
-	fenced  int32 // the candidate with that token
+	leader  int32 // the candidate that believes it is leader, or none
+	fenced  int32 // the candidate that became leader with this token
 	token   int64 // the highest fencing token with which a candidate became leader
-	vacant  bool  // it has no leader after it had one
-	planned bool  // it has no leader because a resignation was due
-	due     int64 // when the resignation or death was due
-	since   int64 // when the last leader ceased to lead
+	vacant  bool  // the office has lost its leader and has no new one
+	planned bool  // it has no leader because a planned resignation was due
+	due     int64 // when that resignation or death was due
+	since   int64 // when the last leader ceased to be leader
 
-	died     bool  // it has no leader because the leader died
+	died     bool  // the office has no leader because its leader died
 	dead     int32 // the dead leader
-	until    int64 // the dead leader's session lives at least until then; 0: unknown
-	cut      bool  // the dead leader's connection was lost before until
-	deathDue int64 // when a death was due that waits for a leader without a call in flight; 0: none
+	until    int64 // the dead leader's session is alive at least until then; 0: unknown
+	cut      bool  // the dead leader's connection was lost before that time
+	deathDue int64 // when a death became due that still waits for its leader's call to end; 0: none
 }
 
 func (s *Script) officeOf(c int) *office { return &s.offices[c/s.Candidates] }
 
-// want makes call the candidate's next call, due now or after a pause.
+// want makes call the candidate's next call. It is due now, or after a pause if later is set.
 func (s *Script) want(c int, call Call, later bool) {
 	k := &s.candidates[c]
 	k.call, k.busy, k.due = call, true, s.now
@@ -130,11 +133,11 @@ func (s *Script) want(c int, call Call, later bool) {
 	s.todo.add(int32(c), later) // #nosec G115 -- at most maxCandidates
 }
 
-// noToken stands for the token of a new leader whose response does not contain one.
+// noToken is used if the response that makes a candidate the leader contains no token.
 const noToken = -1
 
-// checkToken checks the token of a leader: it must be higher than every earlier token of the
-// office, or the leader's own. It returns the text of a wrong response, or nil.
+// checkToken checks a leader's token: it must be higher than every earlier token for the office,
+// unless it is the leader's own token. It returns the text for a wrong response, or nil.
 func (s *Script) checkToken(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
 	if token <= o.token && (token < o.token || int(o.fenced) != c) {
@@ -144,12 +147,12 @@ func (s *Script) checkToken(c int, token int64) (wrong []byte) {
 	return nil
 }
 
-// becomeLeader notes that a candidate learned from the current response that it leads, with a
-// fencing token by which the store numbers its leaders. It returns the text of a wrong response, or
-// nil. The response is wrong if another candidate leads that has not resigned and cannot have lost
-// its connection or lease, or if the token is not higher than all earlier ones. If the candidate's
-// own lease, and with it its key, may have expired since, it ignores the response, renews the lease
-// and stands again.
+// becomeLeader records that a candidate learned from the current response that it is leader. token
+// is the fencing token by which the store numbers its leaders. becomeLeader returns the text for a
+// wrong response, or nil. The response is wrong if another candidate is leader that has not
+// resigned and cannot have lost its connection or lease, or if the token is not higher than all
+// earlier tokens. If the candidate's own lease, and therefore its key, may have expired in the
+// meantime, becomeLeader ignores the response, and the candidate renews the lease and stands again.
 func (s *Script) becomeLeader(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
 	another := o.leader >= 0 && int(o.leader) != c
@@ -188,8 +191,8 @@ var (
 	tokenBack = []byte("the fencing token of a new leader is not higher than that of an earlier one")
 )
 
-// stepDown notes that a candidate, if it led, does not lead any more because it resigns, which was
-// due at a time, or has lost its connection or lease.
+// stepDown records that a candidate is no longer leader, if it was. It resigns, which was due at
+// the time due, or it has lost its connection or lease.
 func (s *Script) stepDown(c int, planned bool, due int64) {
 	o := s.officeOf(c)
 	if int(o.leader) != c {
@@ -199,14 +202,15 @@ func (s *Script) stepDown(c int, planned bool, due int64) {
 	s.vacant.Due++
 }
 
-// vacate leaves an office without a leader as of now, because the leader resigned, which was due
-// at a time, or was lost.
+// vacate leaves an office without a leader as of now, because the leader resigned or was lost. due
+// is when the resignation was due.
 func (o *office) vacate(planned bool, due, now int64) {
 	o.leader, o.vacant, o.planned, o.died, o.cut, o.due, o.since = none, true, planned, false, false, due, now
 }
 
-// expireLeader notes that a leader's lease may have expired: the office has no leader since the
-// lease's earliest end. If that time is unknown, the vacancy is not counted.
+// expireLeader records that a leader's lease may have expired: the office has had no leader since
+// the earliest time at which the lease could have ended. If that time is unknown, the vacancy is
+// not counted.
 func (s *Script) expireLeader(o *office) {
 	old := int(o.leader)
 	if s.lives[old] == 0 {
@@ -217,11 +221,12 @@ func (s *Script) expireLeader(o *office) {
 	o.since = s.lives[old]
 }
 
-// mustLive reports whether the session of a candidate's connection, which is not lost, must still
-// live. A member that is cut off from the others keeps answering pings until it drops its clients,
-// while the session's timeout runs from the newest ping that the other members learned of. A
-// timeout that is longer than this has not expired. A shorter one has not expired only if it covers
-// the time since the newest write that a majority acknowledged.
+// mustLive reports whether the session of a candidate's connection must still be alive. The
+// connection must not be lost. A member that is cut off from the others continues to respond to
+// pings until it drops its clients (Way.Alone), while the session's timeout runs from the latest
+// ping that the other members learned of. If the timeout is longer than this period, the session
+// cannot have expired. If it is shorter, the session cannot have expired only as long as the
+// timeout since the latest write that a majority acknowledged has not passed.
 func (s *Script) mustLive(c int) bool {
 	if s.leases != nil || s.life == 0 {
 		return true
@@ -230,8 +235,8 @@ func (s *Script) mustLive(c int) bool {
 	return heard >= alone || s.now < s.candidates[c].wrote+heard-int64(time.Second)
 }
 
-// recheckLeader notes that a leader's session may have ended without its knowledge, and lets it
-// look.
+// recheckLeader records that a leader's session may have ended without the leader's knowledge, and
+// makes the leader look.
 func (s *Script) recheckLeader(o *office) {
 	old := int(o.leader)
 	o.leader = none
@@ -240,9 +245,9 @@ func (s *Script) recheckLeader(o *office) {
 	}
 }
 
-// beginHandover notes that a planned resignation is about to be sent. If the leader lost the office
-// after the resignation was due, the next leader ends the handover; if there is one already, the
-// handover has ended.
+// beginHandover records that a planned resignation is about to be sent. If the leader lost the
+// office after the resignation was due, the handover ends when there is a new leader, or has
+// already ended if there is one.
 func (s *Script) beginHandover(c int, due int64) {
 	o := s.officeOf(c)
 	switch {
@@ -255,7 +260,7 @@ func (s *Script) beginHandover(c int, due int64) {
 	}
 }
 
-// countVacancy counts the time until a candidate knew that it leads.
+// countVacancy counts the time until the new leader c knew that it is leader.
 func (s *Script) countVacancy(c int, at int64) {
 	o := s.officeOf(c)
 	if !o.vacant {
@@ -273,5 +278,5 @@ func (s *Script) countVacancy(c int, at int64) {
 	}
 }
 
-// isLeader reports whether a candidate believes that it leads.
+// isLeader reports whether a candidate believes that it is leader.
 func (s *Script) isLeader(c int) bool { return int(s.officeOf(c).leader) == c }

@@ -11,57 +11,62 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Keys have these numbers. A key of an office has the office's number. A key that is named after a
-// candidate's first lease has the candidate's number; keys named after later leases follow in the
-// order of the leases. A sequential node has its office's number in the upper bits (nodeShift) and
-// its own in the lower ones; these are not known in advance, so after the load each office is
+// Keys have the following numbers. The key of an office has the office's number. If keys are named
+// after leases, the key named after a candidate's first lease has the candidate's number; keys
+// named after later leases get the following numbers in the order of the leases. The number of a
+// sequential node has its office's number in the upper bits (nodeShift) and the node's own number
+// in the lower bits. Sequential nodes are not known in advance, so after the load each office is
 // listed (readBack).
 
-// chronicle records the candidates' calls in the history, for verification.
+// chronicle records the candidates' calls in the history that is later verified.
 type chronicle struct {
 	engine.HistoryBase
-	script   *Script
-	to       *history.Recorder
-	calls    callRecorder
-	of       []recorded // by candidate
-	left     app.LeftKeys
-	last     int64            // end of the latest operation or event
-	watchers uint32           // number of watchers so far; each wait of a candidate is a new one
-	key      []byte           // memory
-	eventOp  history.Op       // memory
-	members  map[int64]uint64 // numbers of keys by the leases in their names
-	lists    uint32           // number of lists of a queue so far
+	script *Script
+	to     *history.Recorder
+	calls  callRecorder
+	of     []recorded // by candidate
+	left   app.LeftKeys
+	last   int64 // end of the latest operation, or time of the latest event
+	// Number of watchers so far; each wait by a candidate counts as a new watcher.
+	watchers uint32
+	key      []byte           // reused memory
+	eventOp  history.Op       // reused memory
+	members  map[int64]uint64 // key numbers, by the leases in the keys' names
+	lists    uint32           // number of times that a queue has been listed so far
 }
 
-// recorded holds what is recorded of a candidate so far.
+// recorded holds what has been recorded about a candidate so far.
 type recorded struct {
 	watcher uint32 // the number of its watcher
 	watches bool
 	watched uint64 // the watcher's key
 
-	key    app.EphemeralKey // its key, which ends with its session or lease
-	lease  app.Lease        // its lease
-	left   uint64           // the key of its previous lease
-	leftAt int64            // when that key's lease was found gone; 0: it was not, or the key did not exist
+	key   app.EphemeralKey // its key, which is deleted when its session or lease ends
+	lease app.Lease        // its lease
+	left  uint64           // the key of its previous lease
+	// When its previous lease was found to have ended; 0: it was not, or there was no key.
+	leftAt int64
 
-	hold     app.Hold // its hold of the office
-	over     int      // the candidate, plus one, that held the office when it became leader; 0: none
-	doubtful bool     // a release without a response may still be executed, and end a later hold
+	hold     app.Hold // its hold of the office's lock
+	over     int      // 1 + the candidate that held the office when this one became leader; 0: none
+	doubtful bool     // a release without a response may still be executed, and may end a later hold
 
-	order int64  // the number of its present node in a queue; 0: none is known
-	seen  int64  // the number of its latest node in another candidate's response
-	known int64  // the number of its latest node that is recorded as created by a call without a response
+	order int64  // number of its current node in a queue; 0: unknown
+	seen  int64  // number of its latest node in a response to another candidate
+	known int64  // number of its latest node recorded as created by a call without a response
 	list  uint32 // the latest list that contains its own node
-	// older holds earlier nodes that it assumed to be gone when it created another. Any that still
-	// exist end with the session.
+	// older holds earlier nodes that the candidate assumed to be deleted when it created a new one.
+	// If any of them still exist, they are deleted when the session ends.
 	older []app.EphemeralKey
 }
 
 // callRecorder records a recipe's calls.
 type callRecorder interface {
-	// record records a candidate's call. o is complete except for what depends on the recipe.
+	// record records a candidate's call. o is complete except for the fields that depend on the
+	// recipe.
 	record(c *chronicle, of int, call Call, ev *store.Event, o *history.Op)
-	// usesLeases reports whether the recipe's keys end with leases, not with connections' sessions.
+	// usesLeases reports whether the recipe's keys are bound to leases and not to connections'
+	// sessions.
 	usesLeases() bool
 }
 
@@ -74,7 +79,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	c.left.Sent(o.Invoked)
 	c.last, o.At = o.Done, max(ev.At, 0)
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
-		o.Outcome = ev.Outcome // the response is right; the leader that it implies is wrong
+		o.Outcome = ev.Outcome // the response is right; only its implication, a second leader, is wrong
 	}
 	if c.script.over != none {
 		c.of[of].over, c.script.over = c.script.over+1, none
@@ -104,11 +109,11 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	c.calls.record(c, of, call, ev, o)
 }
 
-// foreign is the identity of values that no candidate of this run writes.
+// foreign stands for the value of any write that no candidate in this run made.
 const foreign = 1
 
-// identity returns the identity of a value's write: its candidate and, if each name identifies its
-// write, the write's number.
+// identity returns a number that identifies the write of a value. It contains the candidate and, if
+// each name identifies its write, the number of the write.
 func (c *chronicle) identity(value []byte) uint64 {
 	s := c.script
 	of, run, ok := ParseCandidate(value)
@@ -125,7 +130,7 @@ func (c *chronicle) identity(value []byte) uint64 {
 	return uint64(which)<<candidateBits | uint64(of) // #nosec G115 -- a count
 }
 
-// valueOf returns the identity of the value that a candidate's call writes.
+// valueOf returns the identity of the value that is written by a candidate's call.
 func (c *chronicle) valueOf(of int) uint64 {
 	which := uint32(1)
 	if c.script.way.Recipe == SessionRace {
@@ -134,8 +139,8 @@ func (c *chronicle) valueOf(of int) uint64 {
 	return uint64(which)<<candidateBits | uint64(of) // #nosec G115 -- a count
 }
 
-// setRead completes o, a read or a refused call, with the key's value in the response; mod is the
-// value's revision, and 0 if the key does not exist.
+// setRead completes o, a read or a refused call, with the key's value from the response. mod is the
+// value's revision, or 0 if the key does not exist.
 func (c *chronicle) setRead(ev *store.Event, mod int64, o *history.Op) {
 	if o.Read = history.Absent; mod <= 0 {
 		return
@@ -145,9 +150,9 @@ func (c *chronicle) setRead(ev *store.Event, mod int64, o *history.Op) {
 	}
 }
 
-// beginWatcher records that a candidate waits for a key. Each wait is a new watcher of one key,
-// which starts at revision from; 0: it reports what is written after the response. A one-shot watch
-// reports a single change.
+// beginWatcher records that a candidate waits for a key. Each wait is recorded as a new watcher for
+// one key. It starts at revision from, or after the response if from is 0. A one-shot watch reports
+// a single change.
 func (c *chronicle) beginWatcher(of int, key uint64, from int64, ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
@@ -192,11 +197,12 @@ func (c *chronicle) completeEvent(r *recorded, ev *store.Event, o *history.Op) b
 	s := c.script
 	switch s.way.Recipe {
 	case EphemeralRace, EphemeralQueue:
-		if r.watches = false; ev.Revision <= 0 { // it fires once, and an old server does not report the revision
+		// The watch fires once, and an old server does not report the revision.
+		if r.watches = false; ev.Revision <= 0 {
 			return false
 		}
 	case SessionRace:
-		if len(ev.Before) == 0 { // the end of a session keeps the value and changes its revision
+		if len(ev.Before) == 0 { // the end of a session keeps the value, but changes its revision
 			return false
 		}
 	}
@@ -213,7 +219,7 @@ func (c *chronicle) completeEvent(r *recorded, ev *store.Event, o *history.Op) b
 	return true
 }
 
-// hasNumber reports whether the key with a number is key.
+// hasNumber reports whether key is the key with the given number.
 func (c *chronicle) hasNumber(number uint64, key []byte) bool {
 	s := c.script
 	if s.way.Recipe == LeaseQueue {
@@ -224,7 +230,7 @@ func (c *chronicle) hasNumber(number uint64, key []byte) bool {
 	return bytes.Equal(c.key, key)
 }
 
-// loseConnection notes that the watcher on a lost connection is gone.
+// loseConnection records that a watcher ended because its connection was lost.
 func (c *chronicle) loseConnection(place int) {
 	switch all := len(c.of); {
 	case !c.script.way.Watches && place < all:

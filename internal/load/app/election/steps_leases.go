@@ -11,9 +11,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// leaseRecorder records elections by keys that end with leases. A compare-and-set that expects no
-// key creates the key, and a conditional delete removes it. The candidate with the oldest key holds
-// the office's lock from when it learns that until it gives the office up.
+// leaseRecorder records elections by keys that are bound to leases. A compare-and-set that requires
+// that the key does not exist creates the key, and a conditional delete deletes it. The candidate
+// with the oldest key holds the office's lock from when it learns this until it gives the office
+// up.
 type leaseRecorder struct{ queue bool }
 
 func (leaseRecorder) usesLeases() bool { return true }
@@ -31,7 +32,7 @@ func (t leaseRecorder) record(c *chronicle, of int, call Call, ev *store.Event, 
 	case Resign:
 		c.recordResignation(of, o)
 		o.Key, o.Expected = c.keyOf(of, asks.lease), asks.own
-		if o.Outcome == kv.Conflict { // the response does not contain the present key
+		if o.Outcome == kv.Conflict { // the response does not contain the current key
 			o.Read = history.Unseen
 		}
 		if o.Acknowledged() && asks.lease == r.lease.ID {
@@ -43,7 +44,7 @@ func (t leaseRecorder) record(c *chronicle, of int, call Call, ev *store.Event, 
 		}
 		c.recordHold(of, s.candidates[of].own, o)
 		return
-	default: // a watcher's end, or its failed start
+	default: // the end of a watcher, or a watcher that could not be started
 		return
 	}
 	c.to.Add(o)
@@ -60,7 +61,7 @@ func (c *chronicle) keyOf(of int, lease int64) uint64 {
 	return c.members[lease]
 }
 
-// noteStand notes a call that created, or may have created, a key with a lease.
+// noteStand records a call that created or may have created a key with a lease.
 func (c *chronicle) noteStand(of int, lease int64, o *history.Op) {
 	r := &c.of[of]
 	if lease != r.lease.ID {
@@ -73,7 +74,7 @@ func (c *chronicle) noteStand(of int, lease int64, o *history.Op) {
 }
 
 // completeLook completes o, a read of the newest key in the queue that is older than the
-// candidate's own. It returns false if the response contains no known key.
+// candidate's own key. It returns false if the response contains no known key.
 func (c *chronicle) completeLook(ev *store.Event, o *history.Op) (ok bool) {
 	if o.Outcome != kv.OK || len(ev.Key) == 0 {
 		return false
@@ -94,7 +95,8 @@ func (c *chronicle) numberOf(key []byte) (number uint64, ok bool) {
 	return number, ok
 }
 
-// recordRenewal records the grant of a lease, or a renewal that succeeded or found the lease gone.
+// recordRenewal records the grant of a lease, or a renewal that succeeded or found that the lease
+// had ended.
 func (c *chronicle) recordRenewal(of int, lease int64, ev *store.Event, o *history.Op) {
 	if lease == 0 {
 		c.recordGrant(of, ev, o)
@@ -110,8 +112,8 @@ func (c *chronicle) recordRenewal(of int, lease int64, ev *store.Event, o *histo
 	}
 }
 
-// recordGrant records a candidate's new lease. If the previous lease was found gone, the key named
-// after it does not exist at the response's revision.
+// recordGrant records a candidate's new lease. If the previous lease was found to have ended, the
+// key that was named after it does not exist at the response's revision.
 func (c *chronicle) recordGrant(of int, ev *store.Event, o *history.Op) {
 	s, r := c.script, &c.of[of]
 	lease := ev.Count
@@ -128,7 +130,8 @@ func (c *chronicle) recordGrant(of int, ev *store.Event, o *history.Op) {
 		r.key.Number = uint64(len(c.members)) // #nosec G115 -- a count
 		c.members[lease] = r.key.Number
 	}
-	if r.leftAt > 0 && r.leftAt <= o.Invoked && o.At > 0 { // the grant follows the lease's end in the store's log
+	// In the store's log, the grant follows the end of the previous lease.
+	if r.leftAt > 0 && r.leftAt <= o.Invoked && o.At > 0 {
 		c.to.Add(&history.Op{
 			Kind: kv.Get, Consistency: kv.Linearizable, Session: o.Session, Member: o.Member, Key: r.left,
 			Invoked: o.Invoked, Done: o.Done, At: o.At,
@@ -139,9 +142,9 @@ func (c *chronicle) recordGrant(of int, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// recordLeaseEnd records that a candidate's lease was found gone, and its key with it. The response
-// does not show the revision of that: etcd writes the header before it looks for the lease, and
-// waits for the end of a lease that has expired.
+// recordLeaseEnd records that a candidate's lease was found to have ended, and so its key was
+// deleted. The response does not show the revision of the deletion: etcd writes the response header
+// before it looks up the lease, and waits for the revocation of a lease that has expired.
 func (c *chronicle) recordLeaseEnd(of int, o *history.Op) {
 	r := &c.of[of]
 	r.lease.MayEnd(c.to, &r.key, uint32(of), o.Done) // #nosec G115 -- a count
@@ -152,8 +155,8 @@ func (c *chronicle) recordLeaseEnd(of int, o *history.Op) {
 	r.lease, r.hold.Token = app.Lease{}, 0
 }
 
-// recordExpiries records for an office's candidates whose leases may have ended by a time that
-// their keys may be gone.
+// recordExpiries records which keys of an office's candidates may have been deleted: those whose
+// leases may have ended by the time by.
 func (c *chronicle) recordExpiries(office int, by, now int64) {
 	n := c.script.Candidates
 	for of := office * n; of < (office+1)*n; of++ {
@@ -163,7 +166,7 @@ func (c *chronicle) recordExpiries(office int, by, now int64) {
 	}
 }
 
-// Closed implements engine.History: leases are no longer kept alive.
+// Closed implements engine.History. From then on, leases are not renewed.
 func (c *chronicle) Closed(now int64) {
 	if c.calls.usesLeases() {
 		for office := range c.script.Offices {
@@ -172,9 +175,9 @@ func (c *chronicle) Closed(now int64) {
 	}
 }
 
-// recordHold records that a candidate learned from the response to o that it holds the lock of its
-// office, with a fencing token. If the previous holder had not learned otherwise, its hold ends
-// just after that.
+// recordHold records that a candidate learned from the response to o that it holds its office's
+// lock, with a fencing token. If the previous holder still believed that it held the lock, its hold
+// is recorded as ended just after that.
 func (c *chronicle) recordHold(of int, token int64, o *history.Op) {
 	s, r := c.script, &c.of[of]
 	over := r.over - 1
@@ -189,7 +192,7 @@ func (c *chronicle) recordHold(of int, token int64, o *history.Op) {
 }
 
 // recordResignation records that a candidate's hold ends just before it gives the office up,
-// whether or not that succeeds.
+// whether or not the resignation succeeds.
 func (c *chronicle) recordResignation(of int, o *history.Op) { c.recordRelease(of, o.Invoked, o.Done) }
 
 func (c *chronicle) recordRelease(of int, at, now int64) {

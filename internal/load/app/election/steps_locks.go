@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lockRecorder records elections by the lock of a key, which a session holds. Acquiring and
-// releasing the lock writes the key, under a condition without a version. The end of a session
-// keeps the value and changes the key's revision. So a revision is recorded only while a session
-// holds the lock, because only the holder's writes change the key then.
+// lockRecorder records elections by a lock on a key, which a session holds. Acquiring and releasing
+// the lock write the key, under a condition without a version. The end of a session keeps the key's
+// value but changes its revision. So the revision is recorded only while a session holds the lock,
+// because only the holder's writes change the key during that time.
 type lockRecorder struct{}
 
 func (lockRecorder) usesLeases() bool { return true }
@@ -21,7 +21,8 @@ func (lockRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *
 	case Stand, Resign:
 		if call == Resign {
 			c.recordResignation(of, o)
-			r.doubtful = r.doubtful || o.Indefinite() // it may be executed later, and end a later hold
+			// It may be executed later, and may end a later hold.
+			r.doubtful = r.doubtful || o.Indefinite()
 		}
 		if o.Kind, o.Written, o.Expected = kv.CAS, c.valueOf(of), history.AnyMod; o.Outcome == kv.Conflict {
 			o.Read = history.Unseen
@@ -44,5 +45,5 @@ func (lockRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *
 		c.recordHold(of, ev.BeforeRevision, o)
 		return
 	}
-	r.hold.Token = 0 // it has learned that it does not hold the lock
+	r.hold.Token = 0 // the candidate has learned that it does not hold the lock
 }

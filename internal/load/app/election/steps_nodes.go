@@ -8,8 +8,8 @@ import (
 )
 
 // nodeRecorder records the race for a node with a fixed name. A create is a compare-and-set that
-// expects no node. A one-shot watch reports only the next change, so each wait is a new watcher
-// that starts at the present.
+// requires that the node does not exist. A one-shot watch reports only the next change, so each
+// wait is recorded as a new watcher that starts at the current revision.
 type nodeRecorder struct{}
 
 func (nodeRecorder) usesLeases() bool { return false }
@@ -20,7 +20,7 @@ func (nodeRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *
 	switch call {
 	case Stand:
 		if o.Kind, o.Written = kv.CAS, c.valueOf(of); o.Outcome == kv.Conflict {
-			o.Read = history.Unseen // the response does not contain the present node
+			o.Read = history.Unseen // the response does not contain the current node
 		}
 		r.key.MayBeMade(o)
 	case Resign:
@@ -47,7 +47,7 @@ func (c *chronicle) completeRead(ev *store.Event, o *history.Op) {
 }
 
 // completeRemoval completes o, the delete of a candidate's own node. If the node does not exist,
-// the response is a conflict.
+// the outcome of the call is a conflict.
 func (c *chronicle) completeRemoval(of int, o *history.Op) {
 	r := &c.of[of]
 	if o.Kind = kv.Delete; o.Outcome == kv.Conflict {
@@ -58,8 +58,9 @@ func (c *chronicle) completeRemoval(of int, o *history.Op) {
 	}
 }
 
-// recordReached records how far a response shows the watch on the same session to be. Before the
-// response the store has delivered all earlier changes, and for a read also those of its revision.
+// recordReached records which changes the watch on the same session has delivered when a response
+// arrives. Before the response, the store has delivered all changes with lower revisions. If the
+// response is for a read, it has also delivered the change with the response's revision.
 func (c *chronicle) recordReached(of int, o *history.Op) {
 	r, upTo := &c.of[of], o.At
 	if o.Kind.Writes() {
@@ -70,15 +71,15 @@ func (c *chronicle) recordReached(of int, o *history.Op) {
 	}
 }
 
-// MayEnd implements engine.History. The nodes of a closed session are gone as of now, unless it is
-// uncertain that the session had lived until then.
+// MayEnd implements engine.History. The nodes of a closed session may be deleted as of now, unless
+// it is uncertain whether the session was still alive.
 func (c *chronicle) MayEnd(ref uint64, _ uint32, from, now int64) {
 	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- as Fill made it
 	closed := from == now && !c.script.candidates[of].dead && c.script.mustLive(of)
 	c.recordSessionEnd(of, now, closed)
 }
 
-// SessionEnded implements engine.History. Nodes that were deleted before are not recorded.
+// SessionEnded implements engine.History. It does not record nodes that were already deleted.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	r := &c.of[int(ref&(1<<candidateBits-1))] // #nosec G115 -- as Fill made it
 	for i := range r.older {
@@ -87,8 +88,9 @@ func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	r.key.SessionEnded(c.to, o)
 }
 
-// recordSessionEnd records, once per node, that the nodes of a candidate's session may be gone:
-// since their creation, or as of now if the session was closed and had lived until then.
+// recordSessionEnd records, once per node, that the nodes of a candidate's session may have been
+// deleted: as of now if the session was closed and was alive until now, and otherwise at any time
+// since they were created.
 func (c *chronicle) recordSessionEnd(of int, now int64, closed bool) {
 	r := &c.of[of]
 	for i := range r.older {
@@ -97,12 +99,13 @@ func (c *chronicle) recordSessionEnd(of int, now int64, closed bool) {
 	r.key.SessionMayEnd(c.to, uint32(of), closed, now) // #nosec G115 -- a count
 }
 
-// expireSession notes that a candidate's session ended before the present one began.
+// expireSession records that a candidate's session ended before its current session began.
 func (c *chronicle) expireSession(of int) {
 	c.recordSessionEnd(of, c.last, false)
 	r := &c.of[of]
 	r.key.There, r.order, r.older = false, 0, r.older[:0]
-	if c.script.way.Recipe != EphemeralQueue { // a queue keeps the time since when nodes of a call without a response may exist
+	// In a queue we still need to know since when calls without a response may have created nodes.
+	if c.script.way.Recipe != EphemeralQueue {
 		r.key.Unsure = 0
 	}
 }

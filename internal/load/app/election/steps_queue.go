@@ -8,14 +8,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// queueRecorder records the queue of sequential nodes. A create is a compare-and-set of a new key.
-// A list is recorded as a read of each node of this run in it, and of each node that is known to
-// have been created and is missing in it.
+// queueRecorder records the queue of sequential nodes. A create is recorded as a compare-and-set of
+// a new key. A listing is recorded as several reads: of each node from this run in the list, and of
+// each node that is known to have been created but is missing in the list.
 type queueRecorder struct{}
 
 func (queueRecorder) usesLeases() bool { return false }
 
-// nodeShift is the lowest bit of the office's number in a node's key.
+// nodeShift is the position of the office's number in the number of a node's key.
 const nodeShift = 40
 
 func (c *chronicle) nodeKey(of int, order int64) uint64 {
@@ -34,14 +34,14 @@ func (t queueRecorder) record(c *chronicle, of int, call Call, ev *store.Event, 
 	case Look:
 		t.recordList(c, of, o)
 	case Await:
-		if asks.run == c.script.run { // a node of an earlier run ends with its session
+		if asks.run == c.script.run { // a node from an earlier run is deleted when its session ends
 			t.recordAwait(c, of, asks.before, ev, o)
 		}
 	}
 }
 
 // recordStand records that a node was created. If the call has no response, the node's number is
-// unknown, and the creation is recorded when another response contains the node.
+// unknown. Then the creation is recorded when another response contains the node.
 func (t queueRecorder) recordStand(c *chronicle, of int, ev *store.Event, o *history.Op) {
 	r := &c.of[of]
 	if o.Kind = kv.CAS; o.Indefinite() {
@@ -57,7 +57,7 @@ func (t queueRecorder) recordStand(c *chronicle, of int, ev *store.Event, o *his
 	if o.Outcome != kv.OK || !ok {
 		return
 	}
-	if r.key.There { // the list that lacked the node before may be out of date
+	if r.key.There { // the list in which the previous node was missing may have been out of date
 		r.older = append(r.older, r.key)
 	}
 	o.Key, o.Written = c.nodeKey(of, order), c.valueOf(of)
@@ -66,8 +66,9 @@ func (t queueRecorder) recordStand(c *chronicle, of int, ev *store.Event, o *his
 	c.to.Add(o)
 }
 
-// noteNode notes a node in another candidate's response. If a call without a response may have
-// created the node, its creation and its possible end with the session are recorded, once.
+// noteNode processes a node that a response to another candidate contains. If a call without a
+// response may have created the node, it records, once, that the node was created and that it may
+// be deleted when its session ends.
 func (t queueRecorder) noteNode(c *chronicle, of int, order, now int64) {
 	r := &c.of[of]
 	if r.seen = order; r.key.Unsure == 0 || order == r.known || order == r.order {
@@ -82,8 +83,8 @@ func (t queueRecorder) noteNode(c *chronicle, of int, order, now int64) {
 	app.RecordPossibleDelete(c.to, key, uint32(of), r.key.Unsure, now) // #nosec G115 -- a count
 }
 
-// recordRemoval records the delete of a node. If the node does not exist, the response is a
-// conflict.
+// recordRemoval records the delete of a node. If the node does not exist, the outcome of the call
+// is a conflict.
 func (t queueRecorder) recordRemoval(c *chronicle, of int, order int64, o *history.Op) {
 	if order == 0 {
 		return
@@ -98,7 +99,7 @@ func (t queueRecorder) recordRemoval(c *chronicle, of int, order int64, o *histo
 	c.to.Add(o)
 }
 
-// recordAwait records a read, with a watch, of the node before a candidate's own.
+// recordAwait records a read, with a watch, of the node that precedes a candidate's own node.
 func (t queueRecorder) recordAwait(c *chronicle, of int, order int64, ev *store.Event, o *history.Op) {
 	o.Key = c.nodeKey(of, order)
 	if o.Outcome == kv.OK {
@@ -111,7 +112,7 @@ func (t queueRecorder) recordAwait(c *chronicle, of int, order int64, ev *store.
 	c.beginWatcher(of, o.Key, 0, ev, o)
 }
 
-// recordList records a list of an office's nodes.
+// recordList records a listing of an office's nodes.
 func (t queueRecorder) recordList(c *chronicle, of int, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return

@@ -26,8 +26,8 @@ func record(t *testing.T, app Application, way int) *recordedLoad {
 	return r
 }
 
-// ended records a candidate's call, invoked at 100 and done at 200, with the given response. It
-// returns the operations that were recorded.
+// ended records a candidate's call with the given response. The call is invoked at time 100 and
+// done at time 200. ended returns the operations that were recorded.
 func (r *recordedLoad) ended(of int, call Call, asks callState, ev store.Event) []history.Op {
 	return r.endedAt(of, call, asks, ev, 100, 200)
 }
@@ -45,10 +45,10 @@ func (r *recordedLoad) name(of int) []byte { return AppendCandidate(nil, of, r.s
 // valueOf returns the identity of a value that a candidate writes.
 func valueOf(of, which uint64) uint64 { return which<<candidateBits | of }
 
-// of is a candidate for office 1. Each office has 4.
+// of is a candidate for office 1. Each office has 4 candidates.
 const of = 6
 
-// The calls of a race for a node are recorded as operations that the verifier knows.
+// The calls in a race for a node are recorded as operations that the verifier supports.
 func TestRecordsARaceForANode(t *testing.T) {
 	r := record(t, Application{}, 0)
 	stood := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: valueOf(of, 1), At: 50}
@@ -64,7 +64,7 @@ func TestRecordsARaceForANode(t *testing.T) {
 	storetest.CheckOps(t, "not the leader", r.ended(of, Resign, callState{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read)
 	began := history.Op{Kind: kv.Watch, Watch: history.Began, Key: 1, Written: 1, At: 70, Joined: true}
 	storetest.CheckOps(t, "waits", r.ended(of, Await, callState{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read, began)
-	// A response on the same session shows that the watch has delivered everything before it.
+	// A response on the same session shows that the watch has delivered all earlier changes.
 	reached := history.Op{Kind: kv.Watch, Watch: history.Reached, Key: 1, Mod: 80, Invoked: 200, Done: 200}
 	storetest.CheckOps(t, "pinged", r.ended(of, Renew, callState{}, store.Event{At: 80}), reached)
 	r.c.WatchEvent(of, &store.Event{What: store.Notify, Watcher: of, Key: []byte("/x"), Revision: 90, At: 90}, 0, 0, 300)
@@ -72,7 +72,8 @@ func TestRecordsARaceForANode(t *testing.T) {
 	if got := r.ended(of, Renew, callState{}, store.Event{At: 95}); len(got) > 0 {
 		t.Errorf("recorded of a watch after its event: %+v", got)
 	}
-	// The response to its own write does not show that this write's event was delivered.
+	// The response to the candidate's own write does not show that the event for this write was
+	// delivered.
 	r.ended(of, Await, callState{}, store.Event{At: 96, Mod: 65, Value: r.name(5)})
 	if got := r.ended(of, Stand, callState{}, store.Event{At: 99}); len(got) != 2 || got[1].Watch != history.Reached || got[1].Mod != 98 {
 		t.Errorf("recorded of a write: %+v", got)
@@ -86,8 +87,9 @@ func TestRecordsARaceForANode(t *testing.T) {
 	}
 }
 
-// The end of a session is recorded, once per node, as a delete that may have been executed: at any
-// time since the creation if the connection was lost, and as of now if the session was closed.
+// The end of a session is recorded, once per node, as a delete that may have been executed. If the
+// connection was lost, this may have happened at any time since the node was created; if the
+// session was closed, at any time from the close.
 func TestRecordsSessionEnds(t *testing.T) {
 	gone := func(from, now int64) history.Op {
 		return history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: 1, Invoked: from, Done: now}
@@ -113,7 +115,7 @@ func TestRecordsSessionEnds(t *testing.T) {
 	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
 	storetest.CheckOps(t, "resigned", r.to.Since())
-	// A close with a response ends the node that existed then.
+	// A session that is closed with a response deletes the node that existed then.
 	end := history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 500, Done: 600, At: 90, Mod: 50}
 	ended := end
 	ended.Key, ended.Written = 1, valueOf(of, 1)
@@ -131,13 +133,13 @@ func TestRecordsSessionEnds(t *testing.T) {
 	r = standing()
 	r.Expired(of)
 	storetest.CheckOps(t, "expired", r.to.Since(), gone(100, 200))
-	// A create without a response may be executed later.
+	// A create that has no response may still be executed later.
 	r = record(t, Application{}, 0)
 	r.ended(of, Stand, callState{}, store.Event{Outcome: kv.TimedOut})
 	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
 	storetest.CheckOps(t, "possibly created", r.to.Since(), gone(100, 500))
-	// A node of an earlier run ends with a session that this load does not know.
+	// A node from an earlier run is deleted when a session ends that this load does not know.
 	r = record(t, Application{}, 0)
 	for i := range 2 {
 		r.Lost(of)
@@ -148,8 +150,8 @@ func TestRecordsSessionEnds(t *testing.T) {
 	}
 }
 
-// A list of a sequential queue is recorded as a read of each node in it, and of each known node
-// that is missing. A node that a call without a response created is recorded when a response
+// A listing of a sequential queue is recorded as a read of each node in it, and of each known node
+// that is missing. A node that was created by a call without a response is recorded when a response
 // contains it.
 func TestRecordsAQueueOfNodes(t *testing.T) {
 	r := record(t, Application{Queue: true}, 0)
@@ -183,13 +185,13 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 	if got = list(5, 12, 7, 9, of, 8); len(got) != 3 {
 		t.Errorf("recorded again: %+v", got)
 	}
-	// A node was listed before the call that created it timed out.
+	// The node was listed before the call that created it timed out.
 	list(4, 13, 7, 9, of, 8)
 	if got = r.ended(4, Stand, callState{}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Key != key(13) {
 		t.Errorf("recorded of a node that was listed before: %+v", got)
 	}
-	// A candidate that is missing in an outdated list creates another node; both end with the
-	// session.
+	// If a candidate's node is missing in an outdated list, the candidate creates a second node.
+	// Both nodes are deleted when the session ends.
 	r.ended(of, Stand, callState{}, store.Event{At: 80, Key: made(of, 20)})
 	r.c.MayEnd(reference(of, Stand), of, 100, 500)
 	if got = r.to.Since(); len(got) != 2 || got[0].Key != key(8) || got[1].Key != key(20) {
@@ -204,8 +206,8 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 		timed(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), At: 90}, 100, 700))
 }
 
-// A key that ends with a lease may be gone since the lease's earliest end, and is gone when the
-// lease was found gone.
+// A key that is bound to a lease may have been deleted since the earliest time at which the lease
+// could have ended. It is certainly deleted when the lease is found to have ended.
 func TestRecordsElectionsByLeases(t *testing.T) {
 	const lease = of + 1 // as in the script
 	r := record(t, Application{Queue: true}, 1)
@@ -231,8 +233,9 @@ func TestRecordsElectionsByLeases(t *testing.T) {
 	storetest.CheckOps(t, "its lease may have ended", later, gone)
 	alive.Outcome, alive.Mod, alive.Invoked, alive.Done = kv.BadRequest, 0, until+5, until+6
 	storetest.CheckOps(t, "found gone", r.endedAt(of, Renew, callState{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
-	// The revision of the lease's end is unknown, but before that of a lease requested after it. A
-	// new lease has another key, which may end after the load.
+	// The revision at which the lease ended is unknown, but is lower than that of a lease that was
+	// requested afterwards. A key with a new lease has a different name, and may be deleted after
+	// the load.
 	r.leases[of] = 77
 	nothing := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: of, At: 80}
 	granted := history.Op{Kind: kv.KeepAlive, Session: of, Written: 77, Mod: r.life / 1e9, At: 80}
@@ -245,7 +248,7 @@ func TestRecordsElectionsByLeases(t *testing.T) {
 	if got := r.to.Since(); len(got) != 1 || got[0].Kind != kv.Delete || got[0].Key != gone.Key {
 		t.Errorf("recorded at the end: %+v", got)
 	}
-	// A lease requested before that does not show it.
+	// A lease that was requested before the first lease was found to have ended does not show this.
 	r.ended(5, Stand, callState{lease: of}, store.Event{At: 83})
 	r.endedAt(5, Renew, callState{lease: of}, store.Event{At: 84, Outcome: kv.BadRequest}, 100, 200)
 	r.leases[5] = 78
@@ -261,8 +264,8 @@ func timed(o history.Op, from, to int64) history.Op {
 	return o
 }
 
-// A leader with a lease has a hold with a fencing token until it gives the office up. A second
-// leader does not end the first one's hold.
+// A leader that has a lease has a hold with a fencing token until it gives the office up. A second
+// leader does not end the first leader's hold.
 func TestRecordsHolds(t *testing.T) {
 	r := record(t, Application{}, 1)
 	stand := func(c int, created int64) []history.Op {
@@ -286,8 +289,8 @@ func TestRecordsHolds(t *testing.T) {
 	}
 }
 
-// A lock's key is written when the lock is acquired and released. Its revision identifies the write
-// only while a session holds the lock.
+// Acquiring and releasing a lock write the lock's key. The key's revision identifies the write only
+// while a session holds the lock.
 func TestRecordsSessionLocks(t *testing.T) {
 	r := record(t, Application{}, 2)
 	r.keepLease(of, &store.Event{Value: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd")})
@@ -326,7 +329,7 @@ func TestRecordsSessionLocks(t *testing.T) {
 	storetest.CheckOps(t, "told", tellIt(held.Before), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 60, Read: valueOf(of, 6), Invoked: 300, Done: 300})
 }
 
-// The values of a run are recognized when the keys are read after the load.
+// The values that a run writes are recognized when the keys are read after the load.
 func TestKeepsTheRunNumber(t *testing.T) {
 	r := record(t, Application{}, 0)
 	kept := r.Kept()
@@ -335,8 +338,8 @@ func TestKeepsTheRunNumber(t *testing.T) {
 	}
 }
 
-// After the load the offices of a sequential queue are listed, and each node of this run is
-// recorded as a read. Several lists may arrive before the first is handled.
+// After the load, each office of a sequential queue is listed, and each node from this run is
+// recorded as a read. Several lists may arrive before the first list is handled.
 func TestReadsAQueueOfNodesBack(t *testing.T) {
 	r := record(t, Application{Queue: true}, 0)
 	if got := r.Keys(); got != uint64(r.Offices) {

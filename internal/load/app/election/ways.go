@@ -9,12 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Config holds the size and the times of a load.
+// Config holds a load's size and times.
 type Config struct {
-	Offices, Candidates int // candidates are counted per office
+	Offices, Candidates int // the number of candidates is per office
 	Tenure              time.Duration
-	Storm               int           // offices whose leaders die at the same time
-	TTL                 time.Duration // of sessions and leases; 0: that of the way
+	Storm               int           // number of offices whose leaders die at the same time
+	TTL                 time.Duration // TTL of sessions and leases; 0 means the way's default
 	Seed                uint64
 }
 
@@ -25,11 +25,11 @@ func ConfigOf(s application.Settings, seed uint64) Config {
 	}
 }
 
-// CandidateCount returns the number of candidates of all offices.
+// CandidateCount returns the number of candidates for all offices together.
 func (c *Config) CandidateCount() int { return c.Offices * c.Candidates }
 
-// Connections returns the number of connections: one per candidate, in the candidates' order. If
-// waiting takes a connection (Way.Watches), one more per candidate follows in the same order.
+// Connections returns the number of connections: one per candidate, in the order of the candidates.
+// If candidates wait on a second connection (Way.Watches), these follow in the same order.
 func (c *Config) Connections(w *Way) int {
 	if w.Watches {
 		return 2 * c.CandidateCount()
@@ -37,16 +37,16 @@ func (c *Config) Connections(w *Way) int {
 	return c.CandidateCount()
 }
 
-// Call is a kind of call, which is a row of the report.
+// Call is a kind of call. Each kind is a row in the report.
 type Call uint8
 
-// Kinds of calls.
+// The kinds of calls.
 const (
 	Resign Call = iota // the leader gives the office up
 	Stand              // a candidate tries to take the office, or joins the queue
 	Look               // a candidate reads the queue or the lock
-	Await              // a candidate watches the key of the leader or of the candidate before it
-	Drop               // a candidate ends that watcher, or removes a node that a failed call left
+	Await              // a candidate watches the leader's key, or the preceding candidate's key
+	Drop               // a candidate ends that watcher, or removes a node that a failed call created
 	Renew              // a candidate keeps its session or lease alive
 	NumCalls
 )
@@ -56,40 +56,40 @@ type Way struct {
 	application.Way
 	Recipe Recipe
 	Shapes [NumCalls]app.Shape
-	// PerHandover returns the number of calls of each kind in a handover of an office with the
-	// given number of candidates.
+	// PerHandover returns the number of calls of each kind in the handover of an office that has
+	// the given number of candidates.
 	PerHandover func(candidates float64) [NumCalls]float64
-	// Lives is the default time until a candidate's session or lease expires that is not kept
-	// alive. Beats is how often the candidate keeps it alive in that time. Both are those of the
-	// store's own client.
+	// Lives is the default time after which a candidate's session or lease expires if it is not
+	// renewed. Beats is how many times the candidate renews it in that time. Both are the defaults
+	// of the store's own client.
 	Lives time.Duration
 	Beats int
-	// Connected is set if the session belongs to the connection, which keeps it alive itself
-	// unless leaders die or a TTL is set (see KeepAlive).
+	// Connected is set if sessions belong to connections. The connections keep their sessions alive
+	// themselves, unless leaders die or a TTL is set (see KeepAlive).
 	Connected bool
-	// Vacancy returns how long an office has no leader, at most, after the session of a dead
-	// leader could have expired, if the store is correct and not busy.
+	// Vacancy returns the longest time for which an office has no leader, counted from when the
+	// dead leader's session could have expired, if the store is correct and not busy.
 	Vacancy func(lives time.Duration) time.Duration
-	// Alone is how long a member that is cut off from the others still answers keep-alives, of
-	// which the others do not learn, before it drops its clients.
+	// Alone is how long a member that is cut off from the other members continues to respond to
+	// keep-alives before it drops its clients. The other members do not learn of these keep-alives.
 	Alone time.Duration
-	// Pause is how long a candidate waits after a failed call, or after it failed to acquire a
-	// lock without a holder.
+	// Pause is how long a candidate waits after a call failed, or after it failed to acquire a lock
+	// although the lock had no holder.
 	Pause time.Duration
-	// Watches is set if a candidate waits on a second connection.
+	// Watches is set if candidates wait on a second connection.
 	Watches bool
 }
 
-// Recipe is the kind of keys and calls that an election consists of.
+// Recipe identifies the kinds of keys and calls that an election uses.
 type Recipe uint8
 
 // Recipes.
 const (
-	EphemeralRace  Recipe = iota // a node with a fixed name that ends with its session
-	EphemeralQueue               // sequential nodes that end with their sessions
-	LeaseRace                    // a key with a fixed name that ends with its lease
-	LeaseQueue                   // keys named after their leases, ordered by their creation
-	SessionRace                  // the lock of a key, which a session holds
+	EphemeralRace  Recipe = iota // a node with a fixed name that is bound to a session
+	EphemeralQueue               // sequential nodes that are bound to sessions
+	LeaseRace                    // a key with a fixed name that is bound to a lease
+	LeaseQueue                   // keys named after their leases, ordered by when they were created
+	SessionRace                  // a lock on a key, which a session holds
 )
 
 // Rates returns the mean number of calls of each kind per second.
@@ -106,9 +106,9 @@ func (w *Way) Rates(c *Config) (rates [NumCalls]float64) {
 
 func (w *Way) lives(c *Config) time.Duration { return cmp.Or(c.TTL, w.Lives) }
 
-// KeepAlive returns how long a candidate's session or lease lives, and how often the candidate
-// keeps it alive. Both are 0 if the connection keeps the session alive, which it does only in a
-// load without a TTL in which no leader dies: a dead leader must stop renewing.
+// KeepAlive returns the TTL of a candidate's session or lease, and the interval in which the
+// candidate renews it. Both are 0 if the connection keeps the session alive itself. It does that
+// only if the load has no TTL and no leader dies, because a dead leader must stop renewing.
 func (w *Way) KeepAlive(c *Config) (lives, every time.Duration) {
 	if w.Connected && c.Storm == 0 && c.TTL == 0 {
 		return 0, 0
@@ -117,25 +117,27 @@ func (w *Way) KeepAlive(c *Config) (lives, every time.Duration) {
 	return lives, lives / time.Duration(w.Beats)
 }
 
-// leaseLives is the TTL of a session in etcd's package concurrency. A server looks for expired
-// leases every leaseStep.
+// leaseLives is the TTL that etcd's package concurrency requests for a session. A server looks for
+// expired leases every leaseStep.
 const (
 	leaseLives = 60 * time.Second
 	leaseStep  = 500 * time.Millisecond
 )
 
-// nodeLives is the session timeout of a load's connection (internal/store/zookeeper). A server
-// looks for expired sessions every nodeStep. A member that is cut off answers for nodeAlone: five
-// steps (syncLimit), and the half step after which a member reports its sessions to the leader.
+// nodeLives is the session timeout that a load's connection requests (internal/store/zookeeper). A
+// server looks for expired sessions every nodeStep. A member that is cut off continues to respond
+// for nodeAlone: for five steps (syncLimit), plus the half step after which a member reports its
+// sessions to the leader.
 const (
 	nodeLives = 30 * time.Second
 	nodeStep  = 2 * time.Second
 	nodeAlone = 5*nodeStep + nodeStep/2
 )
 
-// sessionLives and lockRetry are from Consul's client (api/lock.go): the TTL of a lock's session,
-// and the pause after a failed attempt to acquire a lock without a holder. A server ends a session
-// at the latest after twice its TTL, and then refuses its locks to everyone for lockDelay.
+// sessionLives and lockRetry come from Consul's client (api/lock.go): the TTL of a lock's session,
+// and the pause after a failed attempt to acquire a lock that has no holder. A server ends a
+// session after at most twice its TTL. After that, nobody can acquire the session's locks for
+// lockDelay.
 const (
 	sessionLives = 15 * time.Second
 	lockRetry    = 5 * time.Second
@@ -148,7 +150,7 @@ func leaseVacancy(time.Duration) time.Duration { return leaseStep }
 
 func lockVacancy(lives time.Duration) time.Duration { return lives + lockDelay + lockRetry }
 
-// onNodes returns a way for stores whose keys can end with a connection's session.
+// onNodes returns a way for stores in which keys can be bound to a connection's session.
 func onNodes(name string, r Recipe, stand, look, await app.Shape, per func(float64) [NumCalls]float64) Way {
 	return Way{
 		Way: application.Way{
@@ -188,7 +190,7 @@ func onLeases(name string, r Recipe, stand, look, await string, per func(float64
 	}
 }
 
-// raceWays and queueWays hold the ways of each application, the preferred one first.
+// raceWays and queueWays hold each application's ways. The preferred way comes first.
 var (
 	raceWays = []Way{
 		onNodes(

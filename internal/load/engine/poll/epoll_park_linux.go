@@ -82,7 +82,7 @@ func (p *parker) open() bool {
 	return true
 }
 
-// close closes the parker's epoll instance for good.
+// close closes the parker's epoll instance, which is not opened again.
 func (p *parker) close() {
 	if p.file != nil {
 		_ = p.file.Close()

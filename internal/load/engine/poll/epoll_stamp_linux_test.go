@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// The system's time stamp lies between the write call and the end of the read call, with and
+// The system's time stamp is between the write call and the end of the read call, with and
 // without TLS.
 func TestArrivalIsStamped(t *testing.T) {
 	server, client := certs.Configs(t)
