@@ -5,16 +5,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// Call is a kind of call, which is a row of the report.
+// Call is a kind of call. Each kind is a row in the report.
 type Call uint8
 
-// Kinds of calls.
+// The kinds of calls.
 const (
 	Register   Call = iota // adds an instance
 	Deregister             // removes an instance
 	Lookup                 // membership: a client reads an instance that its watch reported
-	Fail                   // catalog: an instance's check becomes critical
-	Pass                   // catalog: the check passes again
+	Fail                   // catalog: an instance's health check becomes critical
+	Pass                   // catalog: the health check passes again
 	Compare                // catalog: an agent reads its node's entries in the catalog
 	numCalls
 )
@@ -34,8 +34,8 @@ var (
 	}
 )
 
-// shapesOf returns the shapes of the calls, indexed by Call. Calls that the application does not
-// make have no name.
+// shapesOf returns the shapes of the calls, indexed by Call. The shape of a call that the
+// application does not make has no name.
 func shapesOf(catalog bool) []app.Shape {
 	if catalog {
 		return catalogShapes[:]

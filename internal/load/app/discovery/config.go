@@ -19,19 +19,19 @@ const (
 	sizeKey      = "instance-size"
 )
 
-// Bounds of the objects that a load tracks.
+// The following constants limit the number of objects that a load tracks.
 const (
 	maxInstances = 1_000_000
-	maxFollowed  = 4 << 20 // clients times services of each times instances of each service
+	maxFollowed  = 4 << 20 // clients times services per client times instances per service
 )
 
 const (
 	// criticalFor is how long an instance stays critical.
 	criticalFor = 5 * time.Second
-	// minGap is the least time between two calls that change the same instance, so that watchers
+	// minGap is the minimum time between two calls that change the same instance. It lets watchers
 	// receive both changes.
 	minGap = 5 * time.Second
-	// shortestLife is the least mean life of instances with which enough of them can fail and
+	// shortestLife is the minimum mean lifetime of instances for which enough of them can fail and
 	// pass again.
 	shortestLife = 2 * (criticalFor + 2*minGap)
 )
@@ -56,9 +56,9 @@ func parameters(catalog bool) []application.Parameter {
 	return append(all, size)
 }
 
-// config holds the size and the rates of an application.
+// config holds an application's size and rates.
 type config struct {
-	catalog             bool // otherwise membership
+	catalog             bool // otherwise the application is membership
 	services, instances int  // instances is the number per service
 	clients, uses       int  // uses is the number of services per client
 	churn               float64
@@ -77,8 +77,8 @@ func configOf(catalog bool, s application.Settings, seed uint64) config {
 // initial returns the number of instances at the start of the load.
 func (c *config) initial() int { return c.services * c.instances }
 
-// streams returns the number of the clients' watch streams. A client of membership has one, and a
-// client of a catalog has one blocking query for each of its services.
+// streams returns the number of watch streams that all clients have together. In membership, a
+// client has one stream. In a catalog, it has a blocking query for each of its services.
 func (c *config) streams() int {
 	if c.catalog {
 		return c.clients * c.uses
@@ -86,9 +86,10 @@ func (c *config) streams() int {
 	return c.clients
 }
 
-// comparisons returns how many nodes compare themselves with the catalog per second. Consul's
-// agents do so once a minute in clusters of up to 128 nodes; each doubling adds a minute to the
-// interval (lib/cluster.go, RateScaledInterval and agent/ae: scaleFactor).
+// comparisons returns how many nodes per second compare themselves with the catalog. In a cluster
+// of up to 128 nodes, each of Consul's agents does this once a minute; each doubling of the number
+// of nodes adds a minute to the interval (lib/cluster.go, RateScaledInterval and agent/ae:
+// scaleFactor).
 func (c *config) comparisons() float64 {
 	nodes, minutes := c.initial(), 1.0
 	for n := 128; n < nodes; n *= 2 {
@@ -97,8 +98,8 @@ func (c *config) comparisons() float64 {
 	return float64(nodes) / (60 * minutes)
 }
 
-// rates returns the number of calls of each kind per second. In membership all clients of a service
-// read each new instance of it.
+// rates returns the number of calls of each kind per second. In membership, every new instance is
+// read by all clients of its service.
 func (c *config) rates() (rates [numCalls]float64) {
 	rates[Register], rates[Deregister] = c.churn, c.churn
 	if c.catalog {

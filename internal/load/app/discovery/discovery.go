@@ -1,8 +1,8 @@
 // Package discovery imitates service discovery: instances of services come and go, and clients
 // learn about the instances of the services that they use. There are two applications. In
-// membership, each instance is a key that ends with the instance's session, as in Apache Curator.
-// In catalog, the servers have a catalog of services and health checks, as Consul's servers receive
-// it from the agents of many nodes. docs/explanation/applications.md gives the source of each
+// membership, each instance is a key that is bound to the instance's session, as in Apache Curator.
+// In catalog, the servers have a catalog of services and health checks, which Consul's servers
+// receive from the agents on many nodes. docs/explanation/applications.md gives the source of each
 // number.
 package discovery
 
@@ -21,7 +21,8 @@ const (
 	CatalogName    = "catalog"
 )
 
-// Application implements application.Application: membership, or catalog if Catalog is set.
+// Application implements application.Application. It is catalog if Catalog is set, and membership
+// otherwise.
 type Application struct{ Catalog bool }
 
 // Definition implements application.Application.

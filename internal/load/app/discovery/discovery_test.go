@@ -14,7 +14,7 @@ var (
 	catalog    = Application{Catalog: true}
 )
 
-// settings returns an application's defaults with changes.
+// settings returns an application's default settings with the given changes.
 func settings(a Application, changes map[string]float64) application.Settings {
 	d := a.Definition()
 	s := d.Defaults()
@@ -24,7 +24,7 @@ func settings(a Application, changes map[string]float64) application.Settings {
 	return s
 }
 
-// The number of calls of each kind is that of the profile, within 1 %.
+// The number of calls of each kind agrees with the profile within 1 %.
 func TestScheduleMatchesTheProfile(t *testing.T) {
 	for a, cases := range map[Application][]map[string]float64{
 		membership: {nil, {churnKey: 50, usesKey: 3, servicesKey: 40}, {servicesKey: 7, usesKey: 7, clientsKey: 5, churnKey: 20}},
@@ -51,8 +51,8 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 	}
 }
 
-// An instance comes once, and goes at most once. It fails only while it exists, and passes again
-// before it goes or fails again. Only clients that use its service read it.
+// An instance is added once and removed at most once. It fails only while it exists, and passes
+// again before it is removed or fails again. It is read only by clients that use its service.
 func TestInstancesComeAndGoOnce(t *testing.T) {
 	for a, changes := range map[Application]map[string]float64{
 		membership: {servicesKey: 13, churnKey: 31, clientsKey: 17},
@@ -98,7 +98,7 @@ func TestInstancesComeAndGoOnce(t *testing.T) {
 	}
 }
 
-// Each instance has one key, and other keys have no number.
+// Each instance's key is parsed as the number of this instance, and other keys are rejected.
 func TestInstanceKeysRoundTrip(t *testing.T) {
 	for a, wrong := range map[Application][]string{
 		membership: {"", "p/", "p/s000000/i00000x", "q/s000000/i000000", "p/s999999/i000000", "p/s000000/j000000", "p/s000000-i000000"},

@@ -23,7 +23,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// patience bounds waits that no test measures.
+// patience bounds waits whose length no test measures.
 const patience = 2 * time.Minute
 
 var (
@@ -41,9 +41,9 @@ func settings(a discovery.Application) application.Settings {
 	return s
 }
 
-// send runs a load, and returns its watch totals and the number of successful calls of each kind.
-// In membership, 80 instances come in 4 s, and 80 of the 100 existing ones go. In a catalog, 32
-// come in 16 s, 32 go, and 32 fail and pass again.
+// send runs a load. It returns the watch totals and the number of successful calls of each kind. In
+// membership, 80 instances are added within 4 s, and 80 of the 100 existing instances are removed.
+// In a catalog, 32 instances are added within 16 s, 32 are removed, and 32 fail and pass again.
 func send(t *testing.T, a discovery.Application, st store.Store, endpoints []string) (w *measure.WatchTotals, done map[string]int) {
 	t.Helper()
 	length, connections := 4*time.Second, 4
@@ -84,7 +84,7 @@ func send(t *testing.T, a discovery.Application, st store.Store, endpoints []str
 	return w, done
 }
 
-// sendMembership runs a load of membership, in which every client receives every change.
+// sendMembership runs a load of membership and checks that every client receives every change.
 func sendMembership(t *testing.T, endpoints []string) (done map[string]int) {
 	t.Helper()
 	w, done := send(t, membership, zookeeper.New(), endpoints)
@@ -99,8 +99,8 @@ func TestOnTheNullServer(t *testing.T) {
 	sendMembership(t, storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true}))
 }
 
-// After a load on a real server, the instances that existed before and were not removed exist, and
-// none of those that end with their sessions.
+// After a load on a real server, the instances that existed before and were not removed still
+// exist. The instances that were bound to sessions do not.
 func TestOnZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
@@ -128,8 +128,8 @@ func TestOnZooKeeper(t *testing.T) {
 	}
 }
 
-// Every call to a real cluster succeeds, and every client receives every change. Afterwards the
-// healthy instances are those that were registered and not deregistered.
+// Every call to a real cluster succeeds, and every client receives every change. Afterwards,
+// exactly the instances that were registered and not deregistered are healthy.
 func TestOnConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")

@@ -20,7 +20,8 @@ func (s *script) Model() app.Model {
 	return sessionModel{script: s}
 }
 
-// sessionModel is the model of membership. Each instance has one key, with the instance's number.
+// sessionModel is the model of membership. Each instance has one key. The key's number is the
+// instance's number.
 type sessionModel struct {
 	app.ModelBase
 	*script
@@ -39,11 +40,12 @@ func (m sessionModel) Steps(to *history.Recorder) app.Steps {
 	return &sessionSteps{steps: newSteps(m.script, to, 1)}
 }
 
-// catalogModel is the model of a catalog. An instance has two keys: one exists while the instance
-// is registered, the other while it is also healthy. Watchers of its service see the second one.
+// catalogModel is the model of a catalog. An instance has two keys. The first exists while the
+// instance is registered, and the second exists while it is also healthy. Watchers of the
+// instance's service see the second key.
 type catalogModel struct {
 	*script
-	read store.ServiceOp // the read after the load
+	read store.ServiceOp // payload of the read after the load
 }
 
 const catalogKeys = 2 // per instance
@@ -54,7 +56,8 @@ func healthyNumber(object uint32) uint64    { return catalogKeys*uint64(object) 
 // Keys implements app.Model.
 func (m *catalogModel) Keys() uint64 { return catalogKeys * uint64(m.schedule.count()) }
 
-// AppendKey implements app.Model. Both keys are in the catalog under the instance's ID.
+// AppendKey implements app.Model. Both keys of an instance are found in the catalog by the
+// instance's ID.
 func (m *catalogModel) AppendKey(b []byte, number uint64) []byte {
 	return m.schedule.appendKey(b, uint32(number/catalogKeys))
 }
@@ -73,13 +76,13 @@ func (m *catalogModel) Steps(to *history.Recorder) app.Steps {
 	return &catalogSteps{steps: newSteps(m.script, to, catalogKeys)}
 }
 
-// steps records watch events, which both models record in the same way.
+// steps records watch events. Both models record them in the same way.
 type steps struct {
 	engine.HistoryBase
 	script  *script
 	to      *history.Recorder
-	watched watch.History // its watchers are watchers of keys, not of instances
-	each    uint64        // keys per instance, the last of which is watched
+	watched watch.History // the watchers' ranges are ranges of keys, not of instances
+	each    uint64        // keys per instance; watchers see the last one
 	key     []byte
 }
 
@@ -96,8 +99,9 @@ func (c *steps) WatchEvent(watcher uint32, ev *store.Event, asked, from, now int
 	c.watched.Record(watcher, ev, asked, from, now, c)
 }
 
-// CompleteEvent implements watch.EventCompleter for events without a value. It returns false for an instance
-// of the watcher's service that is not one of this load's, because others may have left it.
+// CompleteEvent implements watch.EventCompleter for events without a value. It returns false for an
+// instance of the watcher's service that does not belong to this load, because another program may
+// have left it.
 func (c *steps) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool {
 	d := c.script.schedule
 	object, own := d.number(ev.Key)
@@ -115,8 +119,9 @@ func (c *steps) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bo
 	return true
 }
 
-// sessionSteps records calls of membership. A registration is a compare-and-set that expects no
-// key, and the end of its session a delete that may have been executed.
+// sessionSteps records calls of membership. A registration is recorded as a compare-and-set that
+// requires that the key does not exist. The end of its session is recorded as a delete that may
+// have been executed.
 type sessionSteps struct{ steps }
 
 // Ended implements engine.History.
@@ -127,7 +132,7 @@ func (c *sessionSteps) Ended(done *engine.Completion) {
 	switch e.call {
 	case Register:
 		if o.Kind, o.Written = kv.CAS, keys.Identity(n); o.Outcome == kv.Conflict {
-			o.Read = history.Unseen // the response does not contain the present value
+			o.Read = history.Unseen // the response does not contain the current value
 		}
 	case Lookup:
 		c.setRead(ev, o)
@@ -135,7 +140,7 @@ func (c *sessionSteps) Ended(done *engine.Completion) {
 	c.to.Add(o)
 }
 
-// MayEnd implements engine.History. The reference of an operation is its number.
+// MayEnd implements engine.History. n is the reference of the operation, which is its number.
 func (c *sessionSteps) MayEnd(n uint64, session uint32, from, now int64) {
 	app.RecordPossibleDelete(c.to, uint64(c.script.schedule.entries[n].object), session, from, now)
 }
@@ -153,7 +158,7 @@ func (c *sessionSteps) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// setRead sets the value in o that a read of an instance has returned.
+// setRead sets in o the value that a read of an instance returned.
 func (c *sessionSteps) setRead(ev *store.Event, o *history.Op) {
 	if o.Outcome == kv.OK {
 		c.key = c.script.schedule.appendKey(c.key[:0], uint32(o.Key))
@@ -161,15 +166,15 @@ func (c *sessionSteps) setRead(ev *store.Event, o *history.Op) {
 	}
 }
 
-// catalogSteps records calls on a catalog, as puts and deletes of the instances' keys. Responses
-// only show whether a key exists, not which write created it.
+// catalogSteps records calls to a catalog as puts and deletes of the instances' keys. The responses
+// show only whether a key exists, and not which write created it.
 type catalogSteps struct {
 	steps
 	begun bool
 }
 
-// recordInitial records, once, the keys that exist at the start of the load. Their writes were
-// acknowledged before it.
+// recordInitial records, once, the keys that exist at the start of the load, as writes that were
+// acknowledged before the load.
 func (c *catalogSteps) recordInitial() {
 	if c.begun {
 		return
@@ -219,7 +224,7 @@ func (c *catalogSteps) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// setRead sets in o whether a key exists.
+// setRead records in o whether a key exists.
 func (c *catalogSteps) setRead(ev *store.Event, o *history.Op) {
 	switch o.Kind = kv.Exists; {
 	case o.Outcome == kv.OK && ev.Count > 0:

@@ -36,7 +36,7 @@ func record(t *testing.T, a Application) *recorded {
 	return r
 }
 
-// Calls of membership are recorded as operations that the verifier knows.
+// Calls of membership are recorded as operations that the verifier supports.
 func TestRecordsMembershipCalls(t *testing.T) {
 	r := record(t, membership)
 	read := func() store.Event { return store.Event{At: 50, Revision: 1, Mod: 40, Count: 1} }
@@ -85,8 +85,8 @@ func TestRecordsMembershipCalls(t *testing.T) {
 }
 
 // Watch events, and reads after the load, are recorded with the instances' numbers. An instance
-// that another program left below a service is not recorded, and a key elsewhere is a wrong
-// response.
+// that another program left below a service is not recorded. A key outside the watched service is a
+// wrong response.
 func TestRecordsMembershipWatchEvents(t *testing.T) {
 	r := record(t, membership)
 	w := r.Watching().Sink.Watchers[4]
@@ -120,8 +120,8 @@ func TestRecordsMembershipWatchEvents(t *testing.T) {
 	}
 }
 
-// The keys that exist at the start of the load are recorded once, as acknowledged writes, unless a
-// history contains only reads after the load.
+// The keys that exist at the start of the load are recorded once, as acknowledged writes. They are
+// not recorded in a history that contains only reads after the load.
 func TestRecordsInitialInstances(t *testing.T) {
 	r := record(t, catalog)
 	r.steps.Read(0, &store.Event{}, &history.Op{Final: true})
@@ -142,7 +142,7 @@ func TestRecordsInitialInstances(t *testing.T) {
 	}
 }
 
-// Calls of a catalog are recorded as operations that the verifier knows.
+// Calls to a catalog are recorded as operations that the verifier supports.
 func TestRecordsCatalogCalls(t *testing.T) {
 	r := record(t, catalog)
 	r.steps.(*catalogSteps).recordInitial()
@@ -191,8 +191,9 @@ func TestRecordsCatalogCalls(t *testing.T) {
 	}
 }
 
-// Watch events are recorded with the healthy instances' numbers, and instances that another program
-// left are not recorded. After the load both keys of an instance are read from the catalog.
+// Watch events are recorded with the numbers of the healthy instances. Instances that another
+// program left are not recorded. After the load, both keys of each instance are read from the
+// catalog.
 func TestRecordsCatalogWatchEvents(t *testing.T) {
 	r := record(t, catalog)
 	r.steps.(*catalogSteps).recordInitial()

@@ -2,17 +2,18 @@ package discovery
 
 import "github.com/quorumbench/quorumbench/internal/load/app"
 
-// places numbers the instances. Those of a service have the numbers from room times the service's
-// number: first the instances that exist before the load, then those that come during it.
+// places assigns numbers to the instances. The instances of service s have the room numbers that
+// start at s times room: first the instances that exist before the load, then those that are added
+// during the load.
 type places struct {
 	config
-	room   uint32 // numbers per service
+	room   uint32 // number of instance numbers per service
 	prefix string
 	slash  byte // separates the names of service and instance
 }
 
-// newPlaces returns places with room for come additional instances, spread evenly over the
-// services.
+// newPlaces returns places that have room for come instances in addition to the initial ones. They
+// are spread evenly over the services.
 func newPlaces(c config, prefix string, come int) places {
 	p := places{config: c, room: uint32(c.instances + (come+c.services-1)/c.services), prefix: prefix, slash: '/'}
 	if c.catalog {
@@ -21,7 +22,7 @@ func newPlaces(c config, prefix string, come int) places {
 	return p
 }
 
-// usedBy returns the i-th service that a client uses.
+// usedBy returns the service that a client uses as its i-th service.
 func (p *places) usedBy(client, i int) uint32 { return uint32((client*p.uses + i) % p.services) }
 
 // users returns the clients that use a service.
@@ -32,20 +33,20 @@ func (p *places) users(service uint32) (clients []uint32) {
 	return clients
 }
 
-// count returns how many numbers there are.
+// count returns the number of instance numbers.
 func (p *places) count() uint32 { return p.room * uint32(p.services) }
 
 // existsAtStart reports whether an instance exists at the start of the load.
 func (p *places) existsAtStart(object uint32) bool { return object%p.room < uint32(p.instances) }
 
-// nthBefore returns the n-th instance that exists at the start of the load.
+// nthBefore returns the n-th of the instances that exist at the start of the load.
 func (p *places) nthBefore(n uint64) uint32 {
 	each := uint64(p.instances)
 	return uint32(n/each)*p.room + uint32(n%each)
 }
 
-// change returns the instance that comes and the one that goes in the i-th change. The services
-// take turns in the given order, and the oldest instance of a service goes.
+// change returns the instance that is added and the instance that is removed in change i. The
+// services take turns in the given order, and the oldest instance of the service is removed.
 func (p *places) change(order []int, i int) (added, gone uint32) {
 	first, k := uint32(order[i%p.services])*p.room, uint32(i/p.services)
 	return first + uint32(p.instances) + k, first + k
@@ -60,7 +61,7 @@ func (p *places) appendKey(b []byte, object uint32) []byte {
 	return app.AppendNumber(append(p.appendService(b, object/p.room), p.slash, 'i'), object%p.room)
 }
 
-// number returns the instance of a key that appendKey made.
+// number returns the instance whose key was created by appendKey.
 func (p *places) number(key []byte) (object uint32, ok bool) {
 	const digits = app.Digits
 	if len(key) != len(p.prefix)+len("s/i")+2*digits || string(key[:len(p.prefix)]) != p.prefix {

@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// readAfter is the delay of a client's read of an instance after its registration. The schedule
-// cannot know when the client's watch reports the instance. The read also waits for the response to
-// the registration.
+// readAfter is the delay between the registration of an instance and its reads by clients. It is
+// fixed because the schedule cannot know when a client's watch reports the instance. The read also
+// waits for the response to the registration.
 const readAfter = 10 * time.Millisecond
 
 // entry is a scheduled call.
@@ -26,11 +26,12 @@ type schedule struct {
 	entries []entry
 }
 
-// life holds when an instance comes and goes, and until when its health must not change.
+// life holds when an instance is added and removed, and the time until which its health must not
+// change.
 type life struct{ added, removed, busy time.Duration }
 
-// newSchedule returns the schedule of a load. It depends only on the configuration, the prefix and
-// the length.
+// newSchedule returns the schedule of a load, which depends only on the configuration, the prefix
+// and the length.
 func newSchedule(c config, prefix string, length time.Duration) *schedule {
 	born := int(c.churn * length.Seconds())
 	s := &schedule{places: newPlaces(c, prefix, born)}
@@ -43,7 +44,7 @@ func newSchedule(c config, prefix string, length time.Duration) *schedule {
 	for i := range lives {
 		lives[i] = life{added: -minGap, removed: length + minGap}
 		if !s.existsAtStart(uint32(i)) {
-			lives[i].added = length // not during the load
+			lives[i].added = length // the instance does not exist yet at the start
 		}
 	}
 	line := app.Timeline[entry]{Length: length}
@@ -56,10 +57,10 @@ func newSchedule(c config, prefix string, length time.Duration) *schedule {
 	return s
 }
 
-// addChanges adds the instances that come, with their reads, and those that go, which are the
-// oldest of each service.
+// addChanges adds the registrations of new instances, their reads, and the deregistrations. The
+// oldest instance of a service is deregistered first.
 func (s *schedule) addChanges(line *app.Timeline[entry], r *rand.Rand, lives []life, born int) {
-	order := r.Perm(s.services) // of the services that change, in turn
+	order := r.Perm(s.services) // the order in which the services take turns
 	for i := range born {
 		came, gone := s.change(order, i)
 		lives[came].added, lives[gone].removed = placeIn(r, line.Length, i, born), placeIn(r, line.Length, i, born)
@@ -73,16 +74,17 @@ func (s *schedule) addChanges(line *app.Timeline[entry], r *rand.Rand, lives []l
 	}
 }
 
-// placeIn returns a random due time for the i-th of count calls that are spread over a period.
+// placeIn returns a random due time for call i of count calls that are spread evenly over length.
 func placeIn(r *rand.Rand, length time.Duration, i, count int) time.Duration {
 	return time.Duration((float64(i) + r.Float64()) / float64(count) * float64(length))
 }
 
-// mostTries limits the draws of an instance for a change of health, which is then left out, because
-// all instances may be new or about to go.
+// mostTries limits how often an instance is drawn for a change of health. After that many draws the
+// change is omitted, because possibly all instances are new or about to be removed.
 const mostTries = 1000
 
-// addFailures adds the instances that become critical, and pass again.
+// addFailures adds, for count instances, the call that reports its check as critical and the call
+// that reports it as passing again.
 func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []life, count int) {
 	within := max(line.Length-criticalFor, 0)
 	for i := range count {
@@ -101,7 +103,7 @@ func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []
 	}
 }
 
-// addComparisons adds the comparisons of the nodes of instances that exist before the load.
+// addComparisons adds the comparisons by the nodes whose instances exist before the load.
 func (s *schedule) addComparisons(line *app.Timeline[entry], r *rand.Rand, count int) {
 	for i := range count {
 		line.Add(placeIn(r, line.Length, i, count), entry{call: Compare, object: s.nthBefore(uint64(i % s.initial()))})

@@ -19,9 +19,10 @@ type script struct {
 	board    *watch.Board
 	calls    app.Tally
 
-	addedBy, removedBy []uint32 // by instance: the number, plus one, of the call that added it, or removed it; 0: none was sent
-	settled            []bool   // by instance: the call that its next call needs has ended
-	unsure             []bool   // by instance: a call has failed, so that its state is unknown
+	// By instance: 1 + the number of the call that added or removed it; 0: not sent yet.
+	addedBy, removedBy []uint32
+	settled            []bool // by instance: the call that must precede its next call has ended
+	unsure             []bool // by instance: a call has failed, so its state is unknown
 }
 
 func newScript(catalog bool, setup app.Setup) *script {
@@ -46,9 +47,9 @@ func (s *script) Pacer() pace.Pacer { return pace.Listed(s.schedule.due) }
 // CallCounts implements app.Script.
 func (s *script) CallCounts() []measure.Calls { return s.calls.Calls() }
 
-// Watching implements app.Script. In membership each client has one connection, and so one session,
-// with a persistent watch on each of its services. With a catalog it has a blocking query, and so a
-// connection, for each service.
+// Watching implements app.Script. In membership, each client has one connection, and therefore one
+// session, with a persistent watch on each of its services. In a catalog, a client has a blocking
+// query for each service, and a connection for each query.
 func (s *script) Watching() *watch.Plan {
 	d := s.schedule
 	w := &watch.Plan{Streams: d.streams(), Connections: d.streams()}
@@ -74,8 +75,9 @@ func (s *script) Watching() *watch.Plan {
 	return w
 }
 
-// noteChange notes an acknowledged change of a catalog for the watchers. After a failed call the
-// change may have no effect: a check that passes, and was never critical, changes nothing.
+// noteChange records an acknowledged change to a catalog for the watchers. If a call for the
+// instance has failed before, the change may have no effect: a check that passes changes nothing if
+// it was never critical.
 func (s *script) noteChange(_ kv.Kind, n uint64, sent int64, ev *store.Event) {
 	switch e := s.schedule.entries[n]; {
 	case e.call == Compare || ev.Outcome != kv.OK:
@@ -86,7 +88,7 @@ func (s *script) noteChange(_ kv.Kind, n uint64, sent int64, ev *store.Event) {
 	}
 }
 
-// names finds the instance of a watch event, and the call that caused the event.
+// names finds a watch event's instance, and the call that caused the event.
 type names script
 
 func (s *names) Number(_ uint32, key []byte) (uint64, bool) {

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// source makes the calls. Each call reuses the memory of the one before.
+// source creates the calls. Each call reuses the memory of the previous one.
 type source struct {
 	engine.ReactiveBase
 	*script
@@ -65,9 +65,9 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return app.SharesOf(shapesOf(s.schedule.catalog), s.schedule.kinds())
 }
 
-// Place implements engine.Reactive. An instance of membership comes and goes on the same
-// connection, whose session it has. The clients' watches have their own connections, and their
-// reads share the load's.
+// Place implements engine.Reactive. In membership, an instance is registered and deregistered on
+// the same connection, because the key is bound to that connection's session. The clients' watches
+// have their own connections, and the clients' reads use the load's connections.
 func (s *source) Place(n uint64) int {
 	e := s.schedule.entries[n]
 	switch {
@@ -80,7 +80,7 @@ func (s *source) Place(n uint64) int {
 }
 
 // Ready implements engine.Reactive. Calls that read or change an instance wait for its
-// registration, and a check passes again only after it has become critical.
+// registration. A check passes again only after it has become critical.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.entries[n]
 	return e.call == Register || e.call == Compare || s.settled[e.object]
@@ -94,7 +94,7 @@ func (s *source) Failed(n uint64) {
 	s.releaseCalls(n)
 }
 
-// releaseCalls notes that calls that wait for this one can be made.
+// releaseCalls records that the calls that wait for this call can be made now.
 func (s *source) releaseCalls(n uint64) {
 	if e := s.schedule.entries[n]; e.call == Register || e.call == Fail {
 		s.settled[e.object] = true
@@ -111,8 +111,8 @@ var (
 	neverWritten = []byte("a value that was never written to this key")
 )
 
-// Check implements engine.Source. The node of an instance that existed before the load, and that
-// was not deregistered, has one service. A local read may return an older state.
+// Check implements engine.Source. If an instance existed before the load and was not deregistered,
+// its node must have exactly one service. A local read may return an older state.
 func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	s.releaseCalls(n)
 	e := s.schedule.entries[n]
@@ -121,7 +121,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	case e.call == Compare && ev.Count > 1:
 		ev.Text = missing
 		return kv.WrongAnswer
-	case s.schedule.catalog: // noteChange notes changes of a catalog
+	case s.schedule.catalog: // noteChange records changes to a catalog
 	case e.call == Lookup:
 		if s.key = s.schedule.appendKey(s.key[:0], e.object); s.values.Judge(s.key, ev.Value) != keys.Own {
 			ev.Text = neverWritten

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// Call is a kind of call, which has its own row in the report.
+// Call is a kind of call. Each kind is a row in the report.
 type Call uint8
 
 // The kinds of calls.
@@ -22,18 +22,18 @@ const (
 	UpdateReplicaSet
 	UpdateEndpointSlice
 	UpdateEndpoints
-	ListPods   // one page of all pods
-	ListOne    // list with limit 1, by which the API server's cache learns the store's revision
-	ListKeys   // keys of all pods without values, in one response
-	Count      // number of objects of one resource
-	GrantLease // lease for events
+	ListPods   // reads one page of the list of all pods
+	ListOne    // a list with limit 1, from which the API server's cache learns the store's revision
+	ListKeys   // reads the keys of all pods, without values, in one response
+	Count      // counts the objects of one resource
+	GrantLease // requests a lease for events
 	Health
 	Status
-	GetMasterLease // this API server's entry among all API servers
+	GetMasterLease // reads this API server's entry in the list of API servers
 	GrantMasterLease
 	UpdateMasterLease
 	ListMasterLeases
-	MarkCompaction // transaction on the compaction key, which elects the API server that compacts
+	MarkCompaction // a transaction on the compaction key, which elects the API server that compacts
 	Compact
 	NumCalls
 )
@@ -68,10 +68,11 @@ var shapes = [NumCalls]app.Shape{
 // String returns the name of the kind of call.
 func (c Call) String() string { return shapes[c].Name }
 
-// Kind returns the operation kind and consistency that the calls count as.
+// Kind returns the operation kind and consistency under which the calls are counted.
 func (c Call) Kind() (kv.Kind, kv.Consistency) { return shapes[c].Kind, shapes[c].Level }
 
-// Resource returns the resource of the call's objects; NumResources if it has none.
+// Resource returns the resource to which the call's objects belong, or NumResources if there is
+// none.
 func (c Call) Resource() Resource {
 	switch c {
 	case CreatePod, UpdatePod, DeletePod, GetPod, ListPods, ListOne, ListKeys:
@@ -94,7 +95,8 @@ func (c Call) Resource() Resource {
 	return NumResources
 }
 
-// The periods of repeated calls. docs/explanation/applications.md has the source of each.
+// The following constants are the intervals of repeated calls. docs/explanation/applications.md
+// gives the source of each value.
 const (
 	leaseRenewal    = 10 * time.Second // kubelet, nodeLeaseDurationSeconds/4
 	nodeStatus      = 5 * time.Minute  // kubelet, nodeStatusReportFrequency
@@ -107,35 +109,35 @@ const (
 	livenessEvery   = 10 * time.Second
 	compactEvery    = 5 * time.Minute // etcd-compaction-interval
 	leaseReuse      = time.Minute     // how long a lease is used for new events
-	leaseObjects    = 1000            // maximum number of events of one lease
-	oneListEvery    = time.Second     // own assumption: lists that must be as recent as the store
-	listEvery       = 5 * time.Minute // own assumption: lists of all pods that bypass the cache
+	leaseObjects    = 1000            // maximum number of events that share a lease
+	oneListEvery    = time.Second     // our own assumption: lists that must be as recent as the store
+	listEvery       = 5 * time.Minute // our own assumption: lists of all pods that bypass the cache
 	listPage        = 500             // client-go's default limit
 	betweenPages    = 50 * time.Millisecond
 
-	// EventTTL is the time to live of the leases of events, in seconds: event-ttl plus the time
-	// during which a lease is used for new events.
+	// EventTTL is the TTL of the leases for events, in seconds: event-ttl plus the time for which a
+	// lease is used for new events.
 	EventTTL = 3600 + 60
-	// MasterTTL is the time to live, in seconds, of the lease of an API server's entry. Each
-	// update of the entry has a new lease. The value is DefaultEndpointReconcilerTTL.
+	// MasterTTL is the TTL, in seconds, of the lease for an API server's entry. Each update of the
+	// entry uses a new lease. The value is DefaultEndpointReconcilerTTL.
 	MasterTTL = 15
-	// ListLimit is the number of objects on a full page of a list.
+	// ListLimit is the number of objects on a full page of a listing.
 	ListLimit = listPage
 )
 
 // elected is the number of components that renew a lease to remain leader.
 const elected = 2
 
-// step is a call in the life cycle of a pod.
+// step is one of the calls in the life cycle of a pod.
 type step struct {
-	after time.Duration // since the start of creation or removal
+	after time.Duration // since the start of the pod's creation or removal
 	call  Call
 }
 
-// created lists the calls from a pod's creation until it runs: the ReplicaSet controller creates
-// it, the scheduler binds it, its kubelet reports the state of its containers twice (and reads
-// the pod first), four events are written, and the endpoints and the ReplicaSet are updated. The
-// delays are our own assumption.
+// created lists the calls from the creation of a pod until it runs. The ReplicaSet controller
+// creates the pod, and the scheduler binds it. Its kubelet reports the state of its containers
+// twice, and reads the pod before each report. Four events are written, and the endpoints and the
+// ReplicaSet are updated. The delays are our own assumptions.
 var created = []step{
 	{0, CreatePod},
 	{20 * time.Millisecond, UpdatePod}, // binding
@@ -153,8 +155,8 @@ var created = []step{
 	{1650 * time.Millisecond, UpdateReplicaSet},
 }
 
-// removed lists the calls of a pod's removal: the pod is marked as being deleted, its kubelet
-// stops it and reports that, and the pod is deleted.
+// removed lists the calls for the removal of a pod. The pod is marked as being deleted, its kubelet
+// stops it and reports that it has stopped, and the pod is deleted.
 var removed = []step{
 	{0, UpdatePod}, // deletionTimestamp
 	{30 * time.Millisecond, CreateEvent},
@@ -166,13 +168,13 @@ var removed = []step{
 	{2000 * time.Millisecond, DeletePod},
 }
 
-// masterCalls lists the calls with which an API server renews its entry among all API servers.
+// masterCalls lists the calls by which an API server renews its entry in the list of API servers.
 var masterCalls = []Call{GetMasterLease, GrantMasterLease, UpdateMasterLease, ListMasterLeases}
 
-// longestLife is the upper bound of the duration of created and of removed.
+// longestLife is an upper bound for the duration of created and for the duration of removed.
 const longestLife = 2 * time.Second
 
-// perPod returns the number of calls of a kind per pod that is created and removed.
+// perPod returns the number of calls of a given kind for each pod that is created and removed.
 func perPod(c Call) (n float64) {
 	for _, life := range [][]step{created, removed} {
 		for _, s := range life {
@@ -184,8 +186,8 @@ func perPod(c Call) (n float64) {
 	return n
 }
 
-// Rates returns how many calls of each kind become due per second, averaged over a time much
-// longer than the periods above.
+// Rates returns how many calls of each kind become due per second. The average is over a time that
+// is much longer than the intervals above.
 func (c *Config) Rates() (r [NumCalls]float64) {
 	nodes := float64(c.Nodes)
 	for call := range NumCalls {
@@ -210,7 +212,7 @@ func (c *Config) Rates() (r [NumCalls]float64) {
 	return r
 }
 
-// pages returns the number of pages of a list.
+// pages returns the number of pages in a listing.
 func pages(objects, page int) int { return max((objects+page-1)/page, 1) }
 
 // InitialObjects returns the number of objects that exist when the load begins.

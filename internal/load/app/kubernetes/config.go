@@ -11,12 +11,12 @@ import (
 type Config struct {
 	Nodes       int
 	PodsPerNode int     // at the start of the load
-	Churn       float64 // pods created per second; as many are removed
+	Churn       float64 // number of pods created per second; the same number is removed
 	Seed        uint64
-	// CompactEvery is the period of compactions of the store's history, and ListEvery that of
-	// lists of all pods; 0 means the period of Kubernetes.
+	// CompactEvery is the interval of compactions of the store's history, and ListEvery is the
+	// interval of listings of all pods. 0 means the interval that Kubernetes uses.
 	CompactEvery, ListEvery time.Duration
-	// Uncompacted prevents compactions, for a store that others use too.
+	// Uncompacted prevents compactions. It is set if other clients use the store, too.
 	Uncompacted bool
 }
 
@@ -35,7 +35,7 @@ func (c *Config) compactEvery() time.Duration { return cmp.Or(c.CompactEvery, co
 
 func (c *Config) listEvery() time.Duration { return cmp.Or(c.ListEvery, listEvery) }
 
-// podsPerSet is the number of pods of a ReplicaSet and of a Service with its endpoints.
+// podsPerSet is the number of pods in a ReplicaSet. A Service with its endpoints has as many.
 const podsPerSet = 30
 
 // The parameters' keys.

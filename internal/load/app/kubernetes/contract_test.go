@@ -22,13 +22,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// contractPackage contains etcd's own tests of the requests that Kubernetes' API server sends.
+// contractPackage is the package with etcd's own tests for the requests that Kubernetes' API server
+// sends.
 const contractPackage = "go.etcd.io/etcd/tests/v3/robustness/coverage"
 
-// TestContract checks the load with etcd's own test of its contract with Kubernetes. It sends
-// the load to an etcd that traces each request and passes the traces to that test. The test
-// fails at any method, form of a call or form of a key that it does not know. It is compiled
-// from the module of etcd's tests and reads a file in Jaeger's format.
+// TestContract checks the load with etcd's own test of the contract between etcd and Kubernetes. It
+// sends the load to an etcd that traces each request, and passes the traces to that test. The test
+// fails if it finds an unknown method, an unknown form of a call, or an unknown form of a key. It
+// is compiled from the module with etcd's tests, and reads a file in Jaeger's format.
 func TestContract(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: etcd's test of its contract is compiled")
@@ -40,7 +41,7 @@ func TestContract(t *testing.T) {
 	if err := member.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The load is long enough for each kind of call.
+	// The load is long enough to contain each kind of call.
 	c := kubernetes.Config{Nodes: 20, PodsPerNode: 30, Churn: 20, Seed: 5, CompactEvery: 3 * time.Second, ListEvery: 5 * time.Second}
 	const length = 12 * time.Second
 	s, res := sendFrom(t, member.Endpoint(), c, length, func() { spans.forget() })
@@ -68,7 +69,7 @@ func TestContract(t *testing.T) {
 	if err != nil {
 		t.Errorf("etcd's test of its contract with Kubernetes: %v", err)
 	}
-	// The test has seen each method in the forms that it knows.
+	// The test has found each method in the forms that it supports.
 	for _, want := range []string{
 		`OptimisticPut +│ /registry/\{resource\}/\{namespace\}/\{name\}`, `OptimisticDelete`, `Healthcheck`, `Compaction`, `Get `, `Count`, `Keys`, `List `,
 		`Watch +│ /registry/\{resource\}/`, `masterleases`, `events`, `--- PASS: TestInterfaceUse/traces.json`,
@@ -79,16 +80,16 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// spans is a trace collector that keeps all spans in memory.
+// spans is a trace collector that stores all spans in memory.
 type spans struct {
 	collector.UnimplementedTraceServiceServer
 
 	mu    sync.Mutex
-	since uint64 // earlier spans are left out, in nanoseconds since 1970
+	since uint64 // earlier spans are omitted; in nanoseconds since 1970
 	got   []*trace.ResourceSpans
 }
 
-// serve starts the collector until the test ends and returns its address.
+// serve runs the collector until the test ends. It returns the collector's address.
 func (s *spans) serve(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -109,14 +110,14 @@ func (s *spans) Export(_ context.Context, r *collector.ExportTraceServiceRequest
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// forget leaves out all spans that began before now.
+// forget makes the collector omit all spans that began before now.
 func (s *spans) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.since = uint64(time.Now().UnixNano())
 }
 
-// write writes the spans in the format of Jaeger's response to a query for traces.
+// write writes the spans to a file, in the format of Jaeger's response to a query for traces.
 func (s *spans) write(t *testing.T, path string) {
 	t.Helper()
 	s.mu.Lock()

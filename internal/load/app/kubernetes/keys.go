@@ -5,14 +5,15 @@ import (
 	"strconv"
 )
 
-// Objects are numbered consecutively, resource by resource. The objects of a resource that exist
-// when the load begins come before those that it creates. Pods and events come last. The number
-// of a removed pod is not used again.
+// Objects are numbered consecutively, resource by resource. Within a resource, the objects that
+// exist when the load begins come before those that the load creates. Pods and events are the last
+// resources. The number of a removed pod is not reused.
 
-// Objects holds the number ranges of each resource's objects in a load.
+// Objects holds the range of object numbers of each resource in a load.
 type Objects struct {
-	First  [NumResources + 1]uint32 // number of a resource's first object; the last entry is the number of all objects
-	Before [NumResources]uint32     // by resource: the number of objects that exist when the load begins
+	// Number of a resource's first object; the last entry is the number of all objects.
+	First  [NumResources + 1]uint32
+	Before [NumResources]uint32 // by resource: the number of objects that exist when the load begins
 }
 
 // Resource returns the resource of an object and the object's index within the resource.
@@ -27,24 +28,26 @@ func (o *Objects) Resource(number uint32) (Resource, uint32) {
 // Count returns the number of objects.
 func (o *Objects) Count() uint32 { return o.First[NumResources] }
 
-// inNamespace is the number of objects in a namespace.
+// inNamespace is the number of objects per namespace.
 const inNamespace = 1000
 
-// Keys encodes and parses keys of objects. It is for use by one goroutine.
+// Keys encodes and parses the keys of objects. It must be used by one goroutine only.
 type Keys struct {
 	Objects
 	prefix string
-	run    []byte // part of the names of objects that the load creates; each run on a store has its own
-	want   []byte
+	// Part of the names of objects that the load creates; different for each run on the same store.
+	run  []byte
+	want []byte
 }
 
-// NewKeys returns the keys of objects below a prefix such as /registry/. The number run differs
-// between loads of the same store.
+// NewKeys returns the keys of objects below a prefix such as /registry/. run is a number that
+// differs between loads on the same store.
 func NewKeys(prefix string, o Objects, run uint64) *Keys {
 	return &Keys{Objects: o, prefix: prefix, run: strconv.AppendUint(nil, run, 36)}
 }
 
-// digits is the number of base-36 digits of an index in a name. Names sort by index.
+// digits is the number of base-36 digits in the index that a name contains. Names sort in the order
+// of their indexes.
 const digits = 6
 
 func appendPlace(b []byte, place uint32) []byte {
@@ -88,7 +91,8 @@ func (k *Keys) AppendPath(b []byte, path string) []byte {
 	return append(append(b, k.prefix...), path...)
 }
 
-// Number returns the number of the object of a resource that has the key.
+// Number returns the number of the object that has the given key. The object must belong to the
+// given resource.
 func (k *Keys) Number(r Resource, key []byte) (uint32, bool) {
 	at := bytes.LastIndexByte(key, '/')
 	name := key[at+1:]

@@ -1,6 +1,6 @@
-// Package kubernetes implements the load that Kubernetes' API server puts on its store: which
-// calls it sends, at which times, for which objects and keys. docs/explanation/applications.md
-// states the source of each number.
+// Package kubernetes imitates the load that Kubernetes' API server puts on its store. It defines
+// which calls the API server sends, when it sends them, and for which objects and keys.
+// docs/explanation/applications.md gives the source of each number.
 package kubernetes
 
 import (
@@ -25,10 +25,11 @@ type Application struct{}
 func (Application) Definition() application.Definition {
 	return application.Definition{
 		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/", Compacts: true, Names: keyNames(),
-		Scales: []string{nodesKey, churnKey}, // more pods make little difference except for a longer list every five minutes
+		// More pods make little difference, except for a longer listing every five minutes.
+		Scales: []string{nodesKey, churnKey},
 		Parameters: []application.Parameter{
 			{Key: nodesKey, Meaning: "number of nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},
-			// Kubernetes' scalability tests have 30 pods per node.
+			// Kubernetes' own scalability tests use 30 pods per node.
 			{Key: podsKey, Meaning: "pods of each node at the start of the load", Differs: "the pods of a node", Default: 30, Least: 1, Most: 500},
 			{Key: churnKey, Meaning: "pods created, and pods removed, per second", Differs: "the pods that are created and removed",
 				Unit: application.Number, Default: 20, Most: 10_000},
@@ -37,8 +38,8 @@ func (Application) Definition() application.Definition {
 	}
 }
 
-// leastPodsPerChurn is the minimum lifetime of a pod in seconds, so that the calls of its
-// creation are sent before it is removed.
+// leastPodsPerChurn is the minimum lifetime of a pod in seconds. It is long enough for the calls
+// that create the pod to be sent before the pod is removed.
 const leastPodsPerChurn = 10
 
 // Check implements application.Application.
@@ -57,7 +58,7 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 func (Application) Profile(s application.Settings, _ int) application.Profile {
 	c := ConfigOf(s, 0)
 	paths, _ := Watched()
-	watchers := len(paths) + 1 // one watches the compaction key
+	watchers := len(paths) + 1 // one more watches the compaction key
 	rates := c.Rates()
 	return application.Profile{
 		Calls: app.Calls(shapes[:], rates[:]),

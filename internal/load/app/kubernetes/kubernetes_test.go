@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The calls that become due match the profile within 1 % for each kind that is frequent enough,
-// over a time of many periods.
+// Over many periods, the number of calls that become due agrees with the profile within 1 %, for
+// each kind that is frequent enough.
 func TestScheduleMatchesTheProfile(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []Config{
@@ -37,8 +37,8 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 	}
 }
 
-// Each pod is created, updated and removed once, in that order. Each event has its own number.
-// Due times are ascending and within the load.
+// Each pod is created, updated and removed once, in this order. Each event has its own number. Due
+// times are ascending and inside the load.
 func TestPodsAreCreatedAndRemovedOnce(t *testing.T) {
 	err := quick.Check(func(seed uint64, nodes, pods uint8, churn uint16) bool {
 		c := Config{Nodes: 1 + int(nodes)%40, PodsPerNode: 1 + int(pods)%20, Seed: seed}
@@ -94,7 +94,7 @@ func TestPodsAreCreatedAndRemovedOnce(t *testing.T) {
 	}
 }
 
-// A lease is used for events for at most one minute and 1,000 events.
+// A lease is used for at most one minute and for at most 1,000 events.
 func TestEventsShareLeases(t *testing.T) {
 	for _, churn := range []float64{0.5, 100} {
 		s := NewSchedule(Config{Nodes: 1000, PodsPerNode: 5, Churn: churn}, 5*time.Minute)
@@ -125,8 +125,8 @@ func TestSameSeedSameSchedule(t *testing.T) {
 	}
 }
 
-// Each object has its own key, a key is parsed as its object, and pods' keys are in the order of
-// their numbers.
+// Each object has its own key, each key is parsed as its object's number, and the keys of pods sort
+// in the order of their numbers.
 func TestKeys(t *testing.T) {
 	s := NewSchedule(Config{Nodes: 70, PodsPerNode: 30, Churn: 20, Seed: 4}, 100*time.Second)
 	k, other := NewKeys("/registry/", s.Objects, 12345), NewKeys("/registry/", s.Objects, 12346)
@@ -178,7 +178,7 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// settings returns the settings from which ConfigOf makes the configuration.
+// settings returns the settings that ConfigOf converts to the given configuration.
 func settings(c Config) application.Settings {
 	return application.Settings{nodesKey: float64(c.Nodes), podsKey: float64(c.PodsPerNode), churnKey: c.Churn}
 }

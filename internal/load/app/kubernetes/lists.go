@@ -5,30 +5,33 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lists collects the keys in the responses to lists, for verification.
+// lists collects the keys in the responses to listings, for verification.
 type lists struct {
 	chronicle *chronicle
-	// The collected response by the operation's tag, because several can be in flight.
+	// The collected responses are indexed by the operation's tag, because several can be in flight.
 	responses []listResponse
-	spare     []object // memory of the last response, for reuse by the next: a list of all pods is long, and there are many tags
-	asRange   store.RangeOp
+	// Memory of the last response, for reuse: a listing of all pods is long, and there are many
+	// tags.
+	spare   []object
+	asRange store.RangeOp
 }
 
-// listResponse is the response to a list.
+// listResponse is the response to a listing.
 type listResponse struct {
 	passed bool // the codec passes its keys to Add
 	keys   int  // number of keys in the response
 	found  []object
 }
 
-// object is an object of the load in the response to a list.
+// object is an object of this load that occurs in the response to a listing.
 type object struct {
 	number, value uint64
 	revision      int64
 }
 
-// lookBack is the number of removed pods before the oldest existing one whose absence from a
-// list is verified. Every list shows that those pods are gone, and their number grows with time.
+// lookBack limits how many removed pods are verified as absent from a listing: the last lookBack
+// pods before the oldest existing pod. Every listing shows that all removed pods are absent, and
+// their number grows with time.
 const lookBack = 100
 
 // Begin implements store.Keys.
@@ -56,8 +59,8 @@ func (l *lists) Add(tag uint32, key, value []byte, revision int64) {
 	}
 }
 
-// collects reports whether the keys of a list are collected. Later pages are not: they are read at
-// the first page's revision, not the current one.
+// collects reports whether the keys of a listing are collected. Later pages are not collected,
+// because they are read at the first page's revision and not at the current revision.
 func (l *lists) collects(e Entry) bool {
 	switch e.Call {
 	case ListPods:
@@ -68,9 +71,9 @@ func (l *lists) collects(e Entry) bool {
 	return false
 }
 
-// recordList records a list as one part for each key that its response covers, including keys that
-// do not exist. Keys are in the order of their objects' numbers, so that a response with as many
-// keys as the limit allows covers the objects up to the last key.
+// recordList records a listing as one part for each key that the response covers, including keys
+// that do not exist. Keys are in the order of their objects' numbers. So if a response contains as
+// many keys as the limit allows, it covers the objects up to the last key.
 func (c *chronicle) recordList(e Entry, tag uint32, o *history.Op) {
 	l := &c.lists
 	if !l.collects(e) || int(tag) >= len(l.responses) || !l.responses[tag].passed || !o.Answered() {

@@ -21,9 +21,9 @@ import (
 
 const prefix = "/registry/"
 
-// TestAgainstEtcd sends the load of a small Kubernetes cluster to a real etcd. Each comparison
-// of a transaction holds, etcd has the expected objects in the end, with a lease where they need
-// one, the watchers receive an event for each write, and the history is compacted.
+// TestAgainstEtcd sends the load of a small Kubernetes cluster to a real etcd. The comparison in
+// each transaction succeeds. At the end etcd has the expected objects, with leases where they need
+// one. The watchers receive an event for each write, and the history is compacted.
 func TestAgainstEtcd(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	c := kubernetes.Config{Nodes: 40, PodsPerNode: 30, Churn: 20, Seed: 3, CompactEvery: time.Second, ListEvery: 2 * time.Second}
@@ -70,7 +70,7 @@ func TestAgainstEtcd(t *testing.T) {
 		t.Error("the history is not compacted")
 	}
 
-	// A second load of the same store finds the objects that the first left.
+	// A second load on the same store finds the objects that the first load left.
 	_, res = send(t, endpoint, c, length)
 	check(t, first, res)
 }
@@ -109,7 +109,8 @@ func send(t *testing.T, endpoint string, c kubernetes.Config, length time.Durati
 	return sendFrom(t, endpoint, c, length, nil)
 }
 
-// sendFrom sends a load and calls begin after the objects that exist at its start are written.
+// sendFrom sends a load. It calls begin after the objects that exist at the load's start are
+// written.
 func sendFrom(t *testing.T, endpoint string, c kubernetes.Config, length time.Duration, begin func()) (*kubernetes.Script, *load.Result) {
 	t.Helper()
 	a := &load.Assignment{Store: "etcd", Endpoints: []string{endpoint}, Load: scenario.DefaultLoad()}

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Keys are numbered like their objects. The compaction key and the health key follow after all
-// objects.
+// The number of a key is the number of its object. The compaction key and the health key have the
+// two numbers after the last object.
 
 func (s *Script) compactionNumber() uint64 { return uint64(s.keys.Count()) }
 func (s *Script) healthNumber() uint64     { return uint64(s.keys.Count()) + 1 }
@@ -33,15 +33,16 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 	return s.keys.Append(b, uint32(number))
 }
 
-// expireWithin is the length of a load in which no event expires with its lease, not even while
-// the members are read after the load, for which readWithin is reserved.
+// expireWithin is the longest load in which no event can expire with its lease. The members are
+// read after the load, and no event may expire during that time, either; readWithin is reserved for
+// it.
 const (
 	expireWithin = EventTTL*time.Second - readWithin
 	readWithin   = 15 * time.Minute
 )
 
-// chronicle records the API server's calls for verification. It translates guarded transactions
-// to compare-and-sets and deletes with a comparison.
+// chronicle records the API server's calls for verification. It translates guarded transactions to
+// compare-and-sets and to deletes with a comparison.
 type chronicle struct {
 	engine.HistoryBase
 	script *Script
@@ -50,7 +51,8 @@ type chronicle struct {
 	names  *names
 	lists  lists
 	paths  [][]byte // by watcher: the prefix of its keys
-	leased bool     // the possible expiry of the API server's entry with an earlier lease is recorded
+	// It is recorded that the API server's entry may expire with an earlier load's lease.
+	leased bool
 }
 
 // Steps implements app.Model.
@@ -72,7 +74,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	n, expected, ev, o := done.N, done.Expected, done.Event, done.Op
 	e := c.script.schedule.Entries[n]
 	if e.Call.Resource() == MasterLeases && !c.leased {
-		// An earlier load on the same store may have written the entry with a lease, which can
+		// An earlier load on the same store may have written the entry with a lease. That lease can
 		// expire during this load before the entry is written again.
 		c.leased = true
 		c.mayExpire(uint64(e.Object), o)
@@ -86,7 +88,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	case e.Call == Health:
 		c.Read(c.script.healthNumber(), ev, o)
 	case e.Call == MarkCompaction:
-		// The response contains the key's version and not its revision, and the value does not
+		// The response contains the version of the key but not its revision, and the value does not
 		// identify the call that wrote it.
 		o.Key, o.Written, o.Expected = c.script.compactionNumber(), keys.Identity(n), history.AnyMod
 		if o.Outcome == kv.Conflict {
@@ -124,14 +126,14 @@ func (c *chronicle) recordWrite(n uint64, e Entry, expected int64, ev *store.Eve
 	}
 }
 
-// mayExpire records that a key may disappear at any time since an operation was invoked: the
-// expiry of its lease is a delete that may have been executed.
+// mayExpire records that a key may be deleted at any time after an operation was invoked. The
+// expiry of the key's lease is recorded as a delete that may have been executed.
 func (c *chronicle) mayExpire(key uint64, o *history.Op) {
 	end := history.PossibleDelete(key, o.Session, o.Invoked, o.Done)
 	c.to.Add(&end)
 }
 
-// readInstead sets in o the version that a transaction read because its comparison failed.
+// readInstead sets in o the version that a transaction read after its comparison had failed.
 func (c *chronicle) readInstead(ev *store.Event, o *history.Op) {
 	if o.Mod = max(ev.Mod, 0); o.Mod == 0 {
 		o.Read = history.Absent
@@ -149,8 +151,8 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// identity returns the identity of the write that wrote a value of a key. A value of a list
-// without values is Unseen.
+// identity returns a number that identifies the write of a key's value. The identity is Unseen if
+// the value is not known, for example after a listing without values.
 func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	s := c.script
 	if number >= s.compactionNumber() || len(value) == 0 {
@@ -166,8 +168,8 @@ func (c *chronicle) WatchEvent(watcher uint32, ev *store.Event, asked, from, now
 	c.heard.Record(watcher, ev, asked, from, now, c)
 }
 
-// CompleteEvent implements watch.EventCompleter. It returns false if the event's object does not belong to
-// this load but is in the watcher's range: another load may have left it.
+// CompleteEvent implements watch.EventCompleter. It returns false if the event's object is in the
+// watcher's range but does not belong to this load, because another load may have left it.
 func (c *chronicle) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool {
 	number, ours := c.names.Number(watcher, ev.Key)
 	if !ours {

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// recorded is a load and the history it records.
+// recorded is a load with the history that it records.
 type recorded struct {
 	*Script
 	source    engine.Source
@@ -30,12 +30,12 @@ func record(t *testing.T) *recorded {
 	r.Script = NewWithConfig(Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListEvery: 2 * time.Second}, app.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
 	r.to = storetest.NewRecording(t)
 	c := r.Steps(&r.to.Recorder)
-	c.(*chronicle).leased = true // TestEarlierLeaseMayExpire checks what is recorded otherwise
+	c.(*chronicle).leased = true // TestEarlierLeaseMayExpire checks what is recorded if this is unset
 	r.source, r.chronicle = r.Source(), c
 	return r
 }
 
-// first returns the number of the first call of a kind.
+// first returns the number of the first call of a given kind.
 func (r *recorded) first(call Call) uint64 {
 	for n, e := range r.schedule.Entries {
 		if e.Call == call {
@@ -46,8 +46,8 @@ func (r *recorded) first(call Call) uint64 {
 	return 0
 }
 
-// ended ends a call with an event and returns the operations recorded for it. The keys in found
-// are those of the response to a list.
+// ended ends a call with an event. It returns the operations that were recorded for the call. If
+// the call is a listing, found lists the keys in the response.
 func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64) []history.Op {
 	e := r.schedule.Entries[n]
 	if writes(e.Call) {
@@ -71,7 +71,7 @@ func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64)
 	return r.to.Since()
 }
 
-// Each kind of call is recorded as the operations that the verifier knows.
+// Each kind of call is recorded as operations that the verifier supports.
 func TestRecordsCalls(t *testing.T) {
 	r := record(t)
 	value := func(number uint64) []byte {
@@ -133,7 +133,7 @@ func TestRecordsCalls(t *testing.T) {
 	}
 }
 
-// A list is recorded as one part for each key that it covers, including keys that do not exist.
+// A listing is recorded as one part for each key that it covers, including keys that do not exist.
 func TestRecordsListsKeyByKey(t *testing.T) {
 	r := record(t)
 	pods, events := uint64(r.keys.First[Pods]), uint64(r.keys.First[Events])
@@ -169,7 +169,7 @@ func TestRecordsListsKeyByKey(t *testing.T) {
 			}
 		}
 	}
-	// If the codec does not pass the keys on, no key of the list is recorded.
+	// If the codec does not pass the keys to lists, no key of the listing is recorded.
 	n := r.first(ListKeys)
 	o := history.Op{Kind: kv.Range, Consistency: kv.Linearizable}
 	r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: n, Event: &store.Event{At: 50, Tag: 3}, Op: &o})
@@ -178,7 +178,7 @@ func TestRecordsListsKeyByKey(t *testing.T) {
 	}
 }
 
-// A value that no call wrote is recorded as Nobodys, whatever its revision is.
+// A value that no call wrote is recorded as keys.NoIdentity, whatever its revision is.
 func TestForeignValuesBelongToNoWrite(t *testing.T) {
 	r := record(t)
 	n := r.first(UpdatePod)
@@ -215,8 +215,8 @@ func TestForeignValuesBelongToNoWrite(t *testing.T) {
 	}
 }
 
-// The API server's entry of an earlier load may expire with its lease before this load writes
-// it. This is recorded once.
+// The API server's entry from an earlier load may expire with its lease before this load writes the
+// entry. This is recorded once.
 func TestEarlierLeaseMayExpire(t *testing.T) {
 	for _, call := range []Call{GetMasterLease, ListMasterLeases} {
 		r := record(t)
@@ -233,8 +233,8 @@ func TestEarlierLeaseMayExpire(t *testing.T) {
 	}
 }
 
-// A delete of an object that is not known to exist removes nothing, and does not explain a
-// missing key.
+// The delete of an object that is not known to exist removes nothing. So it does not explain why a
+// key is missing.
 func TestIgnoresDeletesOfMissingObjects(t *testing.T) {
 	r := record(t)
 	if got := r.ended(r.first(DeletePod), 0, store.Event{Outcome: kv.TimedOut}); len(got) != 0 {
@@ -242,7 +242,7 @@ func TestIgnoresDeletesOfMissingObjects(t *testing.T) {
 	}
 }
 
-// The memory for the keys of a list is reused for the next response, whatever the tags are.
+// The memory for the keys in a listing is reused for the next response, whatever the tags are.
 func TestListsReuseMemory(t *testing.T) {
 	r := record(t)
 	pods := uint64(r.keys.First[Pods])

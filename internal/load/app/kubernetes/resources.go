@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Resource is a resource of the API server, such as pods.
+// Resource is a kind of object in the API server, such as pods.
 type Resource uint8
 
-// The resources that have objects in this load. The API server has others (idleResources), which
-// it watches and counts.
+// These are the resources that have objects in this load. The API server has more resources
+// (idleResources), which it watches and counts.
 const (
 	Nodes Resource = iota
 	Leases
@@ -23,22 +23,20 @@ const (
 	NumResources
 )
 
-// resource describes a resource.
+// resource holds the properties of a Resource.
 type resource struct {
 	name string
-	// path is the part of its keys between the prefix and the namespace or name.
+	// path is the part of an object's key between the prefix and the namespace or name.
 	path string
-	size int // of a value, in bytes
-	// watched reports whether the API server's cache watches the resource. Events are not
-	// cached.
+	size int // size of a value in bytes
+	// watched is set if the API server's cache watches the resource. It does not cache events.
 	watched bool
 }
 
-// resources describes each resource. Paths are those of kube-apiserver's storage, where nodes
-// are called minions. Sizes are the medians that TestSizes (internal/testing/e2e/kubernetes)
-// measured in the etcd of a real API server of Kubernetes 1.36.3.
-// docs/explanation/applications.md lists them with the method and the differences from
-// production clusters.
+// resources describes each resource. The paths are those in kube-apiserver's storage, where nodes
+// are called minions. The sizes are medians that TestSizes (internal/testing/e2e/kubernetes)
+// measured in the etcd of a real API server of Kubernetes 1.36.3. docs/explanation/applications.md
+// lists them, and explains the method and the differences from production clusters.
 var resources = [NumResources]resource{
 	Nodes:          {name: "nodes", path: "minions/", size: 10_548, watched: true},
 	Leases:         {name: "leases", path: "leases/", size: 463, watched: true},
@@ -59,7 +57,7 @@ func (r Resource) Path() string { return resources[r].path }
 // ValueSize returns the size of the resource's values in bytes.
 func (r Resource) ValueSize() int { return resources[r].size }
 
-// idleResources lists the paths of built-in resources without objects in this load. The API
+// idleResources lists the paths of built-in resources that have no objects in this load. The API
 // server still watches and counts them.
 var idleResources = []string{
 	"admissionregistration.k8s.io/mutatingwebhookconfigurations/", "admissionregistration.k8s.io/validatingwebhookconfigurations/",
@@ -72,8 +70,8 @@ var idleResources = []string{
 	"serviceaccounts/", "services/specs/", "statefulsets/", "storageclasses/", "volumeattachments/",
 }
 
-// Watched returns the path of each watcher. The first paths are those of the resources that have
-// objects in this load, which of lists in the same order.
+// Watched returns the path of each watcher. The first len(of) paths belong to the resources that
+// have objects in this load; of lists these resources in the same order.
 func Watched() (paths []string, of []Resource) {
 	for r := range NumResources {
 		if resources[r].watched {
@@ -91,9 +89,9 @@ func counted() (paths []string) {
 	return append(paths, idleResources...)
 }
 
-// keyNames returns an expression that matches the names of the application's keys after the
-// prefix: keys below a resource's path, and the compaction key. It is compiled once because
-// every command uses the definition many times when it starts.
+// keyNames returns a regular expression that matches the names of the application's keys after the
+// prefix: keys below a resource's path, and the compaction key. The expression is compiled only
+// once, because every command uses the definition many times when it starts.
 var keyNames = sync.OnceValue(func() *regexp.Regexp {
 	paths := counted()
 	for i := range paths {

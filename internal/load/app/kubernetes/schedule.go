@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Entry is a call of the schedule.
+// Entry is a call in the schedule.
 type Entry struct {
 	Call Call
-	// Object is the number of the call's object; for ListPods the page, from 0; for Count an
-	// index in Counted.
+	// Object is the number of the call's object. For ListPods it is the page, starting with 0. For
+	// Count it is an index in Schedule.Counted.
 	Object uint32
 }
 
-// Schedule holds the calls of a load by due time.
+// Schedule lists the calls of a load, ordered by due time.
 type Schedule struct {
 	Objects
 	Due     []int64 // nanoseconds since the load began
@@ -24,7 +24,7 @@ type Schedule struct {
 }
 
 // NewSchedule returns the calls that become due in a load of the given length. The same
-// configuration results in the same schedule.
+// configuration always results in the same schedule.
 func NewSchedule(c Config, length time.Duration) *Schedule {
 	m := maker{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x6b38)), counted: counted()}
 	m.numberObjects()
@@ -35,7 +35,7 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 	return m.schedule()
 }
 
-// due is an entry with its due time. An entry that creates an event gets the event's number
+// due is an entry with its due time. If the entry creates an event, the event's number is set
 // later.
 type due struct {
 	at time.Duration
@@ -49,11 +49,12 @@ type maker struct {
 	objects Objects
 	counted []string
 	all     []due
-	young   int // pods at the start whose creation began less than longestLife before the load
-	born    int // pods that are created during the load
+	// Pods that exist at the start and whose creation began less than longestLife before the load.
+	young int
+	born  int // pods that are created during the load
 }
 
-// numberObjects assigns the objects' numbers.
+// numberObjects assigns the numbers to the objects.
 func (m *maker) numberObjects() {
 	of := [NumResources]int{
 		Nodes: m.Nodes, Leases: m.Nodes + elected + 1, ReplicaSets: m.sets(), EndpointSlices: m.sets(), Endpoints: m.sets(), MasterLeases: 1, Pods: m.pods(),
@@ -68,7 +69,7 @@ func (m *maker) numberObjects() {
 			at += uint32(m.born)
 		}
 	}
-	m.objects.First[NumResources] = at // events follow: schedule counts them
+	m.objects.First[NumResources] = at // events follow; the method schedule counts them
 }
 
 // add adds a call if it becomes due during the load.
@@ -85,7 +86,7 @@ func (m *maker) addPeriodic(period time.Duration, call Call, object uint32) {
 	}
 }
 
-// addRepeated adds the periodic calls, which do not depend on the churn.
+// addRepeated adds the periodic calls that do not depend on the churn.
 func (m *maker) addRepeated() {
 	first := &m.objects.First
 	for i := range uint32(m.Nodes) {
@@ -110,18 +111,19 @@ func (m *maker) addRepeated() {
 	m.addPeriodic(statusEvery, Status, 0)
 	for at := m.compactEvery(); at < m.length; at += m.compactEvery() {
 		m.add(at, MarkCompaction, 0)
-		if at > m.compactEvery() && !m.Uncompacted { // the first one reads the revision to which the next one compacts
+		// The first mark reads the revision to which the next one compacts.
+		if at > m.compactEvery() && !m.Uncompacted {
 			m.add(at+10*time.Millisecond, Compact, 0)
 		}
 	}
 }
 
-// addLists adds the lists of pods.
+// addLists adds the listings of pods.
 func (m *maker) addLists() {
 	m.addPeriodic(oneListEvery, ListOne, 0)
 	n := pages(m.pods(), listPage)
-	// All pages of a list are read within half of its period, so that no page overlaps with the
-	// next list.
+	// All pages of a listing are read within half of its interval, so that no page overlaps with
+	// the next listing.
 	between := min(betweenPages, m.listEvery()/time.Duration(2*n))
 	for at := time.Duration(m.random.Int64N(int64(m.listEvery()))); at < m.length; at += m.listEvery() {
 		for page := range n {
@@ -130,8 +132,9 @@ func (m *maker) addLists() {
 	}
 }
 
-// addChurn adds the calls of pods' creation and removal. They are spread evenly over time, each at
-// a random place in its part, and include those that began shortly before the load.
+// addChurn adds the calls that create and remove pods, including those of pods whose creation or
+// removal began shortly before the load. Time is divided into gaps of equal length, and in each gap
+// one pod is created and one is removed, at random times.
 func (m *maker) addChurn() {
 	if m.Churn == 0 {
 		return
@@ -142,12 +145,12 @@ func (m *maker) addChurn() {
 	for i := -m.young; i < m.born; i++ {
 		m.addLife(created, place(i), firstPod+uint32(m.pods()+i))
 	}
-	for i := -m.young; i < m.born; i++ { // the oldest pods first
+	for i := -m.young; i < m.born; i++ { // the oldest pods are removed first
 		m.addLife(removed, place(i), firstPod+uint32(m.young+i))
 	}
 }
 
-// addLife adds the calls of a pod's creation or removal.
+// addLife adds the calls that create a pod, or those that remove it.
 func (m *maker) addLife(life []step, from time.Duration, pod uint32) {
 	set := (pod - m.objects.First[Pods]) % uint32(m.sets())
 	for _, s := range life {
@@ -159,8 +162,8 @@ func (m *maker) addLife(life []step, from time.Duration, pod uint32) {
 	}
 }
 
-// schedule returns the finished schedule. It numbers the events and adds the grant of a new
-// lease before an event when the current lease is too old or has enough events.
+// schedule returns the finished schedule. It numbers the events. Before an event it adds the grant
+// of a new lease if the current lease is too old or has enough events.
 func (m *maker) schedule() *Schedule {
 	s := &Schedule{Objects: m.objects, Counted: m.counted, Due: make([]int64, 0, len(m.all)), Entries: make([]Entry, 0, len(m.all))}
 	granted, with := -leaseReuse, leaseObjects

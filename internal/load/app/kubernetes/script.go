@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Script is the load of an API server. It tracks what the API server knows of its store: the
+// Script is the load of an API server. It tracks what the API server knows about its store: the
 // revision of each object, the current leases, and the progress of compactions.
 type Script struct {
 	app.ScriptBase
@@ -23,55 +23,55 @@ type Script struct {
 	calls      app.Tally
 
 	versions []int64  // by object: its revision; 0 if it does not exist
-	busy     []uint32 // by object: 1 + the call that reads or writes it now; 0 for none
+	busy     []uint32 // by object: 1 + the number of the call that reads or writes it now; 0: none
 
-	deleted []uint32 // by pod: 1 + the call that deletes it; 0 for none
+	deleted []uint32 // by pod: 1 + the number of the call that deletes it; 0: none
 
 	events, master leasing
-	list           listing // of pods
+	list           listing // the listing of pods in progress
 	oldest         uint32  // index of the first pod that is not removed
 
-	marking   uint32 // 1 + the call in flight that marks a compaction; 0 for none
+	marking   uint32 // 1 + the number of the call in flight that marks a compaction; 0: none
 	version   int64  // version of the compaction key
-	markedBy  uint32 // 1 + the last call that marked a compaction
+	markedBy  uint32 // 1 + the number of the last call that marked a compaction
 	marked    int64  // the store's revision at the last mark
 	compactTo int64
 	begun     int64 // the store's revision when the load began
 
 	expires bool   // events may expire with their leases during the load
-	read    []byte // buffer for the key of a value that is recorded
-	lists   *lists // nil unless responses are verified
+	read    []byte // buffer for the key of a value that is being recorded
+	lists   *lists // nil if responses are not verified
 }
 
-// leasing is a lease that is replaced by a new one periodically.
+// leasing tracks a lease that is periodically replaced by a new one.
 type leasing struct {
-	granting uint32 // 1 + the call that grants a new lease; 0 for none
+	granting uint32 // 1 + the number of the call that requests a new lease; 0: none
 	lease    int64
 }
 
 func (l *leasing) grantRequested(n uint64) { l.granting = uint32(n) + 1 }
 
-// listing is a list in progress, which is read page by page.
+// listing is a listing in progress, which is read page by page.
 type listing struct {
-	open uint32 // 1 + the call that reads a page; 0 for none
-	at   int64  // revision of its first page
-	from uint32 // index of its first pod
+	open uint32 // 1 + the number of the call that reads a page; 0: none
+	at   int64  // revision at which the first page was read
+	from uint32 // index of the first pod in the listing
 }
 
-// New returns the load of an API server. It keeps the revisions of the objects that exist when
-// the load begins.
+// New returns the load of an API server. setup.Before has the revisions of the objects that exist
+// when the load begins.
 func New(setup app.Setup) *Script {
 	c := ConfigOf(setup.Settings, setup.Seed)
 	c.Uncompacted = setup.Confined && !setup.ClusterWide
 	return NewWithConfig(c, setup)
 }
 
-// NewWithConfig returns the load of a configuration that cannot be expressed as settings.
+// NewWithConfig returns the load of an API server for a configuration that settings cannot express.
 func NewWithConfig(c Config, setup app.Setup) *Script {
 	before := setup.Before
 	s := &Script{schedule: NewSchedule(c, setup.Length), expires: setup.Length > expireWithin}
 	run := uint64(0)
-	if len(before) > 0 { // revisions rise, so that each load of a store has another number
+	if len(before) > 0 { // revisions increase, so each load on the same store has a different number
 		run = uint64(before[len(before)-1])
 	}
 	s.keys = NewKeys(setup.Prefix, s.schedule.Objects, run)
@@ -86,7 +86,7 @@ func NewWithConfig(c Config, setup app.Setup) *Script {
 		s.version, s.begun = before[all], before[all+1]
 	}
 	for r := range NumResources {
-		// Other loads of the store read these values too and have other seeds.
+		// Other loads on the same store read these values too, and have different seeds.
 		s.values[r] = keys.NewValues(r.ValueSize(), keys.DeriveSeed(0, r.String()))
 	}
 	kinds := s.schedule.Kinds()
@@ -101,8 +101,8 @@ func (s *Script) Model() app.Model { return s }
 // Pacer implements app.Script.
 func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 
-// Kept implements app.Script: the revision of each object by number, the version of the
-// compaction key, and the store's revision.
+// Kept implements app.Script. It returns the revision of each object, in the order of their
+// numbers, then the version of the compaction key and the store's revision.
 func (s *Script) Kept() []int64 { return append(slices.Clone(s.versions), s.version, s.begun) }
 
 // CallCounts implements app.Script.

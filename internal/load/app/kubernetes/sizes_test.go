@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The sizes of values are the medians of the table in docs/explanation/applications.md, which
-// TestSizes in internal/testing/e2e/kubernetes measures.
+// The sizes of values are the medians from the table in docs/explanation/applications.md. TestSizes
+// in internal/testing/e2e/kubernetes measures them.
 func TestSizesAreThePublishedMedians(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "explanation", "applications.md"))
 	if err != nil {

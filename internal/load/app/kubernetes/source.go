@@ -14,14 +14,13 @@ import (
 )
 
 // compactionKey is the key whose version elects the API server that compacts. It has the load's
-// prefix only in a cluster that others use.
+// prefix only if other clients use the cluster.
 const compactionKey = "compact_rev_key"
 
 // healthKey is the key that health checks read. It does not exist.
 const healthKey = "health"
 
-// source makes the calls, in buffers that are reused for the next call. It implements
-// engine.Reactive.
+// source creates the calls. It reuses its buffers for each call. It implements engine.Reactive.
 type source struct {
 	engine.ReactiveBase
 	*Script
@@ -47,7 +46,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	return n
 }
 
-// setCall sets s.call to the n-th call.
+// setCall sets s.call to call n.
 func (s *source) setCall(n uint64, e Entry) {
 	switch e.Call {
 	case GetPod, GetMasterLease:
@@ -91,7 +90,7 @@ func (s *source) setCall(n uint64, e Entry) {
 	}
 }
 
-// setPart sets s.call to a call of one part.
+// setPart sets s.call to a call with a single part.
 func (s *source) setPart(p call.Part) {
 	s.parts[0] = p
 	s.call = call.Call{Parts: s.parts[:1]}
@@ -118,8 +117,9 @@ func (s *source) setWrite(n uint64, e Entry) {
 	s.setGuarded(call.Modified, s.versions[e.Object], p, e.Call != CreatePod && e.Call != CreateEvent)
 }
 
-// setGuarded sets s.call to a transaction that compares the key with its known version or revision
-// and executes part then if they are equal. Otherwise it reads the key if read is set.
+// setGuarded sets s.call to a transaction that compares the key's version or revision with the
+// known one. If they are equal, the transaction executes then. Otherwise it reads the key, if read
+// is set.
 func (s *source) setGuarded(what call.Target, known int64, then call.Part, read bool) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: what, Key: s.key, Number: known}
 	if then.Key, then.Branch = s.key, call.Then; then.Action == call.Write {
@@ -133,8 +133,8 @@ func (s *source) setGuarded(what call.Target, known int64, then call.Part, read 
 	}
 }
 
-// setPage sets s.call to one page of a list of pods. Keys sort by the pods' indexes, so that the
-// last pod of a full page is known.
+// setPage sets s.call to read one page of the listing of pods. Keys sort in the order of the pods'
+// indexes, so the last pod on a full page is known.
 func (s *source) setPage(n uint64, e Entry) {
 	const limit = ListLimit
 	l := &s.list
@@ -162,9 +162,9 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return app.SharesOf(shapes[:], kinds[:])
 }
 
-// Ready implements engine.Reactive. The API server has at most one write of an object in flight
-// and creates no event before its lease is granted. A read of an object waits for its creation,
-// and a write of the object waits for the read.
+// Ready implements engine.Reactive. The API server has at most one write of an object in flight,
+// and creates no event before the event's lease is granted. A read of an object waits until the
+// object is created, and a write of the object waits until the read has ended.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
 	switch e.Call {
@@ -191,11 +191,11 @@ func writes(c Call) bool {
 	return kind == kv.CAS && c.Resource() != NumResources
 }
 
-// Failed implements engine.Reactive. No call waits for the failed one any more. The next write
-// of the object finds out whether the failed one was executed.
+// Failed implements engine.Reactive. Other calls no longer wait for the failed call. The next write
+// of the object finds out whether the failed call was executed.
 func (s *source) Failed(n uint64) { s.finishCall(n, s.schedule.Entries[n]) }
 
-// finishCall notes that a call has ended, if it had started.
+// finishCall records that a call has ended, if it was sent.
 func (s *source) finishCall(n uint64, e Entry) {
 	call := uint32(n) + 1
 	var of *uint32
@@ -240,7 +240,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	case GrantMasterLease:
 		s.master.lease = ev.Count
 	case MarkCompaction:
-		s.version++ // this or another API server raised it
+		s.version++ // this API server or another one has raised it
 		if ev.Outcome == kv.OK {
 			s.compactTo, s.markedBy = s.marked, uint32(n)+1
 			s.board.Acknowledge(uint64(s.keys.Count()))
@@ -268,13 +268,13 @@ func (s *source) noteWrite(e Entry, ev *store.Event) {
 	s.board.Acknowledge(uint64(e.Object))
 }
 
-// Error texts about wrong responses; they are never modified.
+// Texts for wrong responses. They must not be modified.
 var (
 	anotherKey   = []byte("another key than the one that was asked for")
 	neverWritten = []byte("a value that was never written to this key")
 )
 
-// checkRead checks the response to the read of an object.
+// checkRead checks the response to a read of an object.
 func (s *source) checkRead(e Entry, ev *store.Event) kv.Outcome {
 	if ev.Count == 0 {
 		return kv.Miss

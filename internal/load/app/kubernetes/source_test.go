@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// No allocation happens when a call is made, its response is processed, the write of a watch
-// event is found, or any of these is recorded for verification.
+// Creating a call, processing its response, finding the write that caused a watch event, and
+// recording any of these for verification do not allocate memory.
 func TestCallsDoNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	c := Config{Nodes: 50, PodsPerNode: 30, Churn: 50, Seed: 7, CompactEvery: time.Second, ListEvery: 5 * time.Second}
@@ -87,8 +87,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// A pod is read only after its creation has a response, and neither written nor removed while it
-// is read: a client that writes or removes the pod knows that it exists.
+// A pod is read only after its creation has a response. It is neither written nor removed while it
+// is being read, because a client that writes or removes the pod knows that it exists.
 func TestAnObjectHasOneCallAtATime(t *testing.T) {
 	c := Config{Nodes: 5, PodsPerNode: 30, Churn: 10, Seed: 7}
 	s := NewWithConfig(c, app.Setup{Length: 10 * time.Second, Prefix: "/registry/"})

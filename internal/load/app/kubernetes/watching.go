@@ -7,13 +7,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// progressEvery is the interval between progress requests, which go to the watch streams in
-// turn. It is the period of the lists that depend on progress.
+// progressEvery is the interval between progress requests. The watch streams get them in turn. It
+// equals the interval of the listings that depend on progress.
 const progressEvery = time.Second
 
-// Watching implements app.Script: the API server's cache watches each resource on a separate
+// Watching implements app.Script. The API server's cache watches each resource on a separate
 // stream, starting now, with previous values and progress notifications, and requires that the
-// member knows a leader. Its compactor watches the compaction key.
+// member has a leader. The API server's compactor watches the compaction key.
 func (s *Script) Watching() *watch.Plan {
 	paths, of := Watched()
 	w := &watch.Plan{Streams: len(paths) + 1, AskEvery: progressEvery}
@@ -37,18 +37,18 @@ func (s *Script) Watching() *watch.Plan {
 		}
 		key = s.keys.AppendPath(key[:0], paths[n])
 		end = append(end[:0], key...)
-		end[len(end)-1]++ // the path ends with a slash
+		end[len(end)-1]++ // the path ends with a slash, so this is the end of its prefix
 		op.Key, op.Watch.End = key, end
 		op.Watch.PrevKV, op.Watch.Notify, op.Watch.RequireLeader = true, true, true
 	}
 	return w
 }
 
-// names finds the object of a watch event and the call that wrote it.
+// names finds a watch event's object, and the call that wrote the event.
 type names struct {
 	script     *Script
 	of         []Resource
-	compaction uint32 // the watcher of the compaction key
+	compaction uint32 // index of the watcher for the compaction key
 }
 
 func (w *names) Number(watcher uint32, key []byte) (uint64, bool) {
@@ -62,8 +62,9 @@ func (w *names) Number(watcher uint32, key []byte) (uint64, bool) {
 	return uint64(number), ok
 }
 
-// Written finds the call that wrote an event by the number in its value, or for a removed pod by
-// the pod, because each pod is deleted once.
+// Written finds the call that wrote an event. It uses the number in the event's value. If the event
+// is the removal of a pod, which has no value, it uses the pod, because each pod is deleted only
+// once.
 func (w *names) Written(ev *store.Event) (uint64, bool) {
 	if ev.Watcher == w.compaction {
 		by := max(w.script.marking, w.script.markedBy)

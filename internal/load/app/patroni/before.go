@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Before implements app.Script. It grants a lease or session to each member, unless sessions belong
-// to connections.
+// Before implements app.Script. It requests a lease or session for each member, unless sessions
+// belong to connections.
 func (s *Script) Before() (engine.Source, uint64) {
 	g := &grants{source: source{Script: s}}
 	if !s.way.grant(&g.source, &store.Op{}) {
@@ -18,8 +18,9 @@ func (s *Script) Before() (engine.Source, uint64) {
 	return g, uint64(s.MemberCount())
 }
 
-// After implements app.Script. It writes the keys of running clusters, in which the first member
-// leads. Keys that end with a connection's session do not exist before the connection.
+// After implements app.Script. It writes the keys of running clusters whose first member is leader.
+// Keys that are bound to a connection's session are not written, because the connection does not
+// exist yet.
 func (s *Script) After() (engine.Source, uint64) {
 	w := &written{source: source{Script: s}}
 	held := s.way.grant(&w.source, &store.Op{})
@@ -31,7 +32,7 @@ func (s *Script) After() (engine.Source, uint64) {
 	return w, uint64(s.Clusters * len(w.keys))
 }
 
-// grants grants a lease or session to each member.
+// grants is the source of operations that request a lease or session for each member.
 type grants struct {
 	app.PreloadBase
 	source source
@@ -55,14 +56,15 @@ func (g *grants) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-// written writes the keys of running clusters.
+// written is the source of operations that write the keys of running clusters.
 type written struct {
 	app.PreloadBase
 	source source
 	keys   []Key
 }
 
-// Fill implements engine.Source. It writes the clusters' keys one cluster after the other.
+// Fill implements engine.Source. It writes all keys of one cluster before those of the next
+// cluster.
 func (w *written) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	s, each := &w.source, uint64(len(w.keys))
 	e, member := Entry{Cluster: uint32(n / each), Call: PutStatus}, 0

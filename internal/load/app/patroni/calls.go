@@ -5,19 +5,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// Call is a kind of call, which is a row of the report.
+// Call is a kind of call. Each kind is a row in the report.
 type Call uint8
 
-// Kinds of calls.
+// The kinds of calls.
 const (
 	RenewLeader  Call = iota // renews the leader's lease or session
-	RenewReplica             // renews another member's
+	RenewReplica             // renews another member's lease or session
 	PutStatus                // writes the leader's log position
 	PutMember                // writes a member's key
-	Race                     // takes the leader's key, which is gone
+	Race                     // takes the leader's key, which was deleted
 	ReadCluster              // reads all keys of the cluster at once
-	PutHistory               // written by the winner of a race
-	ListKeys                 // reads the names of a cluster's keys, or of its members
+	PutHistory               // written by the member that won a race
+	ListKeys                 // reads the names of a cluster's keys, or of its members' keys
 	ReadKey                  // reads a single key
 	Lead                     // takes the leader's key when a cluster starts
 	Join                     // creates a member's key when a cluster starts
@@ -27,11 +27,11 @@ const (
 // shape describes a kind of call.
 type shape struct {
 	app.Shape
-	// bounded is set if a leader gives up its database when the call fails for retry-timeout.
+	// bounded is set if a leader gives up its database after the call has failed for retry-timeout.
 	bounded bool
 }
 
-// common holds the shapes that most ways share.
+// common holds the shapes of calls that most ways share.
 var common = [NumCalls]shape{
 	RenewLeader:  {app.Shape{Name: "renew leader's lease", Kind: kv.KeepAlive}, true},
 	RenewReplica: {app.Shape{Name: "renew replica's lease", Kind: kv.KeepAlive}, true},
@@ -46,7 +46,7 @@ var common = [NumCalls]shape{
 	Join:         {app.Shape{Name: "create member", Kind: kv.Ephemeral}, false},
 }
 
-// overrides holds the shapes that differ, by way.
+// overrides holds, by way, the shapes that differ from common.
 var overrides = [...]map[Call]shape{
 	Leases: {},
 	Locks: {
@@ -72,7 +72,7 @@ func (w Way) shapes() [NumCalls]shape {
 
 var shapes = [...][NumCalls]shape{Leases: Leases.shapes(), Locks: Locks.shapes(), Nodes: Nodes.shapes()}
 
-// appShapes returns the shapes of a way without the attributes that only Patroni has.
+// appShapes returns a way's shapes without the attributes that only package patroni has.
 func (w Way) appShapes() (all []app.Shape) {
 	for _, s := range shapes[w] {
 		all = append(all, s.Shape)
@@ -83,16 +83,17 @@ func (w Way) appShapes() (all []app.Shape) {
 // CallName returns the name of a call.
 func (w Way) CallName(c Call) string { return shapes[w][c].Name }
 
-// Kind returns the kind and consistency that a call counts as among all operations.
+// Kind returns the kind and consistency under which a call is counted among all operations.
 func (w Way) Kind(c Call) (kv.Kind, kv.Consistency) { return shapes[w][c].Kind, shapes[w][c].Level }
 
-// Bounded reports whether a leader gives up its database when the call fails for retry-timeout.
+// Bounded reports whether a leader gives up its database after the call has failed for
+// retry-timeout.
 func (w Way) Bounded(c Call) bool { return shapes[w][c].bounded }
 
-// Rates returns the mean number of calls of each kind per second, without failovers. In each loop
-// every member renews its lease. If the database is written to, the leader also puts the status,
-// and every member its key. Members that do not watch all keys of their cluster read them in each
-// loop.
+// Rates returns the mean number of calls of each kind per second, without failovers. In each loop,
+// every member renews its lease. If the database is written to, the leader also writes the status,
+// and every member writes its key. Members that do not watch all keys of their cluster read them in
+// each loop.
 func (c *Config) Rates() (rates [NumCalls]float64) {
 	loop := c.LoopWait.Seconds()
 	all, renewals := float64(c.MemberCount())/loop, 1/loop

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Key identifies a key of a cluster. The keys of the members come last, one per member.
+// Key identifies a key of a cluster. The members' keys come last, one for each member.
 type Key uint8
 
-// Keys of a cluster.
+// The keys of a cluster.
 const (
 	Initialize Key = iota
 	ConfigKey
@@ -29,13 +29,13 @@ const (
 	keySize = 3 + scopeDigits + 1 + len(MemberPath) + 3 + scopeDigits + 2
 )
 
-// PerCluster returns the number of keys of a cluster.
+// PerCluster returns the number of keys in a cluster.
 func (c *Config) PerCluster() int { return int(FirstMember) + c.Members }
 
-// Keys returns the number of keys of all clusters.
+// Keys returns the number of keys in all clusters.
 func (c *Config) Keys() uint64 { return uint64(c.Clusters * c.PerCluster()) }
 
-// MemberKey returns the key of a cluster's member.
+// MemberKey returns the key that belongs to a cluster's member.
 func MemberKey(member int) Key { return FirstMember + Key(member) }
 
 // AppendScope appends the common prefix of a cluster's keys, such as "/service/pg-000007/".
@@ -65,7 +65,7 @@ func AppendKey(b, prefix []byte, cluster int, k Key) []byte {
 	return AppendName(append(b, MemberPath...), cluster, int(k-FirstMember))
 }
 
-// Number returns the number of a key that AppendKey made, counted over all clusters.
+// Number returns the number of a key that AppendKey created. Numbers are counted over all clusters.
 func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 	rest, ok := bytes.CutPrefix(key, prefix)
 	if !ok || len(rest) < 3+scopeDigits+1 || string(rest[:3]) != "pg-" || rest[3+scopeDigits] != '/' {
@@ -85,7 +85,8 @@ func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 	return uint64(first + int(k)), ok
 }
 
-// ParseKey returns the key of a cluster with a name below its scope, except for members' keys.
+// ParseKey returns the key that has the given name below its cluster's scope. It does not recognize
+// members' keys.
 func ParseKey(name []byte) (Key, bool) {
 	for i, of := range fixedKeys {
 		if string(name) == of {
@@ -95,7 +96,7 @@ func ParseKey(name []byte) (Key, bool) {
 	return 0, false
 }
 
-// ParseMemberName returns the cluster and the member of a name that AppendName made.
+// ParseMemberName returns the cluster and the member in a name that AppendName created.
 func ParseMemberName(name []byte) (cluster, member int, ok bool) {
 	const head = 3 + scopeDigits
 	if len(name) < head+2 || string(name[:3]) != "pg-" || name[head] != '-' {
@@ -109,7 +110,7 @@ func ParseMemberName(name []byte) (cluster, member int, ok bool) {
 	return cluster, member, ok
 }
 
-// number reads a short decimal number.
+// number parses a short decimal number.
 func number(b []byte) (n int, ok bool) {
 	for _, d := range b {
 		if d < '0' || d > '9' {

@@ -18,7 +18,7 @@ func (w *leases) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	op.Call = &s.call
 	switch e.Call {
 	case RenewLeader, RenewReplica:
-		op.Revision = w.held[all] // the operation's completion contains it
+		op.Revision = w.held[all] // so that the operation's Completion contains the lease
 		if lease := w.held[all]; lease != 0 {
 			s.setCall(call.Part{Action: call.KeepAlive, Lease: lease})
 			return
@@ -61,7 +61,7 @@ func (w *leases) grantedIn(ev *store.Event) int64 { return ev.Count }
 func (w *leases) lifetime() time.Duration         { return time.Duration(w.ttl) * time.Second }
 
 // addWatchers implements way. Each member watches its cluster's keys, on its own connection. The
-// watcher starts with the present.
+// watcher starts at the current revision.
 func (w *leases) addWatchers(s *Script, p *watch.Plan) {
 	p.Connections = p.Streams
 	for i := range p.Streams {
@@ -71,7 +71,7 @@ func (w *leases) addWatchers(s *Script, p *watch.Plan) {
 	p.Fill = func(n uint32, op *store.Op) {
 		key = AppendScope(key[:0], s.prefix, int(n)/s.Members)
 		end = append(end[:0], key...)
-		end[len(end)-1]++ // it ends with a slash
+		end[len(end)-1]++ // key ends with a slash, so this is the end of its prefix
 		op.Key, op.Watch.End = key, end
 	}
 }

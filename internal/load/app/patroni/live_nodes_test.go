@@ -20,8 +20,8 @@ func startZooKeeper(t *testing.T) (endpoint string) {
 	return servers.StartMember(t, zookeeper.New(), &zookeeper.Settings{Heap: "160m", ForceSync: &no}).Endpoints[0]
 }
 
-// Patroni clusters run on a real ZooKeeper, where each member has its own session. Some leaders
-// die, their sessions are no longer kept alive, and each of their clusters gets another leader.
+// Patroni clusters run on a real ZooKeeper, where each member has its own session. Some leaders die
+// and no longer keep their sessions alive. Each of their clusters elects a new leader.
 func TestAgainstZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
@@ -30,14 +30,14 @@ func TestAgainstZooKeeper(t *testing.T) {
 	c := data.Config{Way: data.Nodes, Clusters: 20, Members: 3, Written: 15, Storm: 6, LoopWait: time.Second, TTL: 10 * time.Second, RetryTime: time.Second, Seed: 3}
 	res := send(t, zookeeper.New(), endpoint, c, 20*time.Second)
 	ended(t, &c, res, 10)
-	// Each watcher reports the first leader and the leader after a failover. It also reports the
-	// end of the leader's key, unless the key exists again when the watch is set again.
+	// Each watcher reports the first leader, and the new leader after a failover. It also reports
+	// that the leader's key was deleted, unless the key exists again when the watch is set again.
 	w, reported := res.Measured.Watching, uint64(c.MemberCount()+c.Storm*c.Members)
 	if w == nil || w.Watchers != c.MemberCount() || w.Expected != reported || w.Delivered+w.Coalesced < reported || w.Delivered > reported+uint64(c.Storm*c.Members) ||
 		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
 		t.Errorf("watch totals %+v", w)
 	}
-	// Keys that end with sessions have ended with the load.
+	// Keys that are bound to sessions were deleted at the end of the load.
 	client := official.ZooKeeper(t, store.Access{Endpoints: []string{endpoint}})
 	clusters, _, err := client.Children("/service")
 	if err != nil || len(clusters) != c.Clusters {
@@ -52,7 +52,7 @@ func TestAgainstZooKeeper(t *testing.T) {
 	}
 }
 
-// failed reports whether the leader of the named cluster has died.
+// failed reports whether the leader of the cluster with the given name has died.
 func failed(c *data.Config, name string) bool {
 	n, _ := strconv.Atoi(strings.TrimPrefix(name, "pg-"))
 	return n < c.Storm

@@ -7,28 +7,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// way makes the calls in the form that a store understands. It holds the members' leases or
-// sessions. A member's number counts over all clusters.
+// way creates the calls in the form that a store understands. It stores the members' leases or
+// sessions. Parameters named all are members' numbers, counted over all clusters.
 type way interface {
-	// fill makes the n-th call, e, of the member all. op.Kind and op.Consistency are set, and
-	// s.value holds the value to write.
+	// fill creates the call e of member all. op.Kind and op.Consistency are set, and s.value holds
+	// the value to write.
 	fill(s *source, e Entry, key Key, all int, op *store.Op)
-	// handleRenewal handles the response to a successful renewal. It returns the text of a wrong
+	// handleRenewal handles the response to a successful renewal. It returns the text for a wrong
 	// response, or nil.
 	handleRenewal(all int, ev *store.Event) (wrong []byte)
-	// lose notes that a member's lease or session is gone. The member's next renewal, or the next
-	// put of its key, replaces it.
+	// lose records that a member's lease or session has ended. The member's next renewal, or the
+	// next put of its key, creates a new one.
 	lose(all int)
-	// grant makes a call that grants a lease or session. It returns false if the session is that of
-	// the member's connection; such sessions and their keys do not exist before the load.
+	// grant creates a call that requests a lease or session. It returns false if members use the
+	// sessions of their connections. Such sessions and their keys do not exist before the load.
 	grant(s *source, op *store.Op) bool
-	// save returns the leases or sessions for the script that sends the load; restore restores
-	// them.
+	// save returns the leases or sessions, and restore restores them in the script that sends the
+	// load.
 	save() []int64
 	restore([]int64)
-	// grantedIn returns the number of the lease or session in a renewal's response; 0: none.
+	// grantedIn returns the number of the lease or session that the response to a renewal contains,
+	// or 0.
 	grantedIn(ev *store.Event) int64
-	// lifetime returns how long a lease or session lives without a renewal.
+	// lifetime returns how long a lease or session is valid without a renewal.
 	lifetime() time.Duration
 	// addWatchers adds the members' watchers to a plan.
 	addWatchers(s *Script, p *watch.Plan)
@@ -44,5 +45,5 @@ func wayOf(c *Config) way {
 	return &leases{held: make([]int64, c.MemberCount()), ttl: int64(c.TTL.Seconds())}
 }
 
-// leased reports whether a key ends with its member's lease or session.
+// leased reports whether a key is bound to its member's lease or session.
 func leased(k Key) bool { return k == Leader || k >= FirstMember }

@@ -12,18 +12,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// locks implements way for stores whose sessions hold keys.
+// locks implements way for stores in which sessions can hold keys.
 type locks struct {
 	held []sessionName // by member
 	has  []bool        // the member has a session
-	ttl  time.Duration // from the last renewal of a session to its expiry
+	ttl  time.Duration // TTL of a session, counted from its last renewal
 }
 
 // sessionName is the name of a session, which is a UUID.
 type sessionName [36]byte
 
-// The store doubles the TTL that a session requests, so Patroni requests half. A lock can be
-// acquired again 1 ms after its end.
+// The store doubles the TTL that a session requests, so Patroni requests half of it. A lock can be
+// acquired 1 ms after its session has ended.
 const (
 	storeDoubles = 2
 	lockDelay    = 1 // ms
@@ -56,7 +56,8 @@ func (w *locks) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	op.Call, op.Revision = &s.call, s.sessionNumber(w.held[all])
 }
 
-// sessionNumber returns the number of a session for the history; 0 if none is recorded.
+// sessionNumber returns the number that identifies a session in the history, or 0 if there is no
+// history.
 func (s *source) sessionNumber(name sessionName) int64 {
 	if s.records == nil {
 		return 0
@@ -64,7 +65,7 @@ func (s *source) sessionNumber(name sessionName) int64 {
 	return name.numbers()[0]
 }
 
-// named stands for the lease of a session that its name identifies.
+// named is used as the lease in a call in which the session is identified by its name.
 const named = 1
 
 func (w *locks) grant(s *source, op *store.Op) bool {
@@ -95,7 +96,7 @@ func (w *locks) handleRenewal(all int, ev *store.Event) []byte {
 
 func (w *locks) lose(all int) { w.has[all] = false }
 
-// grantedIn implements way. It returns the first half of the session's name.
+// grantedIn implements way. It returns the first half of the session's name as a number.
 func (w *locks) grantedIn(ev *store.Event) int64 {
 	if len(ev.Value) != len(sessionName{}) {
 		return 0
@@ -104,7 +105,7 @@ func (w *locks) grantedIn(ev *store.Event) int64 {
 	return name.numbers()[0]
 }
 
-// lifetime implements way. The store guarantees only the requested time.
+// lifetime implements way. The store guarantees only the requested TTL.
 func (w *locks) lifetime() time.Duration { return w.requestedTTL() * time.Second }
 
 // requestedTTL returns the TTL to request, in seconds.
@@ -112,7 +113,7 @@ func (w *locks) requestedTTL() time.Duration {
 	return (w.ttl + storeDoubles*time.Second - 1) / (storeDoubles * time.Second)
 }
 
-// save implements way. It returns two numbers per session, the halves of its name.
+// save implements way. It returns two numbers per session: the halves of its name.
 func (w *locks) save() []int64 {
 	all := make([]int64, 0, 2*len(w.held))
 	for _, name := range w.held {
@@ -130,7 +131,7 @@ func (w *locks) restore(before []int64) {
 	}
 }
 
-// uuidEnds holds the ends of a UUID's parts.
+// uuidEnds holds the positions at which the parts of a UUID end.
 var uuidEnds = [...]int{8, 13, 18, 23, 36}
 
 // numbers returns the two halves of a UUID as numbers, or zeros if the name is not a UUID.
@@ -168,8 +169,8 @@ func uuidOf(n [2]int64) (s sessionName) {
 	return s
 }
 
-// addWatchers implements way. Each replica has a query for the leader's key, on its own connection,
-// which waits about as long as a loop takes. The winner of a race keeps its query.
+// addWatchers implements way. Each replica has a query for the leader's key, on its own connection.
+// The query waits for about as long as a loop takes. The winner of a race keeps its query.
 func (w *locks) addWatchers(s *Script, p *watch.Plan) {
 	p.Connections = p.Streams
 	replicas := s.Members - 1

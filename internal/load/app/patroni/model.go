@@ -25,9 +25,10 @@ func (s *Script) numberOf(cluster int, k Key) uint64 {
 	return uint64(cluster*s.PerCluster() + int(k)) // #nosec G115 -- below Keys
 }
 
-// chronicle records the members' calls in the history, for verification. Taking the leader's key is
-// a compare-and-set that expects no key. The value that a member puts identifies the call. The
-// leader's and the members' keys end with leases or sessions.
+// chronicle records the members' calls in the history that is later verified. Taking the leader's
+// key is recorded as a compare-and-set that requires that the key does not exist. The value that a
+// member writes identifies the call. The leader's key and the members' keys are bound to leases or
+// sessions.
 type chronicle struct {
 	engine.HistoryBase
 	script  *Script
@@ -36,19 +37,19 @@ type chronicle struct {
 	lists   lists
 	values  values
 	of      []recorded
-	holders []int16 // by cluster: the member that holds its lock, or none
-	leased  bool    // keys end with leases or renewed sessions, not with connections' sessions
-	life    int64   // of a lease or session that is not kept alive, in nanoseconds
-	last    int64   // end of the latest operation or event
+	holders []int16 // by cluster: the member that holds the cluster's lock, or none
+	leased  bool    // keys are bound to leases or renewed sessions, and not to connections' sessions
+	life    int64   // TTL of a lease or session, in nanoseconds
+	last    int64   // end of the latest operation, or time of the latest event
 	left    app.LeftKeys
 }
 
-// recorded holds what is recorded of a member so far.
+// recorded holds what has been recorded about a member so far.
 type recorded struct {
-	own, leads app.EphemeralKey // its key, and its cluster's leader's key as it created it
+	own, leads app.EphemeralKey // its own key, and its cluster's leader's key if it created that
 	lease      app.Lease
-	hold       app.Hold // of its cluster's lock
-	wrote      int64    // when the newest acknowledged write was sent; 0: none
+	hold       app.Hold // its hold of the cluster's lock
+	wrote      int64    // when its latest acknowledged write was sent; 0: none
 }
 
 var _ app.Steps = (*chronicle)(nil)
@@ -68,7 +69,8 @@ func (s *Script) Steps(to *history.Recorder) app.Steps {
 	for m := range c.of {
 		cluster, member, r := m/s.Members, m%s.Members, &c.of[m]
 		r.own.Number, r.leads.Number = s.numberOf(cluster, MemberKey(member)), s.numberOf(cluster, Leader)
-		if c.leased { // the keys exist before the load, perhaps since the grant of the lease
+		// The keys were written before the load, perhaps as early as the lease was granted.
+		if c.leased {
 			r.lease.ID = held[m*len(held)/len(c.of)]
 			r.own.There, r.leads.There = true, member == 0
 		}
@@ -123,7 +125,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	}
 }
 
-// recordPut records a write of a key that ends with no lease or session.
+// recordPut records a write of a key that is not bound to a lease or session.
 func (c *chronicle) recordPut(number, n uint64, o *history.Op) {
 	o.Key, o.Written = number, keys.Identity(n)
 	if !c.leased { // the version of the key is unknown
@@ -132,8 +134,9 @@ func (c *chronicle) recordPut(number, n uint64, o *history.Op) {
 	c.to.Add(o)
 }
 
-// recordPutMember records a write of a member's key, with its lease or session, or of an existing
-// node. If the node does not exist, the response is a conflict.
+// recordPutMember records a write of a member's key. If keys are bound to leases or sessions that
+// are renewed, the write binds the key to the member's lease or session. Otherwise it sets an
+// existing node, and the outcome is a conflict if the node does not exist.
 func (c *chronicle) recordPutMember(m int, n uint64, lease int64, o *history.Op) {
 	k := &c.of[m].own
 	o.Written = keys.Identity(n)
@@ -149,7 +152,7 @@ func (c *chronicle) recordPutMember(m int, n uint64, lease int64, o *history.Op)
 	c.recordPut(k.Number, n, o)
 }
 
-// recordCreate records the creation of a member's node.
+// recordCreate records that a member created its node.
 func (c *chronicle) recordCreate(m int, n uint64, o *history.Op) {
 	k := &c.of[m].own
 	o.Kind, o.Key, o.Written = kv.CAS, k.Number, keys.Identity(n)
@@ -157,9 +160,10 @@ func (c *chronicle) recordCreate(m int, n uint64, o *history.Op) {
 	c.to.Add(o)
 }
 
-// completeCreate completes o, the creation of a key that ends with a session, which expects no key.
-// The response to a conflict does not contain the present value. alone is set if only this member
-// creates the key; an unexpected key was then left by an earlier load.
+// completeCreate completes o, the creation of a key that is bound to a session. The creation
+// requires that the key does not exist. If there is a conflict, the response does not contain the
+// current value. alone is set if no other member creates the key; a key that exists unexpectedly
+// was then left by an earlier load.
 func (c *chronicle) completeCreate(k *app.EphemeralKey, alone bool, o *history.Op) {
 	if o.Outcome == kv.Conflict {
 		if o.Read = history.Unseen; alone && !k.There {
@@ -169,7 +173,7 @@ func (c *chronicle) completeCreate(k *app.EphemeralKey, alone bool, o *history.O
 	k.MayBeMade(o)
 }
 
-// recordRace records a member's attempt to take the leader's key. The value is the member's name,
+// recordRace records that a member tried to take the leader's key. The value is the member's name,
 // and each member takes the key at most once.
 func (c *chronicle) recordRace(m int, lease int64, first bool, o *history.Op) {
 	s, r := c.script, &c.of[m]
@@ -181,7 +185,8 @@ func (c *chronicle) recordRace(m int, lease int64, first bool, o *history.Op) {
 		return
 	}
 	if o.Outcome == kv.Conflict {
-		if o.Read = history.Unseen; s.Way == Locks { // a lock cannot be acquired for a while after its session's end
+		// A lock cannot be acquired for a while after its session has ended.
+		if o.Read = history.Unseen; s.Way == Locks {
 			o.Expected = history.AnyMod
 		}
 	}
@@ -194,16 +199,16 @@ func (c *chronicle) recordRace(m int, lease int64, first bool, o *history.Op) {
 	before := int(c.holders[cluster])
 	c.holders[cluster] = int16(m % s.Members) // #nosec G115 -- few
 	r.hold.Granted(c.to, uint64(cluster), uint32(m), &r.lease, o.At, o)
-	if before != none { // that member has not learned of its end otherwise
+	if before != none { // that member has not learned otherwise that its hold has ended
 		old := &c.of[cluster*s.Members+before]
 		old.hold.Released(c.to, uint64(cluster), uint32(cluster*s.Members+before), &old.lease, o.Done+1, o.Done+1) // #nosec G115 -- counts
 	}
 }
 
-// noteBound notes a call that bound, or may have bound, a key to a member's lease.
+// noteBound records a call that bound, or may have bound, a key to a member's lease.
 func (c *chronicle) noteBound(m int, k *app.EphemeralKey, lease int64, o *history.Op) {
 	switch {
-	case lease == 0: // without a lease, so the key does not expire
+	case lease == 0: // without a lease, the key does not expire
 		if o.Acknowledged() {
 			k.Absent()
 		}
@@ -214,7 +219,7 @@ func (c *chronicle) noteBound(m int, k *app.EphemeralKey, lease int64, o *histor
 	}
 }
 
-// recordRead records a read of a single key, which may be missing.
+// recordRead records a read of a single key, which may not exist.
 func (c *chronicle) recordRead(number uint64, ev *store.Event, o *history.Op) {
 	if o.Key = number; o.Outcome == kv.OK && ev.Outcome == kv.Miss {
 		o.Outcome = kv.Miss
@@ -225,7 +230,7 @@ func (c *chronicle) recordRead(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// setRead completes o, a read, with the key's value in the response.
+// setRead completes o, a read, with the key's value from the response.
 func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
@@ -233,8 +238,9 @@ func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	o.Read, o.Mod = c.identity(o.Key, ev.Value), ev.VersionRevision()
 }
 
-// isOwn reports whether a key at the given revision was certainly created by this load or later. A
-// key of an earlier load was gone before that.
+// isOwn reports whether it is certain that the key, as of the given revision, was not left by an
+// earlier load. This is so if this load had created the key by then, because an earlier load's key
+// no longer existed at that time.
 func (c *chronicle) isOwn(number uint64, revision int64) bool {
 	s := c.script
 	each := uint64(s.PerCluster()) // #nosec G115 -- a count
@@ -250,8 +256,8 @@ func (c *chronicle) isOwn(number uint64, revision int64) bool {
 	return false
 }
 
-// recordEarlier records that a key of an earlier load may disappear, because its session ends in
-// this load.
+// recordEarlier records that a key from an earlier load may be deleted, because the session that
+// created it may end during this load.
 func (c *chronicle) recordEarlier(number uint64, now int64) {
 	if !c.leased {
 		c.left.MayEnd(c.to, number, now)
@@ -273,8 +279,8 @@ func (c *chronicle) WatchEvent(watcher uint32, ev *store.Event, asked, from, now
 	c.watched.Record(watcher, ev, asked, from, now, c)
 }
 
-// CompleteEvent implements watch.EventCompleter. It returns false for a key of the cluster that is not one of
-// this load's, because others may have left it.
+// CompleteEvent implements watch.EventCompleter. It returns false for a key below the cluster's
+// scope that does not belong to this load, because another program may have left the key.
 func (c *chronicle) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool {
 	s := c.script
 	number, own := s.Number(s.prefix, ev.Key)
@@ -297,7 +303,7 @@ func (c *chronicle) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op
 	return true
 }
 
-// noteVacant notes that a cluster's members know that it has no leader.
+// noteVacant records that a cluster's members have learned that the cluster has no leader.
 func (c *chronicle) noteVacant(cluster int, since int64) {
 	leader := int(c.holders[cluster])
 	if leader == none {
@@ -308,8 +314,8 @@ func (c *chronicle) noteVacant(cluster int, since int64) {
 	}
 }
 
-// Closed implements engine.History. Leases are no longer kept alive, and the connections' sessions
-// are closed.
+// Closed implements engine.History. From then on leases are not renewed, and the connections'
+// sessions are closed.
 func (c *chronicle) Closed(now int64) {
 	if c.leased {
 		for cluster := range c.holders {
@@ -317,8 +323,9 @@ func (c *chronicle) Closed(now int64) {
 		}
 		return
 	}
-	// The store's leader learns of a session from a write, or from the session's member as of the
-	// latest ping that this member received, which is at most PingEvery old.
+	// The store's leader learns that a session is alive from a write, or from the member to which
+	// the session is connected. That member reports the latest ping that it received, which is at
+	// most PingEvery old.
 	heard := c.life - int64(c.script.PingEvery())
 	for m := range c.of {
 		r := &c.of[m]

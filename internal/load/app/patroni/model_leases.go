@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// recordRenewal records the grant of a lease, or a renewal that succeeded or found the lease gone.
-// The response to a ping contains the session's timeout.
+// recordRenewal records the grant of a lease, or a renewal that succeeded or found that the lease
+// had ended. The response to a ping contains the session's timeout.
 func (c *chronicle) recordRenewal(m int, lease int64, ev *store.Event, o *history.Op) {
 	switch {
 	case !c.leased:
@@ -45,7 +45,7 @@ func (c *chronicle) recordGrant(m int, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// recordLeaseEnd records that a member's keys are gone, or may be gone, with its previous lease.
+// recordLeaseEnd records that a member's previous lease has ended, and so its keys were deleted.
 func (c *chronicle) recordLeaseEnd(m int, now int64) {
 	s, r := c.script, &c.of[m]
 	c.recordExpiry(m, now)
@@ -57,15 +57,16 @@ func (c *chronicle) recordLeaseEnd(m int, now int64) {
 	r.hold.Token = 0
 }
 
-// recordExpiry records that a member's keys may be gone, because its lease may have expired.
+// recordExpiry records that a member's keys may have been deleted, because its lease may have
+// expired.
 func (c *chronicle) recordExpiry(m int, now int64) {
 	r := &c.of[m]
 	r.lease.MayEnd(c.to, &r.own, uint32(m), now)   // #nosec G115 -- a count
 	r.lease.MayEnd(c.to, &r.leads, uint32(m), now) // #nosec G115 -- a count
 }
 
-// recordExpiries records for a cluster's members whose leases may have expired by a time that their
-// keys may be gone.
+// recordExpiries records which keys of a cluster's members may have been deleted: those whose
+// leases may have expired by the time by.
 func (c *chronicle) recordExpiries(cluster int, by, now int64) {
 	if !c.leased {
 		return
@@ -78,7 +79,8 @@ func (c *chronicle) recordExpiries(cluster int, by, now int64) {
 	}
 }
 
-// loseConnection notes that the connection of a place is lost, or that its session has ended.
+// loseConnection records that the connection of a place was lost or, if expired is set, that its
+// session has expired.
 func (c *chronicle) loseConnection(place int, expired bool) {
 	s := c.script
 	if s.Way != Nodes || place >= s.MemberCount() {
@@ -92,20 +94,21 @@ func (c *chronicle) loseConnection(place int, expired bool) {
 	}
 }
 
-// recordSessionEnd records that a member's nodes may be gone: since their creation, or as of now if
-// the session was closed and is sure to have lived until now.
+// recordSessionEnd records that a member's nodes may have been deleted: as of now if sure is set,
+// which means that the session was closed and is certain to have been alive until now, and
+// otherwise at any time since they were created.
 func (c *chronicle) recordSessionEnd(m int, sure bool, now int64) {
 	r := &c.of[m]
 	r.own.SessionMayEnd(c.to, uint32(m), sure, now)   // #nosec G115 -- a count
 	r.leads.SessionMayEnd(c.to, uint32(m), sure, now) // #nosec G115 -- a count
 }
 
-// MayEnd implements engine.History. A lost or replaced connection (loseConnection) and the end of
-// the load (Closed) have recorded it already.
+// MayEnd implements engine.History. It does nothing, because loseConnection has recorded the loss
+// or replacement of the connection, or Closed has recorded the end of the load.
 func (c *chronicle) MayEnd(uint64, uint32, int64, int64) {}
 
-// SessionEnded implements engine.History. The session is the one in which a call created a member's
-// key, or its cluster's leader's key.
+// SessionEnded implements engine.History. ref identifies the call that created the key in that
+// session: a member's own key, or the leader's key of its cluster.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	e, member := c.script.schedule.Entries[ref&(1<<memberShift-1)], int(ref>>memberShift) // #nosec G115 -- as Fill made it
 	r := &c.of[int(e.Cluster)*c.script.Members+member]

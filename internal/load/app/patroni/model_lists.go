@@ -9,20 +9,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lists keeps the keys of responses, or their names, until their operations end.
+// lists stores the keys (or only their names) in responses until their operations end.
 type lists struct {
 	of        *chronicle
 	responses []response // by the operations' tags
 	current   *response  // the response that is being read
 }
 
-// response holds the response to a read of a cluster, or to a list.
+// response holds the response to a read of all keys in a cluster, or to a list of names.
 type response struct {
-	passed bool        // its keys were passed on
-	found  []listedKey // by the key's place in the cluster
+	passed bool        // the keys were passed to lists
+	found  []listedKey // by the key's index in the cluster
 }
 
-// listedKey holds a key of a response.
+// listedKey holds a key from a response.
 type listedKey struct {
 	there    bool
 	cluster  int
@@ -56,13 +56,13 @@ func (l *lists) Add(_ uint32, key, value []byte, revision int64) {
 	}
 	number, ok := s.Number(prefix, key)
 	if !ok {
-		return // another program may have left it
+		return // another program may have left this key
 	}
 	each := s.PerCluster()
 	l.current.found[int(number)%each] = listedKey{true, int(number) / each, l.of.identity(number, value), revision} // #nosec G115 -- below Keys
 }
 
-// setRead sets the value of a cluster's key in o, if the response has it.
+// setRead sets the value of a cluster's key in o, if the response contains the key.
 func (f *listedKey) setRead(cluster int, names bool, o *history.Op) {
 	switch {
 	case !f.there || f.cluster != cluster && f.cluster != none:
@@ -73,7 +73,7 @@ func (f *listedKey) setRead(cluster int, names bool, o *history.Op) {
 	}
 }
 
-// addName adds the name of a key or member. A key's name does not contain the cluster.
+// addName adds the name of a key or of a member. A key's name does not contain the cluster.
 func (l *lists) addName(name []byte) {
 	if k, ok := ParseKey(name); ok {
 		l.current.found[k] = listedKey{there: true, cluster: none}
@@ -82,14 +82,14 @@ func (l *lists) addName(name []byte) {
 	}
 }
 
-// recordList records the keys of a cluster from first to below end, each as a read. A list of
-// names only shows that a key exists.
+// recordList records a cluster's keys from first to before end, each as a read. A list of names
+// shows only that a key exists.
 func (c *chronicle) recordList(cluster int, first, end Key, ev *store.Event, o *history.Op) {
 	l := &c.lists
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
 		o.Outcome = ev.Outcome // an empty list, which the verifier accepts as a response
 	}
-	var found []listedKey // no keys
+	var found []listedKey // nil: the response contains no keys
 	if int(ev.Tag) < len(l.responses) && l.responses[ev.Tag].passed {
 		l.responses[ev.Tag].passed = false
 		found = l.responses[ev.Tag].found

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// recordedLoad is a load whose history is recorded. Its clusters have 3 members and 8 keys each.
+// recordedLoad is a load whose history is recorded. Each of its clusters has 3 members and 8 keys.
 type recordedLoad struct {
 	*source
 	c  *chronicle
@@ -34,7 +34,7 @@ func record(t *testing.T, way Way) *recordedLoad {
 	return r
 }
 
-// first returns the number of the first call of a kind in cluster 1.
+// first returns the number of the first call of a given kind in cluster 1.
 func (r *recordedLoad) first(call Call, key Key) uint64 {
 	for n, e := range r.schedule.Entries {
 		if e.Call == call && e.Cluster == 1 && e.Key == key {
@@ -44,8 +44,8 @@ func (r *recordedLoad) first(call Call, key Key) uint64 {
 	panic("the load has no such call")
 }
 
-// ended records the first call of a kind, for ReadKey and ListKeys with the given key, invoked at
-// 100 and done at 200. It returns the operations that were recorded.
+// ended records the first call of a kind, invoked at time 100 and done at time 200. For ReadKey and
+// ListKeys, the call must also have the given key. ended returns the operations that were recorded.
 func (r *recordedLoad) ended(call Call, key Key, ev store.Event) []history.Op {
 	return r.endedAt(r.first(call, key), ev, 100, 200)
 }
@@ -70,20 +70,21 @@ func timed(o history.Op, from, to int64) history.Op {
 	return o
 }
 
-// Keys of cluster 1, and identities of their values.
+// Keys of cluster 1, and the identities of their values.
 const (
 	leaderKey = 8 + uint64(Leader)
 	statusKey = 8 + uint64(Status)
-	ownKey    = 8 + uint64(FirstMember) // of the first member
+	ownKey    = 8 + uint64(FirstMember) // the first member's key
 	identity0 = 1                       // keys.Identity(0)
 )
 
-// gone is the record that a key may be gone since from, as known at now.
+// gone returns the record that a key may have been deleted at or after the time from. The record is
+// made at the time now.
 func gone(key uint64, member uint32, from, now int64) history.Op {
 	return history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: member, Key: key, Invoked: from, Done: now}
 }
 
-// Calls on etcd are recorded as operations that the verifier knows.
+// Calls to etcd are recorded as operations that the verifier supports.
 func TestRecordsCallsWithLeases(t *testing.T) {
 	r := record(t, Leases)
 	status := history.Op{Kind: kv.Put, Session: 9, Key: statusKey, Written: keys.Identity(r.first(PutStatus, 0)), At: 50}
@@ -100,7 +101,7 @@ func TestRecordsCallsWithLeases(t *testing.T) {
 
 	n := r.first(ReadCluster, 0)
 	e := r.schedule.Entries[n]
-	r.leader[1] = 1 // as the race's response shows
+	r.leader[1] = 1 // as the response to the race shows
 	list := func(all ...uint64) []history.Op {
 		l := &r.c.lists
 		l.Begin(0)
@@ -144,8 +145,9 @@ func TestRecordsCallsWithLeases(t *testing.T) {
 	}
 }
 
-// A key that ends with a lease may be gone since the lease's earliest end, and when the lease is
-// found gone. A call may have bound the key to another lease, or to none.
+// A key that is bound to a lease may have been deleted since the earliest time at which the lease
+// could have ended. It is certainly deleted when the lease is found to have ended. A call may have
+// bound the key to a different lease, or to none.
 func TestRecordsLeaseEnds(t *testing.T) {
 	r := record(t, Leases)
 	n := r.first(RenewLeader, 0)
@@ -160,7 +162,7 @@ func TestRecordsLeaseEnds(t *testing.T) {
 	over := timed(alive, until+3, until+4)
 	over.Outcome, over.Mod, over.At = kv.BadRequest, 0, 52
 	storetest.CheckOps(t, "found gone", r.endedAt(n, store.Event{At: 52, Outcome: kv.BadRequest}, until+3, until+4), over)
-	// A key without a lease stays.
+	// A key without a lease does not expire.
 	put := history.Op{Kind: kv.Put, Session: 9, Key: ownKey, Written: keys.Identity(r.first(PutMember, 0)), At: 53}
 	storetest.CheckOps(t, "without a lease", r.endedAt(r.first(PutMember, 0), store.Event{At: 53}, until+5, until+6), timed(put, until+5, until+6))
 	granted := history.Op{Kind: kv.KeepAlive, Session: 9, Written: 77, Mod: 20, At: 54}
@@ -174,14 +176,14 @@ func TestRecordsLeaseEnds(t *testing.T) {
 		}
 	}
 	storetest.CheckOps(t, "at the end", own, gone(ownKey, 3, until+11, until+11))
-	// A late call names a lease that has been replaced.
+	// A call that ends late contains a lease that has been replaced since.
 	r.c.noteBound(3, &r.c.of[3].own, 4, &history.Op{Kind: kv.Put, Invoked: 150, Done: until + 12})
 	storetest.CheckOps(t, "with an earlier lease", r.to.Since(), gone(ownKey, 3, 150, until+12))
 }
 
-// A member that has the lock of a cluster with a lease holds it until the cluster's members learn
-// that it has no leader. If nothing has reported that, the hold ends just after another member's
-// begins.
+// A member that has acquired a cluster's lock with a lease holds it until the cluster's members
+// learn that the cluster has no leader. If no event has reported that, the hold ends just after
+// another member's hold begins.
 func TestRecordsHolds(t *testing.T) {
 	r := record(t, Leases)
 	var races []uint64
@@ -198,7 +200,7 @@ func TestRecordsHolds(t *testing.T) {
 	tellGone := func(revision int64) {
 		r.c.WatchEvent(3, &store.Event{What: store.Notify, Key: r.AppendKey(nil, leaderKey), Revision: revision, At: revision}, 0, 0, 300)
 	}
-	tellGone(55) // before the present leader's
+	tellGone(55) // before the current leader took the key
 	if r.c.holders[1] == none {
 		t.Error("an old event ended the hold")
 	}
@@ -208,7 +210,8 @@ func TestRecordsHolds(t *testing.T) {
 	}
 }
 
-// On Consul, responses to writes contain no index, and a lock cannot be acquired for a while.
+// On Consul, responses to writes contain no index, and a lock cannot be acquired for a while after
+// its session has ended.
 func TestRecordsCallsWithLocks(t *testing.T) {
 	r := record(t, Locks)
 	name := sessionName([]byte(aSession))
@@ -226,7 +229,7 @@ func TestRecordsCallsWithLocks(t *testing.T) {
 		t.Fatalf("recorded of a cluster: %+v", got)
 	}
 	storetest.CheckOps(t, "the leader's key", got[2:3], history.Op{Kind: kv.Range, Consistency: kv.Lease, Joined: true, Session: 9, Key: leaderKey, Read: keys.Identity(1), Mod: 40})
-	// A leader that was just elected may not have the cluster yet.
+	// A leader that was just elected may not know the cluster's keys yet.
 	got = r.ended(ReadCluster, 0, store.Event{})
 	if len(got) != 8 {
 		t.Fatalf("recorded of an empty response: %+v", got)
@@ -234,8 +237,9 @@ func TestRecordsCallsWithLocks(t *testing.T) {
 	storetest.CheckOps(t, "nothing", got[:1], history.Op{Kind: kv.Range, Consistency: kv.Lease, Session: 9, Key: 8, Outcome: kv.Stale})
 }
 
-// On ZooKeeper keys end with the sessions of connections: at any time since their creation if the
-// connection was lost, and as of now if the session was closed.
+// On ZooKeeper, keys are bound to the sessions of connections. If a connection was lost, its keys
+// may have been deleted at any time since they were created; if the session was closed, at any time
+// from the close.
 func TestRecordsCallsWithNodes(t *testing.T) {
 	r := record(t, Nodes)
 	join := history.Op{Kind: kv.CAS, Session: 9, Key: ownKey, Written: keys.Identity(r.first(Join, 0)), At: 50}
@@ -249,7 +253,7 @@ func TestRecordsCallsWithNodes(t *testing.T) {
 	r.c.lists.Begin(0)
 	r.c.lists.Add(0, AppendName(nil, 1, 0), nil, 0)
 	r.c.lists.Add(0, AppendName(nil, 2, 1), nil, 0)
-	r.c.lists.Begin(1) // the response to another operation, which arrived together with it
+	r.c.lists.Begin(1) // the response to a different operation, which arrived at the same time
 	r.c.lists.Add(1, AppendName(nil, 1, 1), nil, 0)
 	there := history.Op{Kind: kv.Exists, Consistency: kv.Local, Session: 9, Key: ownKey, At: 61, Read: history.Unseen}
 	not := there
@@ -268,21 +272,21 @@ func TestRecordsCallsWithNodes(t *testing.T) {
 	r.Lost(place)
 	r.Expired(place)
 	storetest.CheckOps(t, "again", r.to.Since())
-	// The put of a missing node is refused, and the next put creates the node.
+	// The put of a node that does not exist is refused, and the next put creates the node.
 	put.Outcome, put.Read, put.At = kv.Conflict, history.Absent, 70
 	storetest.CheckOps(t, "refused", r.ended(PutMember, 0, store.Event{At: 70, Outcome: kv.Conflict}), put)
 	join.Written, join.At = put.Written, 71
 	storetest.CheckOps(t, "made", r.endedAt(r.first(PutMember, 0), store.Event{At: 71}, 300, 400), timed(join, 300, 400))
 	r.c.Closed(500)
 	storetest.CheckOps(t, "closed", r.to.Since(), gone(ownKey, 3, 500, 500))
-	// A node of an earlier load may end with its session.
+	// A node from an earlier load may be deleted when its session ends.
 	r = record(t, Nodes)
 	join.Written, join.At, join.Outcome, join.Read = keys.Identity(r.first(Join, 0)), 72, kv.Conflict, history.Unseen
 	storetest.CheckOps(t, "existing", r.ended(Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
 	read.Outcome, read.Mod, read.Read = kv.OK, 12, identity0
 	storetest.CheckOps(t, "an earlier load's", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
-	// No member reads the key before the watchers report its end, which was before this load's
-	// creation of the key or after it.
+	// No member reads the key before the watchers report that it was deleted. The deletion happened
+	// before this load created the key, or after that.
 	for made, want := range map[int64][]history.Op{0: {gone(leaderKey, 0, 0, 300)}, 13: {gone(leaderKey, 0, 100, 300)}, 12: nil} {
 		r = record(t, Nodes)
 		if made > 0 {
@@ -294,8 +298,9 @@ func TestRecordsCallsWithNodes(t *testing.T) {
 	}
 }
 
-// A close of a session with a response ends the keys that the session created, at the newest
-// version that a response has confirmed, which is that of the last call that set the key.
+// If a session is closed and there is a response, the keys that the session created were deleted.
+// The record contains the latest version that a response has confirmed, which is the version
+// written by the last call that set the key.
 func TestRecordsKeysThatEndWithASession(t *testing.T) {
 	var r *recordedLoad
 	joined := func() {
@@ -308,7 +313,8 @@ func TestRecordsKeysThatEndWithASession(t *testing.T) {
 		return n
 	}
 	closed := func(n uint64, made int64) []history.Op {
-		r.c.SessionEnded(n, &history.Op{Kind: kv.Ephemeral, Session: 9, Invoked: 500, Done: 600, At: 90, Mod: made}) // the first member's
+		// The first member's key.
+		r.c.SessionEnded(n, &history.Op{Kind: kv.Ephemeral, Session: 9, Invoked: 500, Done: 600, At: 90, Mod: made})
 		return r.to.Since()
 	}
 	ended := func(key uint64, value, version int64) history.Op {
@@ -325,7 +331,7 @@ func TestRecordsKeysThatEndWithASession(t *testing.T) {
 	storetest.CheckOps(t, "of another session", closed(join, 40))
 	put(store.Event{Outcome: kv.TimedOut})
 	storetest.CheckOps(t, "set without a response", closed(join, 50), own(n, 63))
-	r.Lost(r.Place(n)) // the session may go on
+	r.Lost(r.Place(n)) // the session may continue
 	r.to.Since()
 	storetest.CheckOps(t, "set, and lost", closed(join, 50), own(n, 63))
 	put(store.Event{At: 70, Outcome: kv.Conflict})
@@ -338,18 +344,18 @@ func TestRecordsKeysThatEndWithASession(t *testing.T) {
 	r.Expired(r.Place(n))
 	r.to.Since()
 	storetest.CheckOps(t, "of an expired session", closed(n, 71))
-	put(store.Event{At: 73}) // sets the node of the session that is about to end
+	put(store.Event{At: 73}) // sets the node that belongs to the session that is about to end
 	storetest.CheckOps(t, "set by another session", closed(n, 71))
 
 	r.ended(Lead, 0, store.Event{At: 51})
 	storetest.CheckOps(t, "of the leader", closed(r.first(Lead, 0), 51), ended(leaderKey, identity0, 51))
 
-	// A node may be an earlier load's if the call that created it has no response.
+	// A node may belong to an earlier load if the call that created it has no response.
 	r = record(t, Nodes)
 	r.ended(Join, 0, store.Event{Outcome: kv.TimedOut})
 	put(store.Event{At: 63})
 	storetest.CheckOps(t, "possibly created", closed(join, 50))
-	// The same is true of a node that was set when another may have been created.
+	// The same is true if the node was set while a different node may have been created.
 	joined()
 	put(store.Event{At: 62, Outcome: kv.Conflict})
 	put(store.Event{Outcome: kv.TimedOut})
@@ -357,7 +363,8 @@ func TestRecordsKeysThatEndWithASession(t *testing.T) {
 	storetest.CheckOps(t, "possibly created again", closed(join, 50), own(join, 50))
 }
 
-// Watch events are recorded with the numbers of their keys. A damaged value belongs to no write.
+// Watch events are recorded with the numbers of their keys. A damaged value is not attributed to
+// any write.
 func TestRecordsWatchEvents(t *testing.T) {
 	r := record(t, Leases)
 	tellIt := func(key, value []byte) []history.Op {

@@ -6,12 +6,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// values holds memory in which a value is made again, for comparison.
+// values holds the memory in which an expected value is built for a comparison.
 type values struct{ key, value []byte }
 
-// identity returns the identity of the write of a key's value: the call that the log position
-// identifies, or the member in a leader's key. A key that the load does not write has the identity
-// of its preloaded value. A damaged value has the identity Nobodys.
+// identity returns a number that identifies the write of a key's value. For most keys this is the
+// call, which the log position in the value identifies. For a leader's key it is the member. A key
+// that the load does not write has the identity of its preloaded value. A damaged value has the
+// identity keys.NoIdentity.
 func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	s, v := c.script, &c.values
 	each := uint64(s.PerCluster()) // #nosec G115 -- a count
@@ -59,7 +60,7 @@ func constantIdentity(value []byte, is string) uint64 {
 	return keys.Identity(0)
 }
 
-// lastName returns the last name in a history.
+// lastName returns the last name in a history key's value.
 func lastName(value []byte) []byte {
 	value = bytes.TrimSuffix(value, []byte(`"]]`))
 	return value[bytes.LastIndexByte(value, '"')+1:]

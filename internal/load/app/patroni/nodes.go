@@ -10,8 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// nodes implements way for stores in which a connection has a session, and keys can end with it. A
-// member's calls keep its connection's session alive, so a member that sends nothing has died.
+// nodes implements way for stores in which a connection has a session to which keys can be bound. A
+// member's calls keep its connection's session alive, so a member that sends nothing counts as
+// dead.
 type nodes struct {
 	ttl  time.Duration
 	gone []bool // by member: its key does not exist, because its session ended
@@ -26,14 +27,16 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 		if e.Key == FirstMember {
 			s.key = append(s.key, MemberPath...)
 		}
-		if s.records != nil { // the same request as a call, whose names are passed on
+		// Sends the same request as a call, so that the names in the response are passed to the
+		// history.
+		if s.records != nil {
 			s.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local | call.KeysOnly})
 			op.Call = &s.call
 			s.keepList(op)
 			return
 		}
 		s.end = append(s.end[:0], s.key...)
-		s.end[len(s.end)-1]++ // it ends with a slash
+		s.end[len(s.end)-1]++ // key ends with a slash, so this is the end of its prefix
 		s.list = store.RangeOp{End: s.end}
 		op.Key, op.Range = s.key, &s.list
 		return
@@ -48,7 +51,7 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	if e.Call != PutMember {
 		return
 	}
-	// A missing key is created as one that ends with the session.
+	// If the key does not exist, it is created and bound to the session.
 	put := call.Part{Action: call.Write, Flags: call.Existing, Key: s.key, Value: s.callValue()}
 	if w.gone[all] {
 		put.Flags = call.Ephemeral
@@ -60,7 +63,7 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	op.Key, op.Value, op.Call = nil, nil, &s.call
 }
 
-// created marks a call, until its end, that creates a member's key and does not set it.
+// created marks a call, until it ends, that creates a member's key instead of setting it.
 const created = 1
 
 func (w *nodes) handleRenewal(int, *store.Event) []byte { return nil }
@@ -72,11 +75,11 @@ func (w *nodes) grantedIn(*store.Event) int64           { return 0 }
 func (w *nodes) lifetime() time.Duration                { return w.ttl }
 
 // addWatchers implements way. Each member has a one-shot watch on the leader's key, on its own
-// connection, and sets it again after each event.
+// connection, and sets the watch again after each event.
 func (w *nodes) addWatchers(s *Script, p *watch.Plan) {
 	p.Sink.Coalesced = true
 	dies := s.LeaderDeath(s.length) > 0
-	// Progress requests on the connection of a member that dies would keep its session alive.
+	// Progress requests on a dead member's connection would keep its session alive.
 	p.Silent = func(n uint32) bool {
 		cluster, member := s.memberAt(int(n))
 		return dies && member == 0 && cluster < s.Storm

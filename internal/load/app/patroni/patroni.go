@@ -1,6 +1,6 @@
-// Package patroni imitates the calls of Patroni, which keeps PostgreSQL available. Each member of a
-// PostgreSQL cluster has a session and a key, and the leader holds a lock.
-// docs/explanation/applications.md gives the source of each number.
+// Package patroni imitates the calls of Patroni, which manages PostgreSQL clusters and their
+// failover. Each member of a PostgreSQL cluster has a session and a key, and the leader holds a
+// lock. docs/explanation/applications.md gives the source of each number.
 package patroni
 
 import (
@@ -15,17 +15,17 @@ import (
 // Name is the application's name in scenario files.
 const Name = "patroni"
 
-// maxMembers limits the members of a load, because each has two connections.
+// maxMembers limits the number of members in a load, because each member has two connections.
 const maxMembers = 100_000
 
-// keyNames matches the application's keys without their prefix.
+// keyNames matches the application's keys, without the prefix.
 var keyNames = regexp.MustCompile(`^pg-\d{6}(/|$)`)
 
 // Application implements application.Application.
 type Application struct{}
 
-// Definition implements application.Application. The defaults are Patroni's, except for the numbers
-// of clusters and members.
+// Definition implements application.Application. The defaults are Patroni's defaults, except for
+// the numbers of clusters and members.
 func (Application) Definition() application.Definition {
 	return application.Definition{
 		Name: Name, Meaning: "Patroni, which keeps PostgreSQL available", Prefix: "/service/", Names: keyNames,

@@ -14,7 +14,7 @@ func config(clusters, members int) Config {
 	return Config{Clusters: clusters, Members: members, Written: clusters, LoopWait: 10 * time.Second, TTL: 30 * time.Second, RetryTime: 10 * time.Second, Seed: 3}
 }
 
-// The number of calls of each kind is that of the profile, within 1 % if there are many.
+// The number of calls of each kind agrees with the profile, within 1 % for kinds with many calls.
 func TestScheduleMatchesTheProfile(t *testing.T) {
 	for _, c := range []Config{config(100, 3), config(7, 1), {Clusters: 50, Members: 5, Written: 20, LoopWait: 2 * time.Second, TTL: 30 * time.Second, RetryTime: time.Second}} {
 		for c.Way = range numWays {
@@ -36,8 +36,8 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 	}
 }
 
-// Calls are ordered by due time and inside the window. A dead leader makes none, and the other
-// members do not race before its lease can have expired.
+// Calls are ordered by due time and inside the window. A dead leader makes no calls, and the other
+// members do not race before the leader's lease can have expired.
 func TestFailovers(t *testing.T) {
 	const length = 3 * time.Minute
 	err := quick.Check(func(seed uint64, clusters, members, storm, way uint8) bool {
@@ -84,28 +84,28 @@ func TestFailovers(t *testing.T) {
 	}
 }
 
-// leaderLasts returns the duration of a leader's loop.
+// leaderLasts returns the time from the start to the end of a leader's loop.
 func leaderLasts(c *Config) time.Duration {
-	if c.Way == Nodes { // until its last ping
+	if c.Way == Nodes { // until the leader's last ping
 		return c.LoopWait
 	}
 	return memberAfter
 }
 
-// A replica's query returns once per loop on average, since it is up to a sixteenth of its wait
-// late.
+// A replica's query returns once per loop on average, because it returns late by up to a sixteenth
+// of its wait.
 func TestReplicasQueryOncePerLoop(t *testing.T) {
 	c := config(1, 2)
 	if mean := c.QueryWait() + c.QueryWait()/waitJitter/2; (mean - c.LoopWait).Abs() > time.Microsecond {
 		t.Errorf("a query every %v, want one per loop", mean)
 	}
-	c.LoopWait = 6 * time.Second // an observed interval of Patroni
+	c.LoopWait = 6 * time.Second // an interval that was observed with Patroni
 	if n, every := c.pings(); n != 3 || every != 1800*time.Millisecond {
 		t.Errorf("%d pings, each after %v", n, every)
 	}
 }
 
-// A key's number is read from the key, and a value's call from the value.
+// A key's number can be parsed from the key, and the number of the call from the value.
 func TestKeysAndValues(t *testing.T) {
 	c, prefix := config(120, 4), []byte("/service/")
 	seen := map[uint64]bool{}

@@ -22,8 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// formOfCall returns the call and form of a call in a failover. The members in the JSON of a
-// member's key are left out, because they change with PostgreSQL's state from call to call.
+// formOfCall returns the call, and its form, in a failover. It omits the fields of the JSON object
+// in a member's key, because these change with PostgreSQL's state from call to call.
 func (h *observed) formOfCall() string {
 	said := h.call + ": " + h.form
 	if h.call == "put member" {
@@ -32,9 +32,9 @@ func (h *observed) formOfCall() string {
 	return said
 }
 
-// loopsOf returns the loops of a member in order. Each starts with the renewal, or with the read of
-// the cluster if members read it. Pings and watchers are left out, because they have times of their
-// own.
+// loopsOf returns a member's loops in order. Each loop starts with the renewal, or with the read of
+// the cluster if members read it. Pings and watchers are omitted, because they are not synchronized
+// with the loops.
 func loopsOf(all []observed, who string, way data.Way) (loops [][]observed) {
 	begin := "read cluster"
 	if way == data.Leases {
@@ -54,7 +54,7 @@ func loopsOf(all []observed, who string, way data.Way) (loops [][]observed) {
 	return loops
 }
 
-// lastWith returns the index of the last loop that has a call, or -1.
+// lastWith returns the index of the last loop that contains a call, or -1 if none does.
 func lastWith(loops [][]observed, call string) int {
 	for i, loop := range slices.Backward(loops) {
 		if slices.ContainsFunc(loop, func(h observed) bool { return strings.HasSuffix(h.call, call) }) {
@@ -64,24 +64,25 @@ func lastWith(loops [][]observed, call string) int {
 	return -1
 }
 
-// failover holds the calls of each loop, by the member's role and the loop.
+// failover maps the name of a loop, such as "the winner's race", to the calls in that loop.
 type failover map[string][]string
 
 // raceSuffix is the suffix of the call with which a member races.
 const raceSuffix = " leader"
 
-// races reports whether a loop has that call.
+// races reports whether a loop contains that call.
 func races(loop []observed) bool {
 	return slices.ContainsFunc(loop, func(h observed) bool {
 		return strings.HasSuffix(h.call, raceSuffix) && !strings.HasPrefix(h.call, "read ")
 	})
 }
 
-// failoverOf returns the failover in the observed requests. It has these loops of the winner: the
-// one with the race and the next one, and the one that reports the promotion and the next one,
-// which is like that of any leader. It also has a loser's loop with the race and the next one. The
-// loops between them, during PostgreSQL's promotion, put only members' keys. A member that is late
-// finds the leader's key taken, and does not race.
+// failoverOf returns the failover that the observed requests contain. It has four loops of the
+// winner: the loop with the race and the one after it, and the loop that reports the promotion and
+// the one after it, which is like any leader's loop. It also has two loops of a loser: the loop
+// with the race and the one after it. The loops between these, during PostgreSQL's promotion, write
+// only the members' keys. A member that is late finds that the leader's key is taken, and does not
+// race.
 func failoverOf(t *testing.T, all []observed, way data.Way) (f failover, ok bool) {
 	t.Helper()
 	slices.SortStableFunc(all, func(a, b observed) int { return a.at.Compare(b.at) })
@@ -92,7 +93,7 @@ func failoverOf(t *testing.T, all []observed, way data.Way) (f failover, ok bool
 	winner := all[reported].who
 	won := loopsOf(all, winner, way)
 	race, history := slices.IndexFunc(won, races), lastWith(won, "put history")
-	if race < 0 || race >= history || history+2 >= len(won) { // the last loop may not be complete
+	if race < 0 || race >= history || history+2 >= len(won) { // the last loop may be incomplete
 		return nil, false
 	}
 	f = failover{"the winner's race": formsOf(won[race]), "its promotion": formsOf(won[history]), "the loop after that": formsOf(won[history+1])}
@@ -115,7 +116,7 @@ func failoverOf(t *testing.T, all []observed, way data.Way) (f failover, ok bool
 			return nil, false
 		}
 		lost := loops[race]
-		if way == data.Leases { // it is only sent if the member's value has changed
+		if way == data.Leases { // this call is only sent if the member's value has changed
 			lost = slices.DeleteFunc(lost, func(h observed) bool { return h.call == "put member" })
 		}
 		f["a loser's race"] = formsOf(lost)
@@ -124,8 +125,9 @@ func failoverOf(t *testing.T, all []observed, way data.Way) (f failover, ok bool
 	return f, all[len(all)-1].at.After(over.Add(time.Second))
 }
 
-// addLoopAfter adds the loop after a race. It is left out if members wake each other, because then
-// other members' writes start it, and it puts the member's key only if its value has changed.
+// addLoopAfter adds the loop after a race. It omits that loop if members wake each other, because
+// then the loop is started by other members' writes and writes the member's key only if its value
+// has changed.
 func (f failover) addLoopAfter(way data.Way, name string, loops [][]observed) {
 	if way == data.Leases || len(loops) == 0 {
 		return
@@ -133,7 +135,7 @@ func (f failover) addLoopAfter(way data.Way, name string, loops [][]observed) {
 	f[name] = formsOf(loops[0])
 }
 
-// otherCallers returns the names of all callers except one.
+// otherCallers returns the names of all callers except the given one.
 func otherCallers(all []observed, one string) (names []string) {
 	for _, h := range all {
 		if h.who != one && !slices.Contains(names, h.who) {
@@ -143,7 +145,7 @@ func otherCallers(all []observed, one string) (names []string) {
 	return names
 }
 
-// formsOf returns the calls and forms of a loop.
+// formsOf returns the calls in a loop, with their forms.
 func formsOf(loop []observed) (all []string) {
 	for _, h := range loop {
 		all = append(all, h.formOfCall())
@@ -151,12 +153,13 @@ func formsOf(loop []observed) (all []string) {
 	return all
 }
 
-// compareFailovers starts a cluster of three real members, kills the leader and its PostgreSQL, and
-// sends the load of one such cluster whose leader dies. The winner and the loser of the race must
-// send the same calls in both.
+// compareFailovers starts a real cluster with three members, kills the leader and its PostgreSQL,
+// and then sends the load of one such cluster whose leader dies. In both, the winner and the loser
+// of the race must send the same calls.
 func compareFailovers(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
 	t.Helper()
-	// Started processes end with the thread that started them.
+	// Without this, the started processes could be killed early: they end with the thread that
+	// started them.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTime, c.TTL
@@ -235,8 +238,8 @@ func (l *calls) forget() {
 	l.mu.Unlock()
 }
 
-// loadCalls returns the calls of the load, without its preparation. It leaves out the reads that
-// set one-shot watches, because Patroni sets them with its read of the leader's key.
+// loadCalls returns the load's calls, without the calls that prepare it. It omits the reads that
+// set one-shot watches, because Patroni sets these with its read of the leader's key.
 func (l *calls) loadCalls() []observed {
 	all := slices.DeleteFunc(l.requests(), func(h observed) bool { return h.sets })
 	slices.SortStableFunc(all, func(a, b observed) int { return a.at.Compare(b.at) })
@@ -299,10 +302,10 @@ func TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	overheardFailover(t, data.Nodes, st, servers.PatroniConfig{ZooKeeper: through}, theirs, endpoint)
 }
 
-// members is enough for a winner and a loser of a race.
+// members is enough for a race with a winner and a loser.
 const members = 3
 
-// overhearEach starts a recorder in front of each member.
+// overhearEach starts a recording relay in front of each member.
 func overhearEach(t *testing.T, endpoint string, st store.Tapped) (through []string, observed *calls) {
 	observed = new(calls)
 	for i := range members {

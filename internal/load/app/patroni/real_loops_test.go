@@ -18,16 +18,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// observed holds a request that a proxy or relay has seen.
+// observed holds a request that passed through a proxy or relay.
 type observed struct {
 	at   time.Time
-	who  string // a member, or a connection
+	who  string // name of a member, or of a connection
 	call string // such as "put member"
-	sets bool   // it is a read that sets a watch
-	form string // the object's members, and those of the value that it writes
+	sets bool   // the call is a read that sets a watch
+	form string // names of the request's JSON fields, and of those in the value that it writes
 }
 
-// calls holds the observed requests.
+// calls holds all observed requests.
 type calls struct {
 	mu  sync.Mutex
 	all []observed
@@ -45,26 +45,27 @@ func (l *calls) requests() []observed {
 	return slices.Clone(l.all)
 }
 
-// form returns the names of an object's members.
+// form returns the names of the fields of a JSON object.
 func form(m map[string]any) string {
 	return strings.Join(slices.Sorted(maps.Keys(m)), " ")
 }
 
-// formOf returns the form of a value that may be an object.
+// formOf returns the form of a value if it is a JSON object.
 func formOf(value []byte) string {
 	var v map[string]any
 	if json.Unmarshal(value, &v) != nil {
 		return ""
 	}
-	delete(v, "slots") // it has as many entries as there are members
+	delete(v, "slots") // has as many entries as there are members
 	return " of " + form(v)
 }
 
 // loop counts the calls of one loop of a cluster.
 type loop map[string]int
 
-// loops returns the calls around each put of the status by a leader. Calls of the previous loop,
-// such as pings, end within a good third of a loop after the start.
+// loops returns the calls around each write of the status by a leader. Calls that belong to the
+// previous loop, such as pings, end at most a little more than a third of loopWait after the start
+// of the next loop.
 func loops(all []observed, loopWait time.Duration) (found [][]observed) {
 	var begins []time.Time
 	for _, h := range all {
@@ -84,7 +85,7 @@ func loops(all []observed, loopWait time.Duration) (found [][]observed) {
 	return found
 }
 
-// usual returns the most frequent loop, how often it occurs, and the forms of its calls.
+// usual returns the most frequent loop, how often it occurs, and the forms of the calls in it.
 func usual(all [][]observed) (most loop, times int, forms map[string]map[string]bool) {
 	n, said := map[string]int{}, map[string]map[string]map[string]bool{}
 	for _, calls := range all {
@@ -110,8 +111,8 @@ func usual(all [][]observed) (most loop, times int, forms map[string]map[string]
 }
 
 // compareLoops starts a cluster of real members with the given configuration, writes to its
-// database, and then sends the load of one such cluster. Both must send the same calls, of the same
-// form, in a loop.
+// database, and then sends the load of one such cluster. In each loop, both must send the same
+// calls in the same form.
 func compareLoops(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
 	t.Helper()
 	const enough = 5
@@ -129,7 +130,8 @@ func compareLoops(t *testing.T, c *data.Config, st store.Store, theirs servers.P
 		theirLoop, times, said = usual(loops(real.requests(), c.LoopWait))
 		return times >= enough
 	})
-	// This is not started earlier, because started processes end with the thread that started them.
+	// This must not be started earlier, because started processes end with the thread that started
+	// them.
 	res := send(t, st, endpoint, *c, 10*c.LoopWait)
 	if res.Measured.Outcomes[kv.OK] != res.Measured.Due {
 		t.Errorf("the load failed: %v %v", res.Measured.Outcomes, res.Measured.ErrorTexts)
@@ -148,7 +150,7 @@ func compareLoops(t *testing.T, c *data.Config, st store.Store, theirs servers.P
 	t.Logf("in each loop of a cluster of %d: %v", c.Members, theirLoop)
 }
 
-// wait waits until a condition holds, or fails the test after three minutes.
+// wait waits until a condition holds. It fails the test after three minutes.
 func wait(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -20,15 +20,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// overheard keeps the calls that pass a relay, as the passive decoder understands them.
+// overheard stores the calls that pass through a relay, as the passive decoder decodes them.
 type overheard struct {
 	*calls
-	who   string // the sender; "": the connection identifies it
+	who   string // the sender; if empty, the connection identifies it
 	t     testing.TB
 	began time.Time
 }
 
-// listen serves a relay to a member until the test ends, and returns its HOST:PORT.
+// listen serves a relay to a member until the test ends, and returns the relay's HOST:PORT.
 func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,8 @@ func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string 
 	o.t, o.began = t, time.Now()
 	r := passive.NewRelay(passive.RelayConfig{
 		To: to, Tap: passive.TapConfig{Tapped: tapped, Redactor: &call.Redactor{}, Sink: o},
-		Now: func() int64 { return int64(time.Since(o.began)) }, Say: func(string) {}, // clients die
+		// Say ignores the reports that clients cause by dying.
+		Now: func() int64 { return int64(time.Since(o.began)) }, Say: func(string) {},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan struct{})
@@ -86,7 +87,8 @@ func (o *overheard) Call(c *call.Call) {
 	o.add(h)
 }
 
-// The same as TestCallsPerLoopAreThoseOfARealPatroni, on Consul.
+// TestCallsPerLoopOnConsulAreThoseOfARealPatroni does the same test on Consul as
+// TestCallsPerLoopAreThoseOfARealPatroni.
 func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {
@@ -99,8 +101,8 @@ func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	compareLoops(t, &c, st, servers.PatroniConfig{Consul: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
 }
 
-// The same as TestCallsPerLoopAreThoseOfARealPatroni, on ZooKeeper. Loops of 6 s always have three
-// pings.
+// TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni does the same test on ZooKeeper as
+// TestCallsPerLoopAreThoseOfARealPatroni. Loops of 6 s always contain three pings.
 func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {

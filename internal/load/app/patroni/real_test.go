@@ -22,18 +22,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// listener is a proxy of an etcd. It keeps each request with its sender, which is who or the
-// connection's address.
+// listener is a proxy in front of etcd. It stores each request with its sender: who or, if that is
+// empty, the connection's address.
 type listener struct {
 	*calls
 	who string
 }
 
-// listen serves the proxy until the test ends, and returns its HOST:PORT.
+// listen serves the proxy until the test ends, and returns the proxy's HOST:PORT.
 func (l *listener) listen(t *testing.T, etcd string) string {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: etcd})
-	proxy.FlushInterval = -1                    // responses of watches do not end
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // clients end their requests
+	proxy.FlushInterval = -1                    // the responses to watch requests do not end
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // clients abort their requests, which is logged
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -46,7 +46,7 @@ func (l *listener) listen(t *testing.T, etcd string) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// understand sets the call and form of a request.
+// understand sets the call and the form of a request.
 func (h *observed) understand(body []byte) {
 	var m map[string]any
 	if json.Unmarshal(body, &m) != nil {
@@ -69,14 +69,14 @@ func (h *observed) understand(body []byte) {
 	}
 }
 
-// put sets the call and form of a write of a key.
+// put sets the call and the form of a request that writes a key.
 func (h *observed) put(call string, m map[string]any) {
 	value, _ := base64.StdEncoding.DecodeString(fmt.Sprint(m["value"]))
 	h.call = call + nameOf(m)
 	h.form += formOf(value)
 }
 
-// txn sets the call and form of a transaction: its guards, and the operations under them.
+// txn sets the call and the form of a transaction from its guards and the operations under them.
 func (h *observed) txn(m map[string]any) {
 	for _, one := range list(m["compare"]) {
 		guarded := nameOf(one)
@@ -101,7 +101,7 @@ func list(v any) (all []map[string]any) {
 	return all
 }
 
-// nameOf returns which of a cluster's keys an object contains.
+// nameOf returns which of a cluster's keys a JSON object contains.
 func nameOf(m map[string]any) string {
 	key, _ := base64.StdEncoding.DecodeString(fmt.Sprint(m["key"]))
 	_, interval := m["range_end"]
@@ -115,8 +115,8 @@ func nameOf(m map[string]any) string {
 	return parts[len(parts)-1]
 }
 
-// Two real Patroni members, each with a PostgreSQL whose database is written to, and the load of
-// one such cluster send the same calls to a real etcd in each loop, in the same form.
+// Two real Patroni members run, each with a PostgreSQL whose database is written to. They and the
+// load of one such cluster send the same calls to a real etcd in each loop, in the same form.
 func TestCallsPerLoopAreThoseOfARealPatroni(t *testing.T) {
 	const loopWait = 2 * time.Second
 	c := data.Config{Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}

@@ -10,16 +10,18 @@ import (
 // Entry is a scheduled call.
 type Entry struct {
 	Call Call
-	// Caller makes the call: 0 for the cluster's leader, or n for the n-th of its other members.
-	// After the first leader's death these are the members that are left.
+	// Caller identifies the member that makes the call: 0 for the cluster's leader, or n for the
+	// n-th of its other members. After the first leader's death, only the remaining members are
+	// counted.
 	Caller uint8
-	// After is set if the call belongs to a failover and waits until the leader's key is gone.
-	// Unless Race is set, it also waits until a member has won the race.
+	// After is set if the call belongs to a failover and must wait until the leader's key is
+	// deleted. Unless Race is set, it must also wait until a member has won the race.
 	After bool
-	// Race is set if the call belongs to a member that races, or that starts with its cluster. Who
-	// is then the member's number.
-	Race    bool
-	Key     Key // ReadKey: the key; ListKeys: FirstMember lists the members, any other value all keys
+	// Race is set if the call belongs to a member that races, or that starts together with its
+	// cluster. In this case Caller is the member's number.
+	Race bool
+	// ReadKey: the key; ListKeys: FirstMember lists the members, any other key lists all keys.
+	Key     Key
 	Cluster uint32
 }
 
@@ -29,13 +31,13 @@ type Schedule struct {
 	Entries []Entry
 }
 
-// promotedAfter is the time from the end of the leader's key to the winner's first loop as an
-// ordinary leader, which is how long PostgreSQL's promotion took. Just before, the winner reports
-// its promotion in the store, even if its database is not written to.
+// promotedAfter is the time from the deletion of the leader's key to the winner's first loop as a
+// normal leader. It was measured, and is how long PostgreSQL's promotion took. Just before that
+// loop, the winner reports its promotion in the store, even if its database is not written to.
 const promotedAfter = 1800 * time.Millisecond
 
 // sessionStep is how much later than its timeout a connection's session may end. ZooKeeper looks
-// for expired sessions at each tick, by default every 2 s.
+// for expired sessions at each tick, which is 2 s by default.
 const sessionStep = 2 * time.Second
 
 type due struct {
@@ -50,7 +52,8 @@ type maker struct {
 	all    []due
 }
 
-// NewSchedule returns the schedule of a load. It depends only on the configuration and the length.
+// NewSchedule returns the schedule of a load, which depends only on the configuration and the
+// length.
 func NewSchedule(c Config, length time.Duration) *Schedule {
 	m := maker{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x7067))}
 	dies := c.LeaderDeath(length)
@@ -71,12 +74,12 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 	return s
 }
 
-// LeaderDeath returns when the leaders die in a load of the given length, early enough for the last
-// lease to expire, and a loop to follow, before the end. 0: no leader dies, or the load is too
-// short.
+// LeaderDeath returns when the leaders die in a load of the given length. This is early enough for
+// the last lease to expire and for a loop after that before the load ends. It returns 0 if no
+// leader dies or the load is too short.
 func (c *Config) LeaderDeath(length time.Duration) time.Duration {
 	rest := length - c.TTL - c.LoopWait - promotedAfter
-	if c.Way == Nodes { // the last sign of life is a ping, and sessions end in steps
+	if c.Way == Nodes { // the last sign of life is a ping, and the store ends sessions in steps
 		rest -= c.LoopWait + sessionStep
 	}
 	if c.Storm == 0 || rest <= c.LoopWait {
@@ -91,7 +94,7 @@ func (m *maker) add(at time.Duration, e Entry) {
 	}
 }
 
-// addLoops adds a cluster's loops that start in the given interval.
+// addLoops adds a cluster's loops that start between from and to.
 func (m *maker) addLoops(cluster uint32, from, to time.Duration) {
 	e, written := Entry{Cluster: cluster}, m.isWritten(cluster)
 	for at := from; at < to; at += m.LoopWait {
@@ -109,9 +112,9 @@ func (m *maker) addLoops(cluster uint32, from, to time.Duration) {
 // isWritten reports whether a cluster's database is written to.
 func (m *maker) isWritten(cluster uint32) bool { return int(cluster) < m.Written }
 
-// addSeparateLoops adds the loops of the members that are left after a failover, if no write of a
-// leader wakes the others. The new leader's loops start when it has been promoted, and each other
-// member's one loop-wait after the loop in which it raced.
+// addSeparateLoops adds the loops of the members that remain after a failover, for ways in which
+// the leader's writes do not wake the other members. The new leader's loops start when it has been
+// promoted. Each other member's loops start one loop-wait after the loop in which it raced.
 func (m *maker) addSeparateLoops(e Entry, expires time.Duration, loop func(e Entry, at time.Duration, written bool)) {
 	for who := range m.Members - 1 {
 		e.Caller = uint8(who)
@@ -127,19 +130,19 @@ func (m *maker) addSeparateLoops(e Entry, expires time.Duration, loop func(e Ent
 	}
 }
 
-// randomBelow returns a random duration from 0 to below d.
+// randomBelow returns a random duration of at least 0 and less than d.
 func (m *maker) randomBelow(d time.Duration) time.Duration {
 	return time.Duration(m.random.Int64N(int64(max(d, 1))))
 }
 
-// addStart adds the calls with which a cluster starts in the load.
+// addStart adds the calls that a cluster makes when it starts during the load.
 func (m *maker) addStart(cluster uint32, at time.Duration) {
 	if m.Way == Nodes {
 		m.addJoins(cluster, at)
 	}
 }
 
-// addFailover adds the loops of a cluster whose leader dies. The leader sends nothing after that,
+// addFailover adds the loops of a cluster whose leader dies. From then on the leader sends nothing,
 // its lease expires, and the other members race for its key.
 func (m *maker) addFailover(cluster uint32, phase, dies time.Duration) {
 	m.addStart(cluster, phase)

@@ -2,21 +2,21 @@ package patroni
 
 import "time"
 
-// Delays within a loop, as observed with Patroni 4.1.5 on loopback. The leader puts the status when
-// its lease is renewed, and then its own key. The status wakes the replicas.
+// These delays within a loop were observed with Patroni 4.1.5 on loopback. The leader renews its
+// lease, then writes the status, and then its own key. The write of the status wakes the replicas.
 const (
 	statusAfter = 50 * time.Millisecond
 	memberAfter = 110 * time.Millisecond
 	wokenAfter  = 110 * time.Millisecond // after the leader's renewal
 	putAfter    = 50 * time.Millisecond  // after a replica's renewal
-	// restAfter is the delay of a replica after the leader if no change wakes it.
+	// restAfter is how much later than the leader a replica starts if no change wakes it.
 	restAfter = 500 * time.Millisecond
-	// spread is the range of the replicas' random delays.
+	// spread is the range of the random delays that are added for replicas.
 	spread = 30 * time.Millisecond
 )
 
-// Delays after the end of the leader's key: the race, the losers' reads, the winner's key, and the
-// renewals of all members that the new leader's key wakes.
+// These delays are counted from the deletion of the leader's key: the race, the losers' reads, the
+// winner's write of its own key, and the renewals by all members that the new leader's key wakes.
 const (
 	raceAfter = 40 * time.Millisecond
 	readAfter = 60 * time.Millisecond
@@ -24,8 +24,8 @@ const (
 	newAfter  = 160 * time.Millisecond
 )
 
-// reportStep is the delay between the calls with which a new leader reports its promotion, and
-// before its next loop.
+// reportStep is the delay between two of the calls with which a new leader reports its promotion,
+// and between the last of them and the leader's next loop.
 const reportStep = 50 * time.Millisecond
 
 func (m *maker) leaseLoop(e Entry, at time.Duration, members int, written bool) {
@@ -51,10 +51,11 @@ func (m *maker) leaseLoop(e Entry, at time.Duration, members int, written bool) 
 	}
 }
 
-// leaseFailover adds the calls of the members that are left, since the leader's last loop.
+// leaseFailover adds the calls of the members that remain, starting after the leader's last loop.
 func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 	left := m.Members - 1
-	for at := last + m.LoopWait; at < expires; at += m.LoopWait { // no change wakes the replicas
+	// No change wakes the replicas in these loops.
+	for at := last + m.LoopWait; at < expires; at += m.LoopWait {
 		for who := range left {
 			m.add(at+restAfter+m.randomBelow(spread), Entry{Call: RenewReplica, Caller: uint8(who + 1), Cluster: cluster})
 		}
@@ -85,7 +86,7 @@ func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 	}
 }
 
-// addSpaced adds calls one after the other.
+// addSpaced adds calls one after the other, reportStep apart.
 func (m *maker) addSpaced(at time.Duration, e Entry, calls ...Call) {
 	for _, e.Call = range calls {
 		m.add(at, e)

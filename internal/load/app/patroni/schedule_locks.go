@@ -2,25 +2,26 @@ package patroni
 
 import "time"
 
-// Delays in Locks, as observed with Patroni 4.1.5 on loopback. A member reads the cluster, renews
-// its session, and writes its keys, one call after the other. A replica's loop starts when its
-// query for the leader's key returns: at once if the key changes, and otherwise up to a sixteenth
-// of the wait late, which the store adds.
+// These delays in the way Locks were observed with Patroni 4.1.5 on loopback. A member reads the
+// cluster, renews its session, and writes its keys, one call after the other. A replica's loop
+// starts when its query for the leader's key returns. The query returns at once if the key changes.
+// Otherwise it returns after its wait, plus a random delay of up to a sixteenth of the wait, which
+// the store adds.
 const (
 	lockStep = 3 * time.Millisecond
-	// asksAfter is how long a racing member queries the state of the other members.
+	// asksAfter is how long a racing member asks the other members for their states.
 	asksAfter = 95 * time.Millisecond
 	// A query returns late by at most its wait divided by waitJitter.
 	waitJitter = 16
 )
 
-// QueryWait returns the wait of a query that leads to one query per loop on average. Patroni waits
+// QueryWait returns the wait for which a query returns once per loop on average. Patroni waits
 // until its next loop is due.
 func (c *Config) QueryWait() time.Duration {
 	return c.LoopWait * (2 * waitJitter) / (2*waitJitter + 1)
 }
 
-// addSteps adds calls one after the other.
+// addSteps adds calls one after the other, lockStep apart.
 func (m *maker) addSteps(at time.Duration, e Entry, calls ...Call) {
 	for _, call := range calls {
 		e.Call = call
@@ -57,7 +58,7 @@ func (m *maker) lockReplica(e Entry, at time.Duration, written bool) {
 	}
 }
 
-// lockFailover adds the calls of the members that are left, since the leader's last loop.
+// lockFailover adds the calls of the members that remain, starting after the leader's last loop.
 func (m *maker) lockFailover(cluster uint32, last, expires time.Duration) {
 	left := m.Members - 1
 	e := Entry{Cluster: cluster}

@@ -22,12 +22,13 @@ type Script struct {
 	calls    app.Tally
 
 	way    way
-	states bool     // watchers receive states, not events
-	leader []int16  // by cluster: the member that leads, or none
-	gone   []bool   // by cluster: the key of its first leader is gone
-	raced  []uint32 // by member: the number, plus one, of the call with which it raced; 0: none
-	asked  []uint32 // by member: the number, plus one, of its call in flight; 0: none
-	ended  int      // the member whose call ended last, or none if that member has another call in flight
+	states bool     // watchers receive states instead of events
+	leader []int16  // by cluster: the member that is leader, or none
+	gone   []bool   // by cluster: the key of its first leader was deleted
+	raced  []uint32 // by member: 1 + the number of the call with which it raced; 0: none
+	asked  []uint32 // by member: 1 + the number of its call in flight; 0: none
+	// The member whose call ended last; none if that member has a different call in flight.
+	ended int
 
 	records *chronicle // nil: the responses are not verified
 }
@@ -40,8 +41,8 @@ func New(setup app.Setup) *Script {
 	return NewWithConfig(ConfigOf(setup.Settings, setup.Seed, Way(setup.Way)), setup)
 }
 
-// NewWithConfig returns the script of a load with the given configuration, which replaces the
-// settings.
+// NewWithConfig returns the script of a load with the given configuration. It ignores the settings
+// in setup.
 func NewWithConfig(c Config, setup app.Setup) *Script {
 	s := &Script{Config: c, schedule: NewSchedule(c, setup.Length), length: setup.Length, prefix: []byte(setup.Prefix)}
 	s.way, s.states = wayOf(&s.Config), c.Way == Locks
@@ -71,8 +72,7 @@ func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 // Kept implements app.Script. It returns the members' leases or sessions.
 func (s *Script) Kept() []int64 { return s.way.save() }
 
-// SessionTimeout implements app.Script. A member keeps its connection's session alive with its own
-// calls.
+// SessionTimeout implements app.Script. A member's own calls keep its connection's session alive.
 func (s *Script) SessionTimeout() time.Duration {
 	if s.Way == Nodes {
 		return s.TTL
@@ -94,14 +94,14 @@ func (s *Script) Watching() *watch.Plan {
 	return p
 }
 
-// names finds the key of a watch event, and the call that wrote it.
+// names finds a watch event's key, and the call that wrote it.
 type names struct{ *Script }
 
 func (w *names) Number(_ uint32, key []byte) (uint64, bool) { return w.Config.Number(w.prefix, key) }
 
-// Written returns the call that wrote a value, as far as the value shows it. It also notes that a
-// leader's key is gone. A lease's expiry belongs to no call, and each watcher of the cluster
-// receives an event.
+// Written returns the call that wrote a value, if the value shows it. It also notices when a
+// leader's key was deleted. The expiry of a lease belongs to no call, and each watcher in the
+// cluster receives an event for it.
 func (w *names) Written(ev *store.Event) (uint64, bool) {
 	number, ok := w.Config.Number(w.prefix, ev.Key)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// source makes the calls. Each call reuses the memory of the one before.
+// source creates the calls. Each call reuses the memory of the previous one.
 type source struct {
 	engine.ReactiveBase
 	*Script
@@ -21,7 +21,7 @@ type source struct {
 
 var _ engine.Reactive = (*source)(nil)
 
-// member returns the member that makes a call, by its number in the cluster.
+// member returns the number, within its cluster, of the member that makes a call.
 func (s *source) member(e Entry) int {
 	leader := int(s.leader[e.Cluster])
 	switch {
@@ -30,8 +30,8 @@ func (s *source) member(e Entry) int {
 	case e.Caller == 0:
 		return leader
 	}
-	// The Caller-th of the other members that are left. The first leader has died if another member
-	// leads.
+	// Find the Caller-th of the other remaining members. If another member is leader now, the first
+	// leader has died.
 	first := 0
 	if leader > 0 {
 		first = 1
@@ -49,9 +49,9 @@ func (s *source) member(e Entry) int {
 
 func (s *source) memberIndex(e Entry, member int) int { return int(e.Cluster)*s.Members + member }
 
-// Place implements engine.Reactive. Each member has its own connection. The order of a cluster's
-// connections differs between clusters; otherwise, in a store with as many members, all leaders
-// would connect to the same one.
+// Place implements engine.Reactive. Each member has its own connection. The order of the
+// connections differs from cluster to cluster. Otherwise, if the store had as many members as a
+// cluster, all leaders would connect to the same member of the store.
 func (s *source) Place(n uint64) int {
 	e := s.schedule.Entries[n]
 	return int(e.Cluster)*s.Members + (s.member(e)+int(e.Cluster))%s.Members
@@ -75,10 +75,10 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	return n | uint64(member)<<memberShift
 }
 
-// memberShift is the lowest bit of the member in an operation's reference.
+// memberShift is the position of the member in an operation's reference.
 const memberShift = 48
 
-// write sets s.value to the value that a member's call writes, and returns the key.
+// write sets s.value to the value that a member's call writes, and returns the key to write.
 func (s *source) write(e Entry, member int, n uint64) (k Key) {
 	cluster, leads := int(e.Cluster), int(s.leader[e.Cluster]) == member
 	s.value = s.value[:0]
@@ -99,7 +99,7 @@ func (s *source) write(e Entry, member int, n uint64) (k Key) {
 // callValue returns s.value for a call.
 func (s *source) callValue() call.Value { return call.Value{Size: len(s.value), Text: s.value} }
 
-// setCall makes a call of a single part.
+// setCall sets a call that consists of a single part.
 func (s *source) setCall(p call.Part) {
 	s.parts[0] = p
 	s.call = call.Call{Parts: s.parts[:1]}
@@ -113,7 +113,7 @@ func (s *source) addGuard(guard call.Part) {
 	s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
 }
 
-// keepList makes a read of several keys pass them to the history, if there is one.
+// keepList makes a read of several keys pass the keys to the history, if there is a history.
 func (s *source) keepList(op *store.Op) {
 	if s.records != nil {
 		s.list = store.RangeOp{KeysOnly: op.Call.Parts[0].Flags&call.KeysOnly != 0, Keys: &s.records.lists}
@@ -146,8 +146,9 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return app.SharesOf(s.Way.appShapes(), kinds[:])
 }
 
-// Ready implements engine.Reactive. A member has one call in flight. Calls of a failover wait until
-// the leader's key is gone, and those of its winner and losers until there is a winner.
+// Ready implements engine.Reactive. A member has at most one call in flight. The calls in a
+// failover wait until the leader's key is deleted. Those that depend on who won wait until there is
+// a winner.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
 	if e.After && (!s.gone[e.Cluster] || !e.Race && s.leader[e.Cluster] == none) {
@@ -156,7 +157,8 @@ func (s *source) Ready(n uint64) bool {
 	return s.asked[s.memberIndex(e, s.member(e))] == 0
 }
 
-// Failed implements engine.Reactive. The member that made the call may have become leader since.
+// Failed implements engine.Reactive. The member that made the call may have become leader in the
+// meantime, so all members of the cluster are checked.
 func (s *source) Failed(n uint64) {
 	s.ended = none
 	first := int(s.schedule.Entries[n].Cluster) * s.Members
@@ -165,15 +167,15 @@ func (s *source) Failed(n uint64) {
 	}
 }
 
-// endCall notes that a member's call has ended.
+// endCall records that a member's call has ended.
 func (s *source) endCall(n uint64, all int) {
 	if s.asked[all] == uint32(n)+1 {
 		s.asked[all], s.ended = 0, all
 	}
 }
 
-// Ended implements engine.Reactive. A lease or session that is gone is not renewed again; the
-// member's next renewal replaces it.
+// Ended implements engine.Reactive. If a lease or session has ended, the member's next renewal
+// requests a new one.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	call := s.schedule.Entries[n].Call
 	s.calls[call].Ended(o, response, service)
@@ -182,10 +184,10 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	}
 }
 
-// noKeys is the text of a wrong response. It must not be modified.
+// noKeys is the text for a wrong response. It must not be modified.
 var noKeys = []byte("the response contains no key of the cluster")
 
-// Check implements engine.Source. It updates the members from the response.
+// Check implements engine.Source. It updates the state of the members from the response.
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	n, member := ref&(1<<memberShift-1), int(ref>>memberShift)
 	e := s.schedule.Entries[n]
@@ -205,14 +207,14 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	case PutStatus:
 		s.noteWrite(e, Status)
 	case PutMember, Join:
-		if ev.Outcome != kv.OK { // its session has ended, and its key with it
+		if ev.Outcome != kv.OK { // the member's session has ended, so its key was deleted
 			s.way.lose(all)
 			break
 		}
 		s.noteWrite(e, MemberKey(member))
 	case PutHistory:
 		s.noteWrite(e, History)
-	case ReadKey: // a missing key is a valid response to this read
+	case ReadKey: // that the key does not exist is a valid response to this read
 		if ev.Outcome == kv.Miss && (leased(e.Key) || e.Key == History) {
 			return kv.OK
 		}
@@ -228,14 +230,14 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-// noteWrite notes an acknowledged write.
+// noteWrite records an acknowledged write on the board.
 func (s *source) noteWrite(e Entry, k Key) {
 	if !s.states {
 		s.board.Acknowledge(uint64(int(e.Cluster)*s.PerCluster() + int(k)))
 	}
 }
 
-// noteLeader notes an acknowledged change of leader, which watchers of states have to see.
+// noteLeader records an acknowledged change of the leader, which watchers of states must see.
 func (s *Script) noteLeader(_ kv.Kind, ref uint64, sent int64, ev *store.Event) {
 	if e := s.schedule.Entries[ref&(1<<memberShift-1)]; e.Call == Race && ev.Outcome == kv.OK {
 		s.board.AcknowledgeSent(uint64(int(e.Cluster)*s.PerCluster()+int(Leader)), sent)

@@ -16,8 +16,8 @@ import (
 
 const aSession = "c099dfbf-37d7-fbb8-ace6-0fc4dbceb01c"
 
-// Each way makes all calls of a load with failovers, writes them with the store's codec, and
-// handles the responses and watch events, without allocating memory.
+// For each way, a load with failovers makes all its calls, the store's codec writes them, and the
+// responses and watch events are handled. None of this allocates memory.
 func TestCallsDoNotAllocate(t *testing.T) {
 	for way, st := range []store.Store{Leases: etcdgateway.New(), Locks: consul.New(), Nodes: zookeeper.New()} {
 		t.Run(st.Name(), func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 						wrong++
 					}
 					ref := src.Fill(measure.Measured, uint64(n), 0, &op)
-					if c.Way == Locks { // its codec writes each request at once
+					if c.Way == Locks { // its codec can write only one request at a time
 						codec.Submit(&op)
 						codec.Wrote(len(codec.Out()))
 					}
@@ -72,7 +72,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// A session's name is kept as two numbers.
+// A session's name is preserved when it is saved as two numbers and restored.
 func TestSessionNamesRoundTrip(t *testing.T) {
 	c := Config{Way: Locks, Clusters: 1, Members: 2, LoopWait: 10 * time.Second, TTL: 30 * time.Second}
 	setup := app.Setup{Length: time.Second, Prefix: "/service/"}

@@ -5,14 +5,15 @@ import (
 	"strconv"
 )
 
-// Values have the form that Patroni 4.1 writes. They contain the position in the database's
-// write-ahead log, which grows with each call, so that a value identifies the call that wrote it.
+// Values have the form in which Patroni 4.1 writes them. They contain the position in the
+// database's write-ahead log. It grows with each call, so that a value identifies the call that
+// wrote it.
 const (
 	firstPlace = 0x4000000
 	placeStep  = 96 // bytes of the log per call
 )
 
-// appendPlace appends the log position of call n.
+// appendPlace appends the log position for call n.
 func appendPlace(b []byte, n uint64) []byte {
 	return strconv.AppendUint(b, firstPlace+n*placeStep, 10)
 }
@@ -60,18 +61,19 @@ func AppendHistory(b []byte, cluster, leader int, n uint64) []byte {
 	return append(AppendName(b, cluster, leader), `"]]`...)
 }
 
-// ConfigValue is the value of a cluster's configuration, and InitializeValue that of the key that
-// identifies the database.
+// ConfigValue is the value of a cluster's configuration key. InitializeValue is the value of the
+// key that identifies the database.
 const (
 	ConfigValue     = `{"ttl":30,"loop_wait":10,"retry_timeout":10,"maximum_lag_on_failover":1048576,"postgresql":{"use_pg_rewind":true}}`
 	InitializeValue = "7712187336345185051"
 )
 
-// beforePlace holds the texts before the log position; each value contains one of them, once.
+// beforePlace holds the texts that precede the log position. Each value contains exactly one of
+// them, once.
 var beforePlace = [][]byte{[]byte(`"xlog_location":`), []byte(`"optime":`), []byte(`[[1,`)}
 
-// ParseCallNumber returns the number of the call that wrote a value, from the log position in the
-// value.
+// ParseCallNumber returns the number of the call that wrote a value. It computes the number from
+// the log position in the value.
 func ParseCallNumber(value []byte) (n uint64, ok bool) {
 	for _, name := range beforePlace {
 		i := bytes.Index(value, name)

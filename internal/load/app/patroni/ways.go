@@ -7,19 +7,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Way is a way to use a store, as an index in the ways of the Definition.
+// Way identifies a way to use a store. It is an index in Definition.Ways.
 type Way int
 
-// Ways.
+// The ways.
 const (
 	Leases Way = iota // each member has a lease and watches its cluster's keys
 	Locks             // members' sessions hold keys; each loop reads the cluster, and replicas wait for a change of the leader's key
-	Nodes             // keys end with the sessions of the members' connections; each loop reads the cluster node by node
+	// Keys are bound to the sessions of the members' connections; each loop reads the cluster node
+	// by node.
+	Nodes
 	numWays
 )
 
-// leastLockTTL is the shortest time from the last renewal to the expiry of a session in Locks.
-// Patroni requests half of the TTL, Consul grants at least 10 s, and it doubles that.
+// leastLockTTL is the shortest TTL that a session can have in Locks. Patroni requests half of the
+// configured TTL, Consul grants at least 10 s, and Consul doubles what it grants.
 const leastLockTTL = 20 * time.Second
 
 func ways() []application.Way {
@@ -41,11 +43,11 @@ func ways() []application.Way {
 	}
 }
 
-// Watches reports whether a member has a watcher. In Locks the first member of each cluster, its
-// leader, has none.
+// Watches reports whether a member has a watcher. In Locks, the first member of each cluster has
+// none, because it is the leader.
 func (c *Config) Watches(member int) bool { return c.Way != Locks || member > 0 }
 
-// Watchers returns the number of watchers of all clusters.
+// Watchers returns the number of watchers in all clusters.
 func (c *Config) Watchers() int {
 	if c.Way == Locks {
 		return c.Clusters * (c.Members - 1)
@@ -53,15 +55,15 @@ func (c *Config) Watchers() int {
 	return c.MemberCount()
 }
 
-// In Nodes, a member pings when it has sent nothing for half of its read timeout (loop-wait less
-// 2 s, at least 2 s), less 0.01 to 0.4 s.
+// In Nodes, a member sends a ping if it has sent nothing for some time. This time is half its read
+// timeout, minus 0.01 to 0.4 s. The read timeout is loop-wait minus 2 s, but at least 2 s.
 const (
-	pingEarly  = 200 * time.Millisecond // the mean
+	pingEarly  = 200 * time.Millisecond // the mean of 0.01 to 0.4 s
 	readWithin = 50 * time.Millisecond  // approximate duration of a loop's reads and writes
 )
 
-// PingEvery returns the longest time, in Nodes, in which a living member sends nothing. A member
-// with no other calls pings.
+// PingEvery returns the longest time for which a member in Nodes sends nothing while it is alive.
+// If a member has no other call to make, it sends a ping.
 func (c *Config) PingEvery() time.Duration {
 	_, every := c.pings()
 	return every + readWithin
@@ -73,7 +75,7 @@ func (c *Config) pings() (n int, every time.Duration) {
 	return int((c.LoopWait - readWithin) / every), every
 }
 
-// Config holds the size and the times of a load.
+// Config holds a load's size and times.
 type Config struct {
 	Clusters, Members        int // Members is the number per cluster
 	LoopWait, TTL, RetryTime time.Duration
@@ -96,7 +98,7 @@ func ConfigOf(s application.Settings, seed uint64, way Way) Config {
 	return c
 }
 
-// MemberCount returns the number of members of all clusters.
+// MemberCount returns the number of members in all clusters.
 func (c *Config) MemberCount() int { return c.Clusters * c.Members }
 
 // Keys of the parameters.
