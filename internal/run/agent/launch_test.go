@@ -19,8 +19,8 @@ const (
 	ownMark   = "QUORUMBENCH_MARK=x"
 )
 
-// launchCommand returns a controller's command for a store's member. It also returns the agent's launcher
-// and the claimed folders.
+// launchCommand returns a controller's command for a store's member. It also returns the agent's
+// launcher and the claimed folders.
 func launchCommand(t testing.TB, name string, inside folder) (host.Command, *launcher, map[string]string) {
 	t.Helper()
 	data := filepath.Join(string(inside), "quorumbench-data-1")

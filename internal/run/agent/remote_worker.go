@@ -97,8 +97,8 @@ type shiftedJob struct {
 	from host.Clock // the other clock's offset when the job was prepared
 }
 
-// clockAhead returns how far the load's clock is ahead. The load's clock drifts with the other clock,
-// but does not jump when the other clock is set.
+// clockAhead returns how far the load's clock is ahead. The load's clock drifts with the other
+// clock, but does not jump when the other clock is set.
 func (j shiftedJob) clockAhead() time.Duration {
 	now := j.by.Offset()
 	return now.Ahead - (now.Set - j.from.Set)

@@ -69,8 +69,8 @@ func vacant(dir string) error {
 		ErrAlreadyRunning, len(s.ended), len(p.Members), p.Store, dir, strings.Join(p.Endpoints(), ","))
 }
 
-// tryStart makes one attempt. The state file lists each member before it is started, and its processes
-// afterwards. Down therefore finds all of them even if we are killed meanwhile.
+// tryStart makes one attempt. The state file lists each member before it is started, and its
+// processes afterwards. Down therefore finds all of them even if we are killed meanwhile.
 func (p *Playground) tryStart(ctx context.Context, h *host.Local, st store.Store, spec Spec) (_ store.Status, err error) {
 	folder, err := p.create()
 	if err != nil {

@@ -262,8 +262,8 @@ type Line struct {
 	File int       // index in the list passed to Follow
 	At   time.Time // when the line was read
 	Text []byte
-	// Ahead is how far the host's clock was ahead of our clock; timestamps in the text may come from
-	// the host's clock. Unsure is set if the clock was set since the last Read.
+	// Ahead is how far the host's clock was ahead of our clock; timestamps in the text may come
+	// from the host's clock. Unsure is set if the clock was set since the last Read.
 	Ahead  time.Duration `json:",omitempty"`
 	Unsure bool          `json:",omitempty"`
 }

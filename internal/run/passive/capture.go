@@ -159,9 +159,9 @@ func (c *Capture) missed(end bool) {
 // now returns the time on the recording's clock in nanoseconds.
 func (c *Capture) now() int64 { return int64(time.Since(c.cfg.Began)) }
 
-// clockAhead returns how far the recording's clock is ahead of the system's clock, which timestamps the
-// packets and may be set at any time. If the process is interrupted between reading the two clocks,
-// the difference can only increase, so ahead returns the smallest of three differences.
+// clockAhead returns how far the recording's clock is ahead of the system's clock, which timestamps
+// the packets and may be set at any time. If the process is interrupted between reading the two
+// clocks, the difference can only increase, so ahead returns the smallest of three differences.
 func (c *Capture) clockAhead() int64 {
 	least := int64(math.MaxInt64)
 	for range 3 {

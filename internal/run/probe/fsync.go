@@ -49,8 +49,8 @@ func boundsOf(n int) fsyncBounds {
 	return fsyncBounds{most: n, least: 100, soft: 3 * time.Second, hard: 10 * time.Second}
 }
 
-// needsMore reports whether to make another write after the given number of writes. At least one write
-// is made.
+// needsMore reports whether to make another write after the given number of writes. At least one
+// write is made.
 func (b fsyncBounds) needsMore(made int, elapsed time.Duration) bool {
 	switch {
 	case made == 0:

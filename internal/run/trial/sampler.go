@@ -111,9 +111,9 @@ func (s *sampler) addSample(h *sampled, sample *host.Sample, first int) {
 	}
 }
 
-// forEachHost calls do for all hosts. For hosts on other machines it calls do concurrently, so that a slow
-// machine does not delay the others. For hosts on this machine it calls do in this goroutine, which
-// has a lower priority than the generator's.
+// forEachHost calls do for all hosts. For hosts on other machines it calls do concurrently, so that
+// a slow machine does not delay the others. For hosts on this machine it calls do in this
+// goroutine, which has a lower priority than the generator's.
 func (s *sampler) forEachHost(do func(i int, h *sampled)) {
 	var elsewhere sync.WaitGroup
 	for i, h := range s.hosts {

@@ -55,7 +55,8 @@ func (u *storeUsage) add(at time.Time, names []string, processes []probe.Process
 	}
 }
 
-// addEarlier adds the usage of earlier processes with the same name to the usage of the current process.
+// addEarlier adds the usage of earlier processes with the same name to the usage of the current
+// process.
 func (u *storeUsage) addEarlier(name string, now usedBy) usedBy {
 	before := u.ended[name]
 	if all := u.seen[name]; len(all) > 0 {
