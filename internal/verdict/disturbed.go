@@ -7,13 +7,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Rules R5 to R10 and R23 look for disturbances of the measurement. Added measures the
-// generator's whole delay without its cause. The rules of R5 to R9 whose causes took most
-// time from the generator report that delay, all with the same effect.
+// Rules R5 to R10 and R23 look for disturbances of the measurement. Added is the total delay that
+// the generator caused, without its cause. Of R5 to R9, the rules whose causes took the most time
+// from the generator report that delay, all with the same effect.
 
-// MinBusy is the lowest share of the window in which a loop's own work counts as a cause of
-// waiting: with an event loop that works half of the time, responses wait on average as long
-// as its work takes.
+// MinBusy is the lowest fraction of the window during which an event loop's own work counts as a
+// cause of waiting. If an event loop works half of the time, responses wait on average as long as
+// the work for one operation takes.
 const MinBusy = 0.50
 
 // cause is a reason why the generator was late.
@@ -28,9 +28,10 @@ const (
 	wasStolen
 )
 
-// blamed reports whether a cause took more than half as much time from the generator's loops
-// as the largest cause. Throttled time is part of the time that they waited for a CPU, and
-// waiting is part of the time that they paused. A single longer pause was a stop.
+// blamed reports whether a cause took at least half as much time from the generator's loops as the
+// largest cause. Throttled time is included in the time that the loops waited for a CPU, and
+// waiting is included in the time that they paused. A single longer pause means that the process
+// was stopped.
 func (f *Figures) blamed(c cause) bool {
 	stolen := f.StolenShare * f.Seconds * 1e9
 	times := map[cause]float64{
@@ -54,7 +55,7 @@ func (f *Figures) blamed(c cause) bool {
 	return !busy && times[c] > least
 }
 
-// busy returns the share of the window in which the loops worked.
+// busy returns the fraction of the window during which the loops worked.
 func (f *Figures) busy() float64 {
 	if f.Loops <= 0 || f.Seconds <= 0 {
 		return 0
@@ -62,7 +63,8 @@ func (f *Figures) busy() float64 {
 	return float64(f.LoopCPUNS) / (float64(f.Loops) * f.Seconds * 1e9)
 }
 
-// generator returns the load generator's name in sentences, with its host if there are several.
+// generator returns the name of the load generator for sentences. The name includes the host if
+// there are several hosts.
 func (f *Figures) generator() string {
 	on := ""
 	for i := range f.Hosts {
@@ -79,8 +81,8 @@ func (f *Figures) generator() string {
 	return "the load generator on " + on
 }
 
-// R5GeneratorPaused reports that the load generator's event loops were late for their own wake-ups,
-// and that R6 and R7 do not explain it.
+// R5GeneratorPaused reports that the load generator's event loops missed their own wake-ups, if R6
+// and R7 do not explain the delay.
 func R5GeneratorPaused(f *Figures) finding {
 	if !f.blamed(wasStopped) {
 		return fine()
@@ -90,8 +92,8 @@ func R5GeneratorPaused(f *Figures) finding {
 }
 
 // whyStopped returns the probable reason why the generator's threads did not run. The system
-// counts the time in the run queue and the CPU steal, and neither includes a program that was
-// stopped or that waited for a page of memory.
+// measures the time in the run queue and the CPU steal. Neither includes the time of a program that
+// was stopped or that waited for a page of memory.
 func (f *Figures) whyStopped() string {
 	if queued := f.RunDelayNS - min(f.ThrottledNS, f.RunDelayNS); 2*queued >= min(f.PausedNS, f.LongestPauseNS) {
 		return fmt.Sprintf("its threads waited %s for a CPU while other programs ran (low priority, or all CPUs busy)", text.Duration(float64(queued)))
@@ -99,7 +101,8 @@ func (f *Figures) whyStopped() string {
 	return "the process was stopped, or the hypervisor withheld the CPU"
 }
 
-// overLoops names the loops that a time is the sum of, if there are several.
+// overLoops says over how many loops a time was summed. It returns an empty string for a single
+// loop.
 func (f *Figures) overLoops() string {
 	switch {
 	case f.Loops < 2:
@@ -119,7 +122,7 @@ func R6GeneratorThrottled(f *Figures) finding {
 		f.generator(), text.Duration(float64(f.ThrottledNS)))
 }
 
-// R7GeneratorStarved reports that the generator's loops were ready to run and waited for a CPU.
+// R7GeneratorStarved reports that the generator's loops were ready to run but waited for a CPU.
 func R7GeneratorStarved(f *Figures) finding {
 	if !f.blamed(waited) {
 		return fine()
@@ -128,7 +131,7 @@ func R7GeneratorStarved(f *Figures) finding {
 		f.generator(), text.Share(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)))
 }
 
-// R8GeneratorLate reports that the generator sent due operations late, or read replies late.
+// R8GeneratorLate reports that the generator sent operations or read replies late.
 func R8GeneratorLate(f *Figures) finding {
 	if !f.blamed(unknownCause) {
 		return fine()
@@ -139,7 +142,7 @@ func R8GeneratorLate(f *Figures) finding {
 	return f.judged(f.added(), "%s sent operations or read responses late (%s per operation)", f.generator(), text.Duration(f.Added.MeanNS))
 }
 
-// R9GeneratorSaturated reports that the generator's loops were close to their limit.
+// R9GeneratorSaturated reports that the generator's loops were busy for most of the window.
 func R9GeneratorSaturated(f *Figures) finding {
 	if !f.blamed(wasBusy) {
 		return fine()
@@ -148,9 +151,9 @@ func R9GeneratorSaturated(f *Figures) finding {
 		f.generator(), text.Share(f.busy()))
 }
 
-// R10CPUSteal reports CPU time that the hypervisor withheld. It is a share of the time in which
-// the machine had work. A generator that was late because of it has the delay in Added; members
-// on the same machine were slowed down by the same share.
+// R10CPUSteal reports CPU time that the hypervisor withheld, as a fraction of the CPU time that
+// programs needed. If the steal delayed the generator, Added includes the delay. Members on the
+// same machine were slowed down by the same fraction.
 func R10CPUSteal(f *Figures) finding {
 	if len(f.Hosts) > 0 {
 		return f.eachMachine(f.stolenOn)
@@ -170,8 +173,8 @@ func R10CPUSteal(f *Figures) finding {
 	return f.judged(e, "the hypervisor withheld %s of the CPU time that programs needed", text.Share(share))
 }
 
-// timeWithoutCPU returns the largest possible share of the window in which at least one CPU was
-// withheld. An operation cannot have waited for a CPU longer than that, even on an idle machine.
+// timeWithoutCPU returns the largest possible fraction of the window during which at least one CPU
+// was withheld. An operation cannot have waited longer for a CPU, even on an idle machine.
 func timeWithoutCPU(stolen float64, processors int) float64 {
 	if processors <= 0 {
 		return 1
@@ -179,8 +182,8 @@ func timeWithoutCPU(stolen float64, processors int) float64 {
 	return min(stolen*float64(processors), 1)
 }
 
-// R23OtherPrograms reports other programs on a machine with members. The CPU time that
-// they used was missing only as far as the machine had no idle CPU.
+// R23OtherPrograms reports other programs on a machine with members. Their CPU time counts only to
+// the extent that the machine had no idle CPU.
 func R23OtherPrograms(f *Figures) finding {
 	if len(f.Hosts) > 0 {
 		return f.eachMachine(f.foreignOn)

@@ -9,19 +9,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The rules about disturbances limit the effect and not its cause: by which share a printed
-// figure can be off.
+// The rules for disturbances limit the effect of a disturbance and not its cause: the fraction by
+// which a printed figure may be wrong.
 const (
-	// SuspectEffect is the effect above which a printed figure is suspect. No effect makes a
-	// figure invalid, because the reason names the bound that is still known.
+	// SuspectEffect is the effect above which a printed figure is suspect. An effect never makes a
+	// figure invalid, because the reason states how far the figure can be wrong.
 	SuspectEffect = 0.05
-	// NotedEffect is the lowest effect that a note reports.
+	// NotedEffect is the smallest effect that a note reports.
 	NotedEffect = 0.01
 )
 
-// Effect holds by how much a disturbance may have moved each figure of the headline, as a
-// share of the undisturbed figure: 0.05 is 5 %. Throughput can only be too low (by at most 1),
-// times only too high.
+// Effect holds how far a disturbance may have moved each printed figure, as a fraction of the
+// undisturbed figure: 0.05 is 5 %. Throughput can only be too low (by at most 1), and times can
+// only be too high.
 type Effect struct {
 	Throughput float64
 	Times      Times
@@ -42,7 +42,7 @@ func (e Effect) ForFigure(figure string) float64 {
 	return most
 }
 
-// effectOnAll returns an effect that moves every time by the same share.
+// effectOnAll returns an effect that moves all times by the same fraction.
 func effectOnAll(throughput, times float64) Effect {
 	e := Effect{Throughput: throughput}
 	for i := range e.Times {
@@ -51,7 +51,7 @@ func effectOnAll(throughput, times float64) Effect {
 	return e
 }
 
-// union returns the larger effect for each figure.
+// union returns, for each figure, the larger of two effects.
 func (e Effect) union(o Effect) Effect {
 	e.Throughput = max(e.Throughput, o.Throughput)
 	for i := range e.Times {
@@ -60,7 +60,7 @@ func (e Effect) union(o Effect) Effect {
 	return e
 }
 
-// largest returns the largest effect on a printed figure.
+// largest returns the largest effect on any printed figure.
 func (e Effect) largest() float64 {
 	most := 0.0
 	for _, name := range Printed() {
@@ -69,7 +69,7 @@ func (e Effect) largest() float64 {
 	return most
 }
 
-// figuresBeyond returns the names of the figures that can be off by more than a share.
+// figuresBeyond returns the names of the figures that may be wrong by more than limit.
 func (e Effect) figuresBeyond(limit float64) (names []string) {
 	if e.Throughput > limit {
 		names = append(names, Throughput)
@@ -82,8 +82,8 @@ func (e Effect) figuresBeyond(limit float64) (names []string) {
 	return names
 }
 
-// String completes a sentence: "throughput may be up to 3 % too low; p50 up to 12 % and
-// p99 40 % too high". It omits effects far below the limit of a note.
+// String returns a clause such as "throughput may be up to 3 % too low; p50 up to 12 % and p99 40 %
+// too high". It omits effects that are far below NotedEffect.
 func (e Effect) String() string {
 	var names, shares []string
 	same := true
@@ -120,7 +120,7 @@ func (e Effect) String() string {
 	return fmt.Sprintf("%s may be %s too high", names[0], high)
 }
 
-// upTo marks a share as an upper bound.
+// upTo adds "up to" to a percentage.
 func upTo(share string) string {
 	if strings.HasPrefix(share, "over") {
 		return share
@@ -128,7 +128,7 @@ func upTo(share string) string {
 	return "up to " + share
 }
 
-// share returns a percentage of two digits, or "over 1000 %".
+// share returns a percentage with two digits, or "over 1000 %".
 func share(x float64) string {
 	if x > 10 {
 		return "over 1000 %"
@@ -138,29 +138,29 @@ func share(x float64) string {
 
 // Added holds the delay that the generator itself added to the times that it measured.
 type Added struct {
-	// Known is false if nothing was sampled.
+	// Known is false if no operation was sampled.
 	Known bool
-	// Sampled holds the headline times of sampled operations, and Undisturbed the times of
-	// the same operations without the generator's delay.
+	// Sampled has the times of sampled operations, as reports print them first. Undisturbed has the
+	// times of the same operations without the delay that the generator added.
 	Sampled, Undisturbed measure.Summary
-	// MeanNS is the generator's mean delay per operation, between the moment in which a client
-	// was free (or an operation due) and the one in which it was free again. CycleNS is the
-	// mean of that whole time.
+	// MeanNS is the generator's mean delay per operation. It is part of the cycle from the moment
+	// at which a client is free (or an operation is due) until the client is free again. CycleNS is
+	// the mean duration of that cycle.
 	MeanNS, CycleNS float64
-	// Conserved is the share of MeanNS in which the generator waited for a CPU while every CPU
-	// ran the load's own programs. The store used that time, and the operations would have
-	// waited in the store instead. Time in which the generator was stopped, or in which other
-	// programs ran, is not included.
+	// Conserved is the fraction of MeanNS during which the generator waited for a CPU while all
+	// CPUs ran programs of this load. The store used that time, so the operations would otherwise
+	// have waited in the store. Time during which the generator was stopped, or other programs ran,
+	// is not included.
 	Conserved float64
 }
 
-// Effect returns by how much the generator's delay can have moved the headline. A percentile
-// that the sample does not support has the effect of the next supported one.
+// Effect returns how far the generator's delay may have moved the printed figures. If there are too
+// few samples for a percentile, it has the effect of the next percentile with enough samples.
 //
-// In a closed loop N clients are either in the store or held by the generator: for g of a
-// cycle on average, of which the share c was conserved. Without the rest of g the same clients
-// would have completed 1/(1-(1-c)·g/cycle) times as many cycles, and c·g of the delay would
-// have been spent in the store.
+// In a closed loop, each of N clients is either in the store or delayed by the generator. The
+// generator delays a client for g of each cycle on average; a fraction c of g is conserved. Without
+// the rest of g, the same clients would have completed 1/(1-(1-c)·g/cycle) times as many cycles,
+// and c·g of the delay would have been spent in the store.
 func (a *Added) Effect(open bool) (e Effect) {
 	if !a.Known {
 		return e
@@ -185,14 +185,14 @@ func (a *Added) Effect(open bool) (e Effect) {
 			e.Times[i] = e.Times[i+1]
 		}
 	}
-	// After a pause the lag of a response is only known as an upper bound, so the smallest
-	// difference of many means little. The fastest operation is not off by more than other
-	// fast ones.
+	// After a pause, the delay of a response is known only as an upper bound, so the smallest of
+	// many differences means little. The fastest operation is not more wrong than other fast
+	// operations.
 	e.Times[0] = min(e.Times[0], e.Times[1])
 	return e
 }
 
-// excess returns by which share a figure is above its undisturbed value.
+// excess returns the fraction by which a figure is above its undisturbed value.
 func excess(is, wouldBe float64) float64 {
 	if is <= 0 || wouldBe <= 0 {
 		return 0

@@ -10,10 +10,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Throughput is the name of the throughput among a result's figures.
+// Throughput is the name of the throughput in lists of figures.
 const Throughput = "ops"
 
-// Times holds a number for each of the headline's times, in the order of timeNames: the
+// Times holds one number for each time that reports print first, in the order of timeNames:
 // quantiles in rising order, then the mean and the standard deviation.
 type Times [numTimes]float64
 
@@ -22,11 +22,11 @@ const numTimes = 12
 // MeanPlace is the index of the mean in Times.
 const MeanPlace = 10
 
-// Quantiles returns the percentiles at the beginning of Times, from 0 (the minimum) to 100
-// (the maximum).
+// Quantiles returns the percentiles at the start of Times, from 0 (the minimum) to 100 (the
+// maximum).
 func Quantiles() []float64 { return slices.Concat([]float64{0}, measure.Percentiles, []float64{100}) }
 
-// timeNames returns the names of a summary's figures.
+// timeNames returns the names of the figures in a summary.
 func timeNames() [numTimes]string {
 	names := [numTimes]string{0: "min", 9: "max", MeanPlace: "mean", 11: "stddev"}
 	for i, p := range measure.Percentiles {
@@ -35,19 +35,19 @@ func timeNames() [numTimes]string {
 	return names
 }
 
-// Printed returns the figures that reports print for every trial. If one of them can be off by
-// more than SuspectEffect, the trial is suspect.
+// Printed returns the figures that reports print for every trial. A trial is suspect if any of them
+// may be wrong by more than SuspectEffect.
 func Printed() []string {
 	return []string{Throughput, "mean", "p50", "p90", "p95", "p99", "p99.9", "max"}
 }
 
-// timeIndex returns the index of a figure in Times, or -1.
+// timeIndex returns the index of a figure in Times, or -1 if there is none.
 func timeIndex(name string) int {
 	names := timeNames()
 	return slices.Index(names[:], name)
 }
 
-// ofSummary returns the figures of a summary, with 0 for unknown ones.
+// ofSummary returns the figures of a summary. Unknown figures are 0.
 func ofSummary(s *measure.Summary) (all Times) {
 	for i, f := range slices.Concat([]measure.Figure{s.Min}, s.Percentiles[:], []measure.Figure{s.Max, s.Mean, s.Stddev}) {
 		if f.Known {
@@ -57,9 +57,9 @@ func ofSummary(s *measure.Summary) (all Times) {
 	return all
 }
 
-// effectNames returns the figures of an Effect that cover a figure: the figure itself, the one
-// that it is another name of, or its two neighbours ("p95" and "p99" for "p97"). It returns
-// none for a figure that is neither throughput nor a time of the load.
+// effectNames returns the figures in an Effect that cover a figure. These are the figure itself,
+// the figure for which it is another name, or the two neighbors of a percentile ("p95" and "p99"
+// for "p97"). It returns none if the figure is neither the throughput nor a time of the load.
 func effectNames(figure string) []string {
 	for _, prefix := range []string{"response-", "success-", "service-"} {
 		figure = strings.TrimPrefix(figure, prefix)
@@ -88,7 +88,7 @@ func effectNames(figure string) []string {
 	return names[above-1 : above+1]
 }
 
-// MarshalJSON writes an object with each figure by its name in files.
+// MarshalJSON writes an object with all figures. Keys are the names that files use.
 func (e Effect) MarshalJSON() ([]byte, error) {
 	object := map[string]float64{"throughput": e.Throughput}
 	for i, name := range timeNames() {
@@ -97,7 +97,7 @@ func (e Effect) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads the object that MarshalJSON writes. A missing figure is 0.
+// UnmarshalJSON reads an object that MarshalJSON wrote. Missing figures are 0.
 func (e *Effect) UnmarshalJSON(b []byte) error {
 	var object map[string]float64
 	if err := json.Unmarshal(b, &object); err != nil {
@@ -110,5 +110,5 @@ func (e *Effect) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// field returns a figure's name in files.
+// field returns the name of a figure in files.
 func field(name string) string { return strings.ReplaceAll(name, ".", "_") }

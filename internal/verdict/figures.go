@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Figures holds all inputs of the rules. Times are in nanoseconds. An unknown figure is 0, and
-// the rule that needs it is silent.
+// Figures holds all inputs of the rules. Times are in nanoseconds. An unknown figure is 0; a rule
+// that needs it then reports nothing.
 type Figures struct {
 	// The window.
 	OpenLoop    bool
@@ -21,46 +21,48 @@ type Figures struct {
 
 	// Operations due in the window.
 	Due          uint64
-	Succeeded    uint64            // ended without an error
-	Failed       uint64            // ended in an error
-	FailedBy     map[string]uint64 // the errors by kind; may be nil
-	Timed        uint64            // times found in the histograms, of successes and errors
+	Succeeded    uint64            // operations that ended without an error
+	Failed       uint64            // operations that ended with an error
+	FailedBy     map[string]uint64 // errors by kind; may be nil
+	Timed        uint64            // operations in the histograms, successes and errors
 	Misses       uint64
-	FoundNothing []string // kinds whose successes were all misses, with their count, as "7 get"
-	WrongAnswers uint64   // including the warm-up
-	Unreported   uint64   // operations of members and terms beyond the limit, including the warm-up
-	// Done counts the successes done inside the window, whenever they were due.
+	FoundNothing []string // kinds of operations that found no key at all, with their number, for example "7 get"
+	WrongAnswers uint64   // includes the warm-up
+	Unreported   uint64   // operations by members and terms beyond the limit; includes the warm-up
+	// Done counts the operations that succeeded inside the window, even if they were due before it.
 	Done uint64
-	// Halves are the halves of the window, in whole seconds.
+	// Halves are the two halves of the window, in whole seconds.
 	Halves [2]Half
 
-	// Times from due to the end, of successes and errors together.
+	// Times from due to done, for successes and errors together.
 	TotalNS float64 // their sum
-	// LongestNS is the longest of them, including operations in flight when the window opened.
+	// LongestNS is the longest of these times. It includes operations in flight when the window
+	// opened.
 	LongestNS float64
 	// ServiceP50NS and Response cover successes only.
 	ServiceP50NS float64
 	Response     measure.Summary
-	// Headline holds the times that the report prints first, including failed operations. If it
+	// Headline holds the times that the report prints first, which include failed operations. If it
 	// is empty, the rules assume that all figures are printed.
 	Headline measure.Summary
-	// Quantile returns any percentile of the headline's times in nanoseconds, and 0 for an
-	// unknown one. It is nil if none is known.
+	// Quantile returns any percentile of the times in Headline, in nanoseconds, or 0 if it is
+	// unknown. Quantile is nil if no percentile is known.
 	Quantile func(p float64) float64
 
 	Load
 	Generator
 
-	// Workers generated the load. It is empty if there was one and it was not lost.
+	// Workers generated the load. The list is empty if there was only one worker and it was not
+	// lost.
 	Workers []Worker
 
 	// Hosts are the machines that ran members or generated load, if the scenario names machines
-	// with clocks of their own. R10 and R23 then judge each of them.
+	// with separate clocks. R10 and R23 then judge each host.
 	Hosts []Host
 	// OwnClock is the clock of the controller's machine.
 	OwnClock OwnClock
 
-	// Events are the watch events during the load.
+	// Events counts the watch events during the load.
 	Events EventFigures
 
 	Cluster
@@ -68,22 +70,22 @@ type Figures struct {
 	Durability
 }
 
-// Load holds the parameters of the load, and how its operations waited.
+// Load holds the parameters of the load, and how long its operations waited.
 type Load struct {
 	Clients int // closed loop
-	// MeanInFlight is the time-weighted mean of operations in progress.
+	// MeanInFlight is the time-weighted mean number of operations in progress.
 	MeanInFlight float64
-	// MeanResting is the time-weighted mean of clients that rested after a refusal.
+	// MeanResting is the time-weighted mean number of clients that rested after a refusal.
 	MeanResting float64
 	MaxInFlight int    // open loop: the limit
-	Capped      uint64 // operations of the window that waited for the limit
-	// NoRoom counts the operations of the window that waited for a connection. Waiting holds
-	// the waits of all operations for the limit or a connection (open loop).
+	Capped      uint64 // operations in the window that waited for this limit
+	// NoRoom counts the operations in the window that waited for a connection. In an open loop,
+	// Waiting holds how long all operations waited for the limit or for a connection.
 	NoRoom      uint64
 	Connections int
-	// ConnectionWaitNS is the mean wait of a closed loop's operations for their connection.
-	// HeadlineIsResponse reports that the headline is the response time, in a closed loop
-	// because of this wait.
+	// ConnectionWaitNS is how long, on average, an operation in a closed loop waited for its
+	// connection. HeadlineIsResponse is set if Headline holds response times. In a closed loop,
+	// this wait is the reason.
 	ConnectionWaitNS   float64
 	HeadlineIsResponse bool
 	Waiting            Times
@@ -95,7 +97,7 @@ type Load struct {
 	ValueSize          int   // bytes
 }
 
-// Generator describes the generator and its machine. Times are sums over the threads of the
+// Generator describes the load generator and its machine. Times are sums over the threads of all
 // event loops.
 type Generator struct {
 	Loops            int // event loops
@@ -105,32 +107,32 @@ type Generator struct {
 	PausedNS         int64 // time by which they missed their own wake-ups
 	LongestPauseNS   int64
 	OwnLatenessP99NS float64 // open loop: sent - due, without Waiting
-	ThrottledNS      int64   // time that the generator's control group was paused by its quota
-	// Shares of the machine's CPU time, 0 to 1: used by any program, withheld by the
-	// hypervisor, and used by programs other than the generator and the members.
+	ThrottledNS      int64   // time during which the quota paused the generator's control group
+	// Fractions of the machine's CPU time: used by any program, withheld by the hypervisor, and
+	// used by programs other than the generator and the members.
 	BusyShare, StolenShare, ForeignShare float64
-	Processors                           int // of the machine; 0: unknown
-	// MembersBusy is an upper bound on the members' share, and OperationCPUNS their CPU time per
-	// operation.
+	Processors                           int // number in the machine; 0 if unknown
+	// MembersBusy is an upper bound for the members' fraction. OperationCPUNS is the members' CPU
+	// time per operation.
 	MembersBusy, OperationCPUNS float64
-	// ForeignKnown reports that ForeignShare is known.
+	// ForeignKnown is set if ForeignShare is known.
 	ForeignKnown bool
-	// MembersShare reports that members run on the generator's machine.
+	// MembersShare is set if members run on the generator's machine.
 	MembersShare bool
 }
 
-// Cluster holds facts about the members and their responses.
+// Cluster holds facts about the members and about their responses.
 type Cluster struct {
-	// Disagreement describes how the members' hashes differ. Incomparable is the reason why
-	// requested hashes could not be compared. Both may be empty.
+	// Disagreement describes how the members' hashes differ. Incomparable is the reason why the
+	// hashes could not be compared although that was requested. Both may be empty.
 	Disagreement string
 	Incomparable string
-	// BrokenPromises counts the violations by kind. Unverified is the reason why responses could
-	// not be verified. Both may be empty.
+	// BrokenPromises lists the number of violations by kind. Unverified is the reason why responses
+	// could not be verified. Both may be empty.
 	BrokenPromises string
 	Unverified     string
-	// HistoryShare is the history's share of the bytes written in the window to the members'
-	// disk; 0 if the history is on another disk or the share is unknown.
+	// HistoryShare is the history's fraction of the bytes written to the members' disk in the
+	// window. It is 0 if the history is on another disk or the fraction is unknown.
 	HistoryShare float64
 	LostMembers  []string // names of members that ended or stopped responding
 	TermChanges  int      // elections in the window
@@ -138,47 +140,47 @@ type Cluster struct {
 
 // Faults describes the injected faults.
 type Faults struct {
-	// Injected counts the injected faults. ErrorsInFaults are those of Failed during a fault.
-	// FaultFailures are sentences about faults that were not injected as requested.
+	// Injected counts the injected faults. ErrorsInFaults counts the errors in Failed that occurred
+	// during a fault. FaultFailures are sentences about faults that were not injected as requested.
 	// LostMembers and TermChanges do not include the effects of faults.
 	Injected       int
 	ErrorsInFaults uint64
 	FaultFailures  []string
 }
 
-// Durability holds whether the members' writes survive a power loss.
+// Durability describes whether the members' writes survive a power loss.
 type Durability struct {
 	DurabilityKnown bool
 	FileSystem      string // of the members' data folders
-	Volatile        bool   // that file system loses its data at power loss, as tmpfs does
+	Volatile        bool   // the file system loses its data at a power loss, like tmpfs
 	Unsynced        bool   // the store is configured not to sync
-	VolatileAllowed bool   // the scenario allows it
+	VolatileAllowed bool   // the scenario allows non-durable writes
 }
 
-// Half is one half of a window: its length, the operations done per second, and the standard
-// error of that from the differences between seconds.
+// Half is one half of a window: its length, the operations per second, and the standard error of
+// that rate, estimated from the differences between seconds.
 type Half struct {
 	Seconds          int
 	PerSecond, Error float64
 }
 
-// EventFigures counts the events that watchers received. Counts include the warm-up unless their
-// comment limits them to the window.
+// EventFigures counts the events that watchers received. A count includes the warm-up unless its
+// comment says that it is limited to the window.
 type EventFigures struct {
-	Expected     uint64 // one per acknowledged write and watcher of its key
+	Expected     uint64 // one per acknowledged write and watcher of the key
 	Lost         uint64 // expected events that did not arrive
 	Duplicated   uint64 // in the window
 	Reordered    uint64 // in the window
-	Untimed      uint64 // in the window, without a known due or send time of their write
-	Wrong        uint64 // about keys that their watcher does not watch
-	Impossible   uint64 // arrived before their write was sent
+	Untimed      uint64 // in the window, for writes whose due or send time is not known
+	Wrong        uint64 // events for keys that the watcher does not watch
+	Impossible   uint64 // events that arrived before the write was sent
 	Ended        uint64 // watchers that the store ended permanently
 	EndedText    string
-	Resubscribed uint64 // how often a watcher had to be created again
+	Resubscribed uint64 // number of times that a watcher had to be created again
 }
 
-// kinds lists the errors by kind, the most frequent first, such as
-// ": 20 timeout, 12 connection_lost"; empty when they are not known.
+// kinds lists the errors by kind, most frequent first, for example ": 20 timeout, 12
+// connection_lost". It returns an empty string if the kinds are not known.
 func (f *Figures) kinds() string {
 	names := slices.SortedFunc(maps.Keys(f.FailedBy), func(a, b string) int {
 		return cmp.Or(cmp.Compare(f.FailedBy[b], f.FailedBy[a]), cmp.Compare(a, b))
@@ -193,14 +195,14 @@ func (f *Figures) kinds() string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// errors returns the share of due operations that failed outside faults.
+// errors returns the fraction of due operations that failed outside faults.
 func (f *Figures) errors() float64 { return float64(f.Failed-f.ErrorsInFaults) / float64(f.Due) }
 
 // durable reports whether writes survive a power loss.
 func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }
 
-// limitEffect limits an effect to figures that the trial has: not to a percentile that prints as a
-// dash or falls on a failed operation, and not to a throughput of 0.
+// limitEffect limits an effect to figures that the trial has. It removes percentiles that are
+// printed as a dash or that fall on a failed operation, and a throughput of 0.
 func (f *Figures) limitEffect(e Effect) Effect {
 	nothing := f.Succeeded == 0 && f.Seconds > 0
 	if nothing {
@@ -218,8 +220,9 @@ func (f *Figures) limitEffect(e Effect) Effect {
 	return e
 }
 
-// added returns by how much the generator can have moved the headline. All late operations are
-// sampled, so a slowest operation outside the sample was not late, unless too many were late.
+// added returns how far the generator may have moved the printed figures. All late operations are
+// sampled, unless too many were late. A slowest operation outside the sample was therefore not
+// late.
 func (f *Figures) added() Effect {
 	e, top := f.Added.Effect(f.OpenLoop), timeIndex("max")
 	if f.Headline.Max.NS > 1.01*f.Added.Sampled.Max.NS {

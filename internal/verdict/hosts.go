@@ -8,41 +8,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The limits of R32 on the uncertainty of a host's clock. Events of a host can be compared with
-// the load's seconds as long as the uncertainty is a small part of one.
+// Limits of R32 for the uncertainty of a host's clock. A host's events can be compared with the
+// one-second intervals of the load if the uncertainty is a small part of a second.
 const (
 	NotedClockNS   = 10e6
 	SuspectClockNS = 500e6
-	// eventTimes names the figures of R32: times of events and samples. Figures of the load
-	// come from monotonic clocks, which cannot be set.
+	// eventTimes names the figures that R32 affects: the times of events and samples. The load's
+	// own figures come from monotonic clocks, which cannot be set.
 	eventTimes = "events"
 )
 
 // Host is one of several machines that ran members or generated load.
 type Host struct {
 	Name    string
-	Lost    string // why it was lost with its members before the load's end; empty if it was not
-	Machine string // several hosts can be one
-	// Members and Load report which parts of the trial it ran.
+	Lost    string // why the host was lost with its members before the end of the load, or empty
+	Machine string // several hosts can be on one machine
+	// Members is set if the host ran members. Load is set if it generated load.
 	Members, Load bool
-	// Shares of all its CPU time, as in Figures.
+	// Fractions of all the host's CPU time, as in Figures.
 	StolenShare, BusyShare, ForeignShare float64
 	Processors                           int
-	// BoundNS is the uncertainty of its clock, and 0 for the clock of the controller's machine.
-	// Jumps is how often the clock was set, and SetNS by how much.
+	// BoundNS is the uncertainty of the host's clock, or 0 if it is the controller's clock. Jumps
+	// is how often the clock was set, and SetNS by how much in total.
 	BoundNS, SetNS float64
 	Jumps          int
 }
 
-// OwnClock holds how the clock of the controller's machine was set during a trial.
+// OwnClock describes how often the clock of the controller's machine was set during a trial, and by
+// how much.
 type OwnClock struct {
 	Times   int
 	SetNS   float64
-	Members bool // members run on that machine
+	Members bool // set if members run on that machine
 }
 
-// finding reports a clock that was set. The run compares times of a monotonic clock only, so
-// only members can have used the clock that was set.
+// finding reports a clock that was set. The run itself uses only a monotonic clock, so only members
+// may have used the clock that was set.
 func (c OwnClock) finding() finding {
 	const was = "the clock of the controller's machine was set during the trial (%d times, %s in total)"
 	switch {
@@ -54,7 +55,8 @@ func (c OwnClock) finding() finding {
 	return finding{state: Valid, text: fmt.Sprintf(was+"; recorded times continue from the earlier clock", c.Times, text.Duration(c.SetNS))}
 }
 
-// eachMachine judges each machine once, under its hosts' names, and returns the worst findings.
+// eachMachine judges each machine once, under the names of its hosts, and returns the worst
+// findings.
 func (f *Figures) eachMachine(judge func(h *Host) finding) finding {
 	var all []finding
 	for i := range f.Hosts {
@@ -77,7 +79,7 @@ func (f *Figures) eachMachine(judge func(h *Host) finding) finding {
 	return worstOf(all)
 }
 
-// joinHosts names hosts in a sentence.
+// joinHosts returns the names of hosts for a sentence.
 func joinHosts(names []string) string {
 	if len(names) == 1 {
 		return "host " + names[0]
@@ -85,7 +87,7 @@ func joinHosts(names []string) string {
 	return fmt.Sprintf("the machine of hosts %s", strings.Join(names, ", "))
 }
 
-// addedOn returns the worst effect of the generators on a machine, if a cause is to blame.
+// addedOn returns the worst effect of the generators on a machine, if the given cause is to blame.
 func (f *Figures) addedOn(h *Host, c cause) (e Effect) {
 	if !h.Load {
 		return e
@@ -110,7 +112,7 @@ func (f *Figures) addedOn(h *Host, c cause) (e Effect) {
 	return e
 }
 
-// stolenOn judges one of several machines by R10.
+// stolenOn applies R10 to one of several machines.
 func (f *Figures) stolenOn(h *Host) finding {
 	share := h.StolenShare
 	if share <= 0 {
@@ -126,8 +128,8 @@ func (f *Figures) stolenOn(h *Host) finding {
 	return f.judged(e, "the hypervisor of %s withheld %s of the CPU time that programs needed", h.Name, text.Share(share))
 }
 
-// foreignOn judges one of several machines by R23. Other programs slowed members down as far as
-// no CPU was idle, and a generator as far as it waited for a CPU.
+// foreignOn applies R23 to one of several machines. Other programs slow members down only while no
+// CPU is idle, and a generator only while it waits for a CPU.
 func (f *Figures) foreignOn(h *Host) finding {
 	if h.ForeignShare <= 0 {
 		return fine()
@@ -140,10 +142,10 @@ func (f *Figures) foreignOn(h *Host) finding {
 	return f.judged(e, "other programs used %s of the CPU time of %s", text.Share(h.ForeignShare), h.Name)
 }
 
-// R32UncertainClock reports host clocks that were set during the trial or are too uncertain.
+// R32UncertainClock reports hosts whose clock was set during the trial or is too uncertain.
 func R32UncertainClock(f *Figures) finding {
 	all := []finding{f.OwnClock.finding()}
-	var bounds []float64 // of hosts with workers
+	var bounds []float64 // for hosts with workers
 	for i := range f.Hosts {
 		h := &f.Hosts[i]
 		bound := text.Duration(h.BoundNS)

@@ -1,6 +1,6 @@
 package verdict
 
-// Judge applies every rule to f.
+// Judge applies all rules to f.
 func Judge(f Figures) Verdict {
 	v := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}}
 	found := map[State][]Reason{}
@@ -23,22 +23,22 @@ func Judge(f Figures) Verdict {
 			v.State = one.state
 		}
 	}
-	// A caller that shows one reason shows the first.
+	// A caller that shows only one reason shows the first reason.
 	v.Reasons = append(append(v.Reasons, found[Invalid]...), found[Suspect]...)
 	v.Notes = append(append(v.Notes, notes(&f)...), noted...)
 	return v
 }
 
-// rule is a numbered rule: rule n is at index n-1 of rules. Its name comes first in its reasons
-// and notes.
+// rule is a numbered rule. Rule n is at index n-1 in rules. The texts of its reasons and notes
+// start with its name.
 type rule struct {
 	number int
 	name   string
-	remedy string // comes last in its reasons
+	remedy string // the texts of its reasons end with this
 	judge  func(*Figures) finding
 }
 
-// reason returns a reason of the rule, with the rule's name before its text.
+// reason returns a reason of this rule. The rule's name precedes the text.
 func (r *rule) reason(text string, figures []string) Reason {
 	return Reason{Rule: r.number, Text: r.name + ": " + text, Figures: figures}
 }
@@ -46,18 +46,18 @@ func (r *rule) reason(text string, figures []string) Reason {
 // Rules returns the number of rules.
 func Rules() int { return len(rules()) }
 
-// DescribeRule returns the name and the remedy of a rule, such as "member lost" and "read its
+// DescribeRule returns the name and the remedy of a rule, for example "member lost" and "read its
 // log, and repeat".
 func DescribeRule(number int) (name, remedy string) {
 	r := rules()[number-1]
 	return r.name, r.remedy
 }
 
-// FoundAnotherLoad reports whether a rule finds that a window's load was not the requested one:
-// it was interrupted, or a worker was lost.
+// FoundAnotherLoad reports whether a rule finds that the load in the window was not the requested
+// load, because the trial was interrupted or a worker was lost.
 func FoundAnotherLoad(rule int) bool { return rule == 19 || rule == 26 }
 
-// ofOneWorker is the rule whose effect concerns one worker's figures only.
+// ofOneWorker is the rule whose effect concerns only the figures of one worker.
 const ofOneWorker = 30
 
 func rules() []rule {

@@ -8,44 +8,44 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// MinUniqueSize is the smallest size in bytes of a value with its writer and a checksum.
+// MinUniqueSize is the size, in bytes, from which a value contains its writer and a checksum.
 const MinUniqueSize = 16
 
-// FullMachine is the share of a machine's CPU time above which a note reports that members may
-// have been slowed down, if the CPU use of other programs is unknown.
+// FullMachine is the fraction of a machine's CPU time above which a note says that members may have
+// been slowed down. The note is used if the CPU use of other programs is unknown.
 const FullMachine = 0.85
 
-// MinAchieved is the share of an open loop's due operations below which a note reports what
-// fell behind.
+// MinAchieved is the fraction of due operations in an open loop below which a note says what fell
+// behind.
 const MinAchieved = 0.99
 
-// minHistoryShare is the smallest share of the writes to the members' disk that a note
-// attributes to the history.
+// minHistoryShare is the history's fraction of the writes to the members' disk from which a note
+// reports it.
 const minHistoryShare = 0.01
 
-// fellBehind reports whether fewer operations of an open loop ended in the window than were
-// due in it. The difference must exceed the operations in flight at the start, and chance,
-// which makes counts differ by their square root.
+// fellBehind reports whether fewer operations of an open loop ended in the window than were due in
+// it. The difference must be larger than the number of operations in flight at the start plus
+// random variation, which is the square root of the count.
 func (f *Figures) fellBehind() bool {
 	if !f.OpenLoop || f.Seconds <= 0 {
 		return false
 	}
 	due, ended := float64(f.Due), float64(f.Done+f.Failed)
 	for _, held := range []kv.Outcome{kv.NotSent, kv.TimedOut} {
-		ended -= float64(f.FailedBy[held.String()]) // these got no response
+		ended -= float64(f.FailedBy[held.String()]) // these received no response
 	}
 	return ended < MinAchieved*due && due-ended > 3*math.Sqrt(due)+float64(f.CarriedIn)
 }
 
-// The generator's shares of the mean response time above which a note names it as one cause of
-// falling behind, and as the main cause.
+// The generator's fractions of the mean response time: above the first, a note names it as one
+// cause of falling behind; above the second, as the main cause.
 const (
 	partlyOwn = 0.1
 	mostlyOwn = 0.5
 )
 
-// behindNote reports what fell behind the schedule: the store, if operations waited there or
-// for its connections, or the generator, if it sent operations or read responses late.
+// behindNote reports what fell behind the schedule. It is the store if operations waited in the
+// store or for its connections, and the generator if it sent operations or read responses late.
 func behindNote(f *Figures) string {
 	rates := fmt.Sprintf("%s were due and %s completed", text.PerSecond(float64(f.Due)/f.Seconds), text.PerSecond(float64(f.Done)/f.Seconds))
 	switch own := f.ownShare(); {
@@ -57,8 +57,8 @@ func behindNote(f *Figures) string {
 	return "The store fell behind: " + rates + "."
 }
 
-// ownShare returns the generator's share of the operations' time. An operation that was never
-// sent although neither a connection nor a limit held it back waited for the generator only.
+// ownShare returns the generator's fraction of the operations' time. If an operation was never sent
+// and waited neither for a connection nor for a limit, the generator alone delayed it.
 func (f *Figures) ownShare() float64 {
 	own := 0.0
 	if mean := f.Added.Sampled.Mean; mean.Known && mean.NS > 0 {
@@ -69,7 +69,7 @@ func (f *Figures) ownShare() float64 {
 	return max(own, float64(free)/max(float64(f.Due)-float64(min(f.Done, f.Due)), 1))
 }
 
-// faultNote reports that injected faults are part of the window's figures.
+// faultNote reports that the window's figures include injected faults.
 func faultNote(f *Figures) string {
 	text := fmt.Sprintf("Faults were injected (%d), and their outages are part of the figures", f.Injected)
 	if f.ErrorsInFaults > 0 {
@@ -78,7 +78,7 @@ func faultNote(f *Figures) string {
 	return text + "."
 }
 
-// connectionNote explains why the headline of a closed loop is the response time.
+// connectionNote explains why the times that a closed loop prints first are response times.
 func connectionNote(f *Figures) string {
 	share := ""
 	if mean := f.Response.Mean; mean.Known && mean.NS > 0 {

@@ -9,22 +9,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The limits of rules that do not limit an effect. A figure at its limit is within it.
+// Limits of rules that do not limit an effect. A figure that equals its limit is within it.
 const (
-	// MaxLittleDeviation is the largest allowed difference between the number of clients and
-	// the mean number of busy clients by Little's law, as a share (R4).
+	// MaxLittleDeviation is the largest allowed difference, as a fraction, between the number of
+	// clients and the mean number of busy clients according to Little's law (R4).
 	MaxLittleDeviation = 0.05
-	// MaxErrors is the share of due operations that may fail (R11).
+	// MaxErrors is the fraction of due operations that may fail (R11).
 	MaxErrors = 0.001
-	// MinBeyond is the smallest number of operations beyond p99 (R12).
+	// MinBeyond is the minimum number of operations beyond p99 (R12).
 	MinBeyond = 10
-	// MinCarriedInAge is the age up to which an operation that was in flight when the window
-	// opened is ignored (R15).
+	// MinCarriedInAge is a limit for operations that were in flight when the window opened. R15
+	// ignores such operations up to this age.
 	MinCarriedInAge = 100 * time.Millisecond
 )
 
-// The limits of R25 on the difference between the throughputs of the window's halves: as a share
-// of their mean, and as a multiple of its standard error, which shorter halves do not support.
+// Limits of R25 for the difference between the throughputs of the window's halves: as a fraction of
+// their mean, and as a multiple of the standard error of the difference. Shorter halves do not
+// support this rule.
 const (
 	MaxDrift       = 0.10
 	maxDriftErrors = 4
@@ -42,7 +43,8 @@ func R1NothingCompleted(f *Figures) finding {
 	return invalid("none of the %d operations due in the window completed", f.Due)
 }
 
-// R2CountsDiffer reports that due operations are not completed operations plus errors.
+// R2CountsDiffer reports that the number of due operations is not that of completed operations plus
+// errors.
 func R2CountsDiffer(f *Figures) finding {
 	switch {
 	case f.Succeeded+f.Failed != f.Due:
@@ -61,11 +63,12 @@ func R3WrongResponses(f *Figures) finding {
 	return invalid("%s, including the warm-up (another key, a damaged value, or against the protocol)", text.Plural(f.WrongAnswers, "wrong response"))
 }
 
-// R4LittlesLaw reports a closed loop that does not fit Little's law. It compares the clients
-// with the mean number of operations in progress, once as the generator counted it and once
-// as the sum of the operations' times over the window's length. Clients that pause after a
-// refusal have no operation. A client's first operation began before the window and its last
-// may end after it, so each edge can add or hide up to one longest operation.
+// R4LittlesLaw reports a closed loop whose figures contradict Little's law. It compares the number
+// of clients with the mean number of operations in progress. That mean is computed in two ways:
+// from the generator's counts, and as the sum of the operations' times divided by the window's
+// length. Clients that pause after a refusal have no operation in progress. The first operation of
+// a client may begin before the window, and its last may end after the window, so each edge of the
+// window can add or hide up to one longest operation.
 func R4LittlesLaw(f *Figures) finding {
 	if anyLost(f) { // the last operations of its clients are unknown
 		return fine()
@@ -88,7 +91,7 @@ func R4LittlesLaw(f *Figures) finding {
 	return fine()
 }
 
-// R11Errors reports too many failed operations: a larger share than MaxErrors.
+// R11Errors reports that a larger fraction of operations than MaxErrors failed.
 func R11Errors(f *Figures) finding {
 	if f.Succeeded == 0 || f.errors() <= MaxErrors {
 		return fine()
@@ -99,7 +102,7 @@ func R11Errors(f *Figures) finding {
 	return suspect("%d of %d operations failed (%s%s), limit %s", f.Failed, f.Due, text.Share(f.errors()), f.kinds(), text.Share(MaxErrors))
 }
 
-// R12TooFewSamples reports too few operations for a percentile: fewer than MinBeyond beyond it.
+// R12TooFewSamples reports that fewer than MinBeyond operations are beyond p99.
 func R12TooFewSamples(f *Figures) finding {
 	beyond := f.Due / 100
 	if f.Succeeded == 0 || beyond >= MinBeyond {
@@ -130,9 +133,9 @@ func R14LeaderChange(f *Figures) finding {
 	return suspect("the cluster elected a leader %d times in the window", f.TermChanges)
 }
 
-// R15StallAtStart reports a window that opened during a stall: an operation in flight then was
-// older than operations usually get. The operations that a stall held back complete when it
-// ends, so the stall may account for as much of the window as it lasted.
+// R15StallAtStart reports a window that opened during a stall: an operation in flight at that
+// moment was unusually old. Operations that the stall held back complete when it ends, so the stall
+// may have affected as much of the window as its own duration.
 func R15StallAtStart(f *Figures) finding {
 	age := float64(f.CarriedInAgeNS)
 	excess := age - max(2*f.Response.Percentile(99).NS, float64(MinCarriedInAge))
@@ -144,9 +147,9 @@ func R15StallAtStart(f *Figures) finding {
 		text.Duration(age), f.CarriedIn)
 }
 
-// R16ClientLimit reports operations of an open loop that waited for the limit on operations
-// in flight or for a connection. In a trial with faults it is a note, because waiting in an
-// outage is intended and the rule cannot distinguish it from other waiting.
+// R16ClientLimit reports operations of an open loop that waited for a connection or for the limit
+// on operations in flight. In a trial with faults it is only a note, because operations are
+// expected to wait during an outage and the rule cannot tell which waiting an outage caused.
 func R16ClientLimit(f *Figures) finding {
 	found := inFlightLimit(f)
 	if f.Injected > 0 && found.text != "" {
@@ -155,8 +158,8 @@ func R16ClientLimit(f *Figures) finding {
 	return found
 }
 
-// inFlightLimit judges waiting that the store never saw: for the limit on operations in flight,
-// or for a free connection.
+// inFlightLimit judges waiting that is not part of the store's work: waiting for the limit on
+// operations in flight, or for a free connection.
 func inFlightLimit(f *Figures) finding {
 	if !f.OpenLoop || f.Capped+f.NoRoom == 0 {
 		return fine()
@@ -169,15 +172,15 @@ func inFlightLimit(f *Figures) finding {
 		return f.judged(e, "%d of %d operations waited because all %d allowed operations were in flight (max-in-flight)", f.Capped, f.Due, f.MaxInFlight)
 	}
 	const waited = "%d of %d operations waited for a free connection"
-	if f.NoRoom > f.Due/2 && f.errors() >= 0.5 { // every percentile is that of an operation which was never sent
+	if f.NoRoom > f.Due/2 && f.errors() >= 0.5 { // every percentile falls on an operation that was never sent
 		return suspect(waited, f.NoRoom, f.Due)
 	}
 	return f.judged(e, waited, f.NoRoom, f.Due)
 }
 
-// R25Unsteady reports a closed loop whose throughput changed during the window: a store that
-// fills up, compacts or throttles becomes slower, a store that still warms up becomes faster,
-// and the figures then depend on the window's length.
+// R25Unsteady reports a closed loop whose throughput changed during the window. A store that fills
+// up, compacts or throttles becomes slower, and a store that is still warming up becomes faster.
+// The figures then depend on the length of the window.
 func R25Unsteady(f *Figures) finding {
 	a, b := &f.Halves[0], &f.Halves[1]
 	if f.OpenLoop || f.Injected > 0 || min(a.Seconds, b.Seconds) < MinHalfSeconds {
@@ -191,7 +194,8 @@ func R25Unsteady(f *Figures) finding {
 		a.PerSecond, b.PerSecond, text.Share(MaxDrift))
 }
 
-// R17NotDurable reports writes to a file system that loses them, or to a store that does not sync.
+// R17NotDurable reports writes that are lost at a power loss, because of the file system or because
+// the store does not sync.
 func R17NotDurable(f *Figures) finding {
 	if !f.Writes || !f.DurabilityKnown || f.durable() || f.VolatileAllowed {
 		return fine()

@@ -8,10 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Rules about guarantees of the store beyond single operations: watch events, and members with
-// equal data.
+// Rules for guarantees that concern more than a single operation: watch events, and equal data on
+// all members.
 
-// R20ImpossibleEvents reports watch events that no write of the load explains.
+// R20ImpossibleEvents reports watch events that no write of the load can have caused.
 func R20ImpossibleEvents(f *Figures) finding {
 	switch e := &f.Events; {
 	case e.Impossible > 0:
@@ -22,8 +22,8 @@ func R20ImpossibleEvents(f *Figures) finding {
 	return fine()
 }
 
-// R21FaultyEvents reports watch events that are missing, repeated or out of order: a store
-// guarantees every event once and in order.
+// R21FaultyEvents reports watch events that are missing, repeated or out of order. Stores guarantee
+// that each event arrives once and in order.
 func R21FaultyEvents(f *Figures) finding {
 	e := &f.Events
 	var faults []string
@@ -62,8 +62,8 @@ func R22MembersDisagree(f *Figures) finding {
 	return fine()
 }
 
-// R33Consistency reports responses that violate the store's guarantees: their speed
-// means nothing.
+// R33Consistency reports responses that violate the store's guarantees. Their speed is then
+// meaningless.
 func R33Consistency(f *Figures) finding {
 	switch {
 	case f.BrokenPromises != "":
@@ -74,8 +74,8 @@ func R33Consistency(f *Figures) finding {
 	return fine()
 }
 
-// R31FaultFailed reports faults that were not injected as requested, or a cluster that was not
-// healthy before or after one.
+// R31FaultFailed reports faults that were not injected as requested, and clusters that were not
+// healthy before or after a fault.
 func R31FaultFailed(f *Figures) finding {
 	if len(f.FaultFailures) == 0 {
 		return fine()
@@ -83,8 +83,8 @@ func R31FaultFailed(f *Figures) finding {
 	return suspect("%s", strings.Join(f.FaultFailures, "; "))
 }
 
-// R24UnknownMembers reports that servers named more members or terms than a cluster has:
-// figures by role are then unknown.
+// R24UnknownMembers reports that responses named more members or terms than can be counted
+// separately. The figures by role are then unknown.
 func R24UnknownMembers(f *Figures) finding {
 	if f.Unreported == 0 {
 		return fine()

@@ -2,28 +2,28 @@ package verdict
 
 import "math"
 
-// maxPausesEach is how many pauses of the longest observed length one operation can meet on a
-// machine, in several processes one after the other.
+// maxPausesEach is the maximum number of pauses of the longest observed length that one operation
+// can encounter on a machine, in several processes one after the other.
 const maxPausesEach = 3
 
-// leastHit is the share of time below which the slowest operations are not adjusted.
+// leastHit is the fraction of time below which the slowest operations are not adjusted.
 const leastHit = 0.001
 
-// missing is CPU time that members needed and did not get.
+// missing is CPU time that members needed but did not get.
 type missing struct {
-	share float64 // of the CPU time that they needed
-	away  float64 // the largest possible share of the window in which it was missing
-	busy  float64 // the share of the machine's CPU time that members used; 0: unknown
-	pause float64 // the longest wait for a CPU on that machine, in nanoseconds; 0: unknown
+	share float64 // fraction of the CPU time that they needed
+	away  float64 // the largest possible fraction of the window during which CPU time was missing
+	busy  float64 // fraction of the machine's CPU time that members used; 0 if unknown
+	pause float64 // longest wait for a CPU on that machine, in nanoseconds; 0 if unknown
 }
 
 // slowed returns the largest possible effect of missing CPU time on operations.
 //
-// Work takes 1/(1-x) times as long if the share x is missing. An operation works for its own
-// CPU time, or waits for the work of others. It may also have met a long pause: at most the
-// share x of all operations did, so the undisturbed figure at quantile q is at least the
-// measured one at q-x. No undisturbed figure is below the fastest operation, which lost only
-// a part of its CPU time.
+// If a fraction x of the CPU time is missing, work takes 1/(1-x) times as long. An operation spends
+// its time on its own CPU work or on waiting for other work. It may also have encountered a long
+// pause; this is true for at most a fraction x of all operations. The undisturbed figure at
+// quantile q is therefore at least the measured figure at q-x. No undisturbed figure is below the
+// fastest operation, which lost only a part of its CPU time.
 func (f *Figures) slowed(m missing) (e Effect) {
 	x := min(m.share, m.away, 1)
 	if x <= 0 {
@@ -53,14 +53,15 @@ func (f *Figures) slowed(m missing) (e Effect) {
 		}
 		e.Times[i] = by
 	}
-	if !f.OpenLoop { // an open loop's throughput is that of its schedule
+	if !f.OpenLoop { // the throughput of an open loop is that of its schedule
 		mean := e.Times[MeanPlace]
 		e.Throughput = mean / (1 + mean)
 	}
 	return e
 }
 
-// met returns by which share a time is too high because a share of its operations met a pause.
+// met returns the fraction by which a time is too high because a fraction of its operations
+// encountered a pause.
 func (m *missing) met(is, wouldBe, share float64) float64 {
 	if m.pause > 0 {
 		wouldBe = max(wouldBe, is-share*maxPausesEach*m.pause)
@@ -68,8 +69,8 @@ func (m *missing) met(is, wouldBe, share float64) float64 {
 	return excess(is, wouldBe)
 }
 
-// meanWithout returns the mean with each quantile q replaced by q-x, as a share of the measured
-// mean, from 50 quantiles.
+// meanWithout returns the mean that results if each quantile q is replaced by the quantile q-x, as
+// a fraction of the measured mean. It uses 50 quantiles.
 func (f *Figures) meanWithout(x float64) float64 {
 	is, wouldBe := 0.0, 0.0
 	for p := 1.0; p < 100; p += 2 {

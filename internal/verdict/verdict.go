@@ -1,5 +1,5 @@
-// Package verdict judges a trial by numbered rules, each with a limit, from the figures that the
-// trial provides. It has no side effects; docs/reference/rules.md documents the rules under the
+// Package verdict judges a trial with numbered rules, each of which has a limit. The rules use only
+// the figures in Figures and have no side effects. docs/reference/rules.md documents them under the
 // same numbers.
 package verdict
 
@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// State is how far a result can be trusted.
+// State is the degree to which a result can be trusted.
 type State string
 
-// The states, from the best to the worst.
+// The states, from best to worst.
 const (
 	Valid   State = "valid"
-	Suspect State = "suspect" // use it knowing why
+	Suspect State = "suspect" // use it, but know the reasons
 	Invalid State = "invalid" // do not use it
 )
 
@@ -34,20 +34,19 @@ func (s State) rank() int {
 	return 3
 }
 
-// Reason is one rule that was broken.
+// Reason describes a rule that found a problem.
 type Reason struct {
 	Rule int    `json:"rule"`
 	Text string `json:"text"` // a sentence with the figure and the limit
-	// Figures names the affected figures, as the record's registry names them. "watch" and
-	// other names without a figure of that name mean all figures with this prefix. Nil means
-	// the whole trial.
+	// Figures names the affected figures by their names in the record's registry. A name that is
+	// not a figure, such as "watch", means all figures with that prefix. Nil means the whole trial.
 	Figures []string `json:"figures,omitempty"`
 }
 
 // String returns the reason as reports print it, such as "R10 CPU steal: ...".
 func (r Reason) String() string { return fmt.Sprintf("R%d %s", r.Rule, r.Text) }
 
-// WithoutRemedy returns the text without its last part, which is what to do.
+// WithoutRemedy returns the text without the remedy at its end.
 func (r *Reason) WithoutRemedy() string {
 	if r.Rule < 1 || r.Rule > Rules() {
 		return r.Text
@@ -56,7 +55,7 @@ func (r *Reason) WithoutRemedy() string {
 	return strings.TrimSuffix(r.Text, "; "+remedy)
 }
 
-// About reports whether the reason is about a figure.
+// About reports whether the reason affects a figure.
 func (r *Reason) About(figure string) bool {
 	if r.Figures == nil {
 		return true
@@ -71,19 +70,19 @@ func (r *Reason) About(figure string) bool {
 	return false
 }
 
-// Verdict is the judgement of a trial. The zero Verdict is none.
+// Verdict is the result of judging a trial. The zero Verdict means that the trial was not judged.
 type Verdict struct {
 	State   State    `json:"state"`
-	Reasons []Reason `json:"reasons"` // never nil, the worst first, then in the rules' order
+	Reasons []Reason `json:"reasons"` // never nil; the worst first, then in the order of rules
 	// Notes are sentences about conditions that do not make a figure suspect.
 	Notes []string `json:"notes"` // never nil
-	// Effect is by how much all disturbances together may have moved each figure of the
-	// headline, even if that is too little for a reason.
+	// Effect is how far all disturbances together may have moved each printed figure, even if that
+	// is too little for a reason.
 	Effect Effect `json:"effect"`
 }
 
-// StateOf returns the state of one figure: suspect only if a reason is about that
-// figure or about the whole trial.
+// StateOf returns the state of one figure. The figure is suspect only if a reason affects it or the
+// whole trial.
 func (v *Verdict) StateOf(figure string) State {
 	if v.State != Suspect || len(v.Reasons) == 0 {
 		return v.State
@@ -99,8 +98,8 @@ func (v *Verdict) StateOf(figure string) State {
 	return Valid
 }
 
-// Doubts reports whether a reason names this figure of the load, which makes it less certain
-// than other figures of its trial.
+// Doubts reports whether a reason names this figure. The figure is then less certain than other
+// figures of the same trial.
 func (v *Verdict) Doubts(figure string) bool {
 	names := effectNames(figure)
 	about := func(r Reason) bool { return r.Figures != nil && r.About(figure) }

@@ -10,34 +10,36 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The limits of R28 and R29. A difference between workers must be larger than chance explains,
-// and large enough to matter.
+// Limits of R28 and R29. A difference between workers must be too large for chance to explain, and
+// large enough to matter.
 const (
-	// MinPace is the smallest allowed ratio of a worker's operations to the others', per client.
+	// MinPace is the smallest allowed ratio between a worker's operations per client and those of
+	// other workers.
 	MinPace    = 0.75
 	paceErrors = 4
-	// MaxApart is the largest allowed difference between a worker's median response time and
-	// the others', as a share.
+	// MaxApart is the largest allowed difference, as a fraction, between a worker's median response
+	// time and that of other workers.
 	MaxApart = 0.10
-	// falseAlarms is the rate at which R29 may report equal workers.
+	// falseAlarms is the probability that R29 reports workers that are equal.
 	falseAlarms     = 0.001
 	minApartSeconds = 3
 )
 
-// Worker is one of several that generated the load.
+// Worker is one of several workers that generated the load.
 type Worker struct {
 	Name string
-	// Lost is why it was lost before the load's end; empty if it was not.
+	// Lost is the reason why the worker was lost before the end of the load, or empty.
 	Lost string
-	// BeganAfterNS is how much later than the first worker it began its window.
+	// BeganAfterNS is how much later its window began than the first worker's window.
 	BeganAfterNS int64
-	// Pace is the ratio of its clients' operations to those of the others' clients at the same
-	// members in the same time, and PaceError its standard error; 0 if unknown.
+	// Pace compares clients at the same members in the same time: it is the ratio between
+	// operations of this worker's clients and operations of other workers' clients. PaceError is
+	// its standard error. Both are 0 if unknown.
 	Pace, PaceError float64
-	// Apart holds for each second the difference between the logarithms of its median response
-	// time and the others'.
+	// Apart holds, for each second, the difference between the logarithms of this worker's median
+	// response time and that of the other workers.
 	Apart []float64
-	// Figures of the worker's generator that R5 to R9 need.
+	// Figures of the worker's generator that R5 to R9 use.
 	Seconds                                         float64
 	Loops                                           int
 	LoopCPUNS, RunDelayNS, PausedNS, LongestPauseNS int64
@@ -45,8 +47,8 @@ type Worker struct {
 	Added                                           Added
 }
 
-// R26WorkerLost reports workers that were lost before the end, and hosts that were lost with
-// their members.
+// R26WorkerLost reports workers that were lost before the end, and hosts that were lost together
+// with their members.
 func R26WorkerLost(f *Figures) finding {
 	for i := range f.Workers {
 		if w := &f.Workers[i]; w.Lost != "" {
@@ -65,8 +67,8 @@ func anyLost(f *Figures) bool {
 	return slices.ContainsFunc(f.Workers, func(w Worker) bool { return w.Lost != "" })
 }
 
-// R27UnevenStart reports workers that began after the others: the operations that they
-// did not send until then are missing from the throughput.
+// R27UnevenStart reports workers that began later than others. The operations that they did not
+// send until then are missing from the throughput.
 func R27UnevenStart(f *Figures) finding {
 	var last *Worker
 	missing := 0.0
@@ -84,7 +86,8 @@ func R27UnevenStart(f *Figures) finding {
 	return f.judged(e, "worker %s began %s after the first", last.Name, text.Duration(float64(last.BeganAfterNS)))
 }
 
-// R28SlowWorker reports a worker whose clients completed fewer operations than the others'.
+// R28SlowWorker reports a worker whose clients completed fewer operations than the clients of other
+// workers.
 func R28SlowWorker(f *Figures) finding {
 	var slow []string
 	for i := range f.Workers {
@@ -96,7 +99,7 @@ func R28SlowWorker(f *Figures) finding {
 	return suspectEach(slow)
 }
 
-// suspectEach returns a suspect finding with all sentences.
+// suspectEach returns a suspect finding that joins all sentences.
 func suspectEach(all []string) finding {
 	if len(all) == 0 {
 		return fine()
@@ -104,10 +107,10 @@ func suspectEach(all []string) finding {
 	return suspect("%s", strings.Join(all, "; "))
 }
 
-// R29WorkerApart reports a worker whose response times differ from the others'. It takes the
-// differences second by second, so that a slowdown of all workers is in none of them, and
-// compares their mean with Student's t, at the share of false alarms divided by the number
-// of workers (Bonferroni).
+// R29WorkerApart reports a worker whose response times differ from those of other workers. It
+// computes the difference for each second, so that a slowdown of all workers has no influence. It
+// then tests the mean difference with Student's t; the probability of false alarms is divided by
+// the number of workers (Bonferroni).
 func R29WorkerApart(f *Figures) finding {
 	var apart []string
 	for i := range f.Workers {
@@ -129,7 +132,7 @@ func R29WorkerApart(f *Figures) finding {
 	return suspectEach(apart)
 }
 
-// figures returns the figures of the worker's own generator, for rules about one generator.
+// figures returns the figures of the worker's own generator, for rules that judge one generator.
 func (w *Worker) figures(all *Figures) Figures {
 	return Figures{
 		OpenLoop: all.OpenLoop, Succeeded: all.Succeeded, Headline: all.Headline, Seconds: w.Seconds,
@@ -140,8 +143,8 @@ func (w *Worker) figures(all *Figures) Figures {
 	}
 }
 
-// R30DisturbedWorker reports a single worker whose generator was disturbed. It applies R5 to
-// R9 to each worker, because one of many can go unnoticed in their sums.
+// R30DisturbedWorker reports a worker whose generator was disturbed. It applies R5 to R9 to each
+// worker, because a disturbance of one worker may not be visible in sums over many workers.
 func R30DisturbedWorker(f *Figures) finding {
 	all := []finding{}
 	for i := range f.Workers {
