@@ -36,8 +36,9 @@ func (c *Cell) histograms() (n int) {
 	return n
 }
 
-// MergeCells adds each cell in from to the cell in into that has the same series. It appends a new
-// cell if there is none. It returns into, and does not change from.
+// MergeCells adds each cell in the list from to the cell with the same series in the list into. If
+// there is none, it appends a new cell. It returns the list into, and does not change the list
+// from.
 func MergeCells(into, from []*Cell) []*Cell {
 	for _, f := range from {
 		var to *Cell

@@ -43,8 +43,8 @@ var (
 	errMany   = fmt.Errorf("it has more than %d histograms", mostHistograms)
 )
 
-// finish returns the first error while reading, if any. The error contains what, the name of the
-// object.
+// finish returns the first error while reading, if any. The text of the error contains the
+// parameter what, which is the name of the object.
 func (c *coder) finish(what string) error {
 	if c.err == nil && len(c.b) > 0 {
 		c.err = errors.New("unexpected bytes follow it")
@@ -62,7 +62,7 @@ func (c *coder) fail(err error) {
 	}
 }
 
-// number encodes or decodes a number. When reading, the number must not exceed most.
+// number encodes or decodes a number. When reading, the number must not exceed the parameter most.
 func (c *coder) number(n *uint64, most uint64) {
 	if !c.reading {
 		c.b = binary.AppendUvarint(c.b, *n)

@@ -63,8 +63,8 @@ func (c *Collector) End(shard int) {
 	c.advance()
 }
 
-// Straggler returns a shard that delays the earliest waiting second, if the waiting seconds take
-// more than most bytes.
+// Straggler returns a shard that delays the earliest waiting second. It does so only if the waiting
+// seconds take more bytes than the parameter most.
 func (c *Collector) Straggler(most int) (shard int, late bool) {
 	if c.waiting.packed <= most {
 		return 0, false

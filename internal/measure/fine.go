@@ -60,7 +60,8 @@ type Group struct {
 	Alive       [16]uint64 // bits as in Second.Alive
 }
 
-// Note counts an operation that ended at nanoseconds after the start of the second.
+// Note counts an operation. The parameter at is the time at which the operation ended, in
+// nanoseconds since the start of the second.
 func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 	ms := min(max(at/1_000_000, 0), 999)
 	slot := ms / SlotLength
@@ -76,8 +77,9 @@ func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 	}
 }
 
-// Waited records that a client had no success for length nanoseconds. The wait ended at nanoseconds
-// after the start of the second. Waits shorter than LeastWait are ignored.
+// Waited records a time without a success of one client. The parameter length is the duration, and
+// at is the end since the start of the second. Both are in nanoseconds. Waits shorter than
+// LeastWait are ignored.
 func (f *Fine) Waited(client uint32, length, at int64) {
 	if length >= LeastWait*1_000_000 {
 		f.insertWait(Wait{client, uint32(min(max(at/1_000_000, 0), 1000)), uint32(min(length/1_000_000, 1<<32-1))}) // #nosec G115 -- bounded
@@ -198,16 +200,17 @@ func (f *Fine) watch() *FineWatch {
 	return f.Watch
 }
 
-// msAndSlot returns the millisecond and the slot of a time within the second. at is in nanoseconds.
+// msAndSlot converts nanoseconds since the start of the second to a millisecond and a slot.
 func msAndSlot(at int64) (ms int64, slot int) {
 	ms = min(max(at/1_000_000, 0), 999)
 	return ms, int(ms / SlotLength)
 }
 
-// EventReceived counts a watch event that arrived at nanoseconds after the start of the second.
-// after is the time in nanoseconds between sending the write and the arrival of its event, or
-// negative if unknown. at is negative if the event was already counted in an earlier second and its
-// write became known only now. Then the lateness is counted at the start of this second.
+// EventReceived counts a watch event. The parameter at is the time of its arrival in nanoseconds
+// since the start of the second. The parameter after is the time in nanoseconds between sending the
+// write and the arrival of its event, or negative if unknown. If the event was already counted in
+// an earlier second and its write became known only now, at is negative. Then the lateness is
+// counted at the start of this second.
 func (f *Fine) EventReceived(after, at int64) {
 	w := f.watch()
 	ms, slot := msAndSlot(at)
@@ -240,8 +243,9 @@ func (w *FineWatch) addLate(some LateEvents) {
 	w.Late = slices.Insert(w.Late, at, some)
 }
 
-// Missed records that an event showed that passed earlier events were missing, and that madeUp
-// missing events arrived after all. It is called only for watchers whose events show this.
+// Missed records what an event showed: the number of earlier events that were missing (passed), and
+// the number of missing events that arrived after all (madeUp). It is called only for watchers
+// whose events show this.
 func (f *Fine) Missed(passed, madeUp uint32, at int64) {
 	_, slot := msAndSlot(at)
 	w := f.watch()
@@ -250,7 +254,8 @@ func (f *Fine) Missed(passed, madeUp uint32, at int64) {
 	w.MadeUp[slot] += madeUp
 }
 
-// WatcherEnded counts a watcher that the store ended. again is set if the watcher is created again.
+// WatcherEnded counts a watcher that the store ended. The parameter again is set if the watcher is
+// created again.
 func (f *Fine) WatcherEnded(again bool, at int64) {
 	_, slot := msAndSlot(at)
 	if w := f.watch(); again {

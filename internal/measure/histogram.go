@@ -20,8 +20,8 @@ type Histogram = hdr.Histogram
 // NewHistogram returns an empty histogram.
 func NewHistogram() *Histogram { return hdr.New(Lowest, Highest, Digits) }
 
-// Add adds the times in from to into, and returns into. It does not change from, which may be nil.
-// If into is nil, it creates a new histogram.
+// Add adds the times in the histogram from to the histogram into, and returns into. It does not
+// change from, which may be nil. If into is nil, Add creates a new histogram.
 func Add(into, from *Histogram) *Histogram {
 	if from == nil {
 		return into

@@ -61,7 +61,7 @@ func NewLivePool(fresh func() *Histogram) *LivePool {
 }
 
 // Begin returns empty LiveSteps for a second. When the second is settled, the counts are added to
-// the histogram into, and also to another unless it is nil.
+// the histogram at into, and also to the histogram at another if another is not nil.
 func (p *LivePool) Begin(s *Second, into, another **Histogram) *LiveSteps {
 	var l *LiveSteps
 	select {

@@ -150,8 +150,8 @@ func (s *Second) merge(o *Second) {
 }
 
 // Counts holds the counts that exist for a second, a window and a trial's result. The JSON names
-// are the names in the result. To add a count, add a field, add it to the method all, and count it
-// in the engine.
+// are the names in the result. To add a count, add a field, add it to the method pointers, and
+// count it in the engine.
 type Counts struct {
 	BytesIn  uint64 `json:"bytes_in"`
 	BytesOut uint64 `json:"bytes_out"`

@@ -30,8 +30,8 @@ func (p *Pulse) add(second int, alive *[16]uint64) {
 	}
 }
 
-// AnyDone reports whether an operation was done between from (inclusive) and to (exclusive). Both
-// are in milliseconds since the start of the window.
+// AnyDone reports whether an operation was done in the interval [from, to), which is in
+// milliseconds since the start of the window.
 func (p *Pulse) AnyDone(from, to int) bool {
 	for at := max(from, 0); at < min(to, 64*len(p.alive)); at++ {
 		if p.alive[at>>6]&(1<<(at&63)) != 0 {
@@ -48,11 +48,11 @@ type Gap struct{ From, To int }
 // Length returns the length of the gap in milliseconds.
 func (g Gap) Length() int { return g.To - g.From }
 
-// Outage returns the longest gap that ends after from and begins before until, and, for comparison,
-// the longest gap between since and from. All times are in milliseconds since the start of the
-// window. It returns false if the first gap is not an outage, because chance can explain that it is
-// longer than the gaps before from. If an outage lasts until the end of the window, it ends at
-// until.
+// Outage returns two gaps. The first is the longest gap that ends after the time from and begins
+// before the time until. The second is the longest gap between the times since and from, for
+// comparison. All times are in milliseconds since the start of the window. Outage returns false if
+// the first gap is not an outage, because chance can explain that it is longer than the earlier
+// gaps. If an outage lasts until the end of the window, it ends at the time until.
 //
 // Example: the longest gap before a fault at 5000 is 3 ms. If no operation is done from 5002 to
 // 7100, the outage is [5002, 7100).

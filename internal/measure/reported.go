@@ -24,8 +24,9 @@ type Reported struct {
 	n     int
 }
 
-// Accept reports whether a pair is among the first `most` different pairs. most must not exceed
-// MaxReported. Accept always returns true for a reply without member and term.
+// Accept reports whether a pair is among the first different pairs. The parameter most is the
+// number of these pairs, which must not exceed MaxReported. Accept always returns true for a reply
+// without member and term.
 func (r *Reported) Accept(member, term uint64, most int) bool {
 	if member == 0 && term == 0 {
 		return true
@@ -49,8 +50,8 @@ func (s Series) Unnamed() Series {
 	return s
 }
 
-// bounded returns the cells in from. Cells whose pair is not among the first MaxReported pairs are
-// replaced by copies without member and term. bounded does not change the cells themselves.
+// bounded returns the given cells. Cells whose pair is not among the first MaxReported pairs are
+// replaced by copies without member and term. The cells themselves are not changed.
 func (r *Reported) bounded(from []*Cell) []*Cell {
 	for i, c := range from {
 		if r.Accept(c.Member, c.Term, MaxReported) {

@@ -134,7 +134,7 @@ type Sum struct {
 // the excess is ignored.
 const mostSummed = 1 << 62
 
-// Add adds the times in from.
+// Add adds the given times.
 func (s *Sum) Add(from *Steps) {
 	if len(from.All) == 0 {
 		return

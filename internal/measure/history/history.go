@@ -113,9 +113,9 @@ func (o *Op) Answered() bool {
 	return o.Acknowledged() || o.Outcome == kv.Miss || o.Outcome == kv.Conflict
 }
 
-// PossibleDelete returns a record for a delete that may have been executed at or after the time
-// from, because the session or lease to which a key was bound ended. now is the time at which the
-// end became known.
+// PossibleDelete returns a record for a delete that the store may have executed because the session
+// or lease to which the key was bound ended. The delete was not executed before the time from. The
+// end became known at the time now.
 func PossibleDelete(key uint64, session uint32, from, now int64) Op {
 	return Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Key: key, Invoked: min(from, now), Done: now}
 }
@@ -123,8 +123,8 @@ func PossibleDelete(key uint64, session uint32, from, now int64) Op {
 // Changes reports whether the operation is a write that was executed.
 func (o *Op) Changes() bool { return o.Kind.Writes() && o.Acknowledged() }
 
-// Indefinite reports whether it is unknown if the operation, a write, was executed. It may also be
-// executed later.
+// Indefinite reports whether the operation is a write whose execution is uncertain: the store may
+// have executed it, may execute it later, or may never execute it.
 func (o *Op) Indefinite() bool {
 	return o.Kind.Writes() && o.Outcome.Failed() && !o.Outcome.Definite()
 }

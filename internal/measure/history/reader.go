@@ -245,8 +245,8 @@ func (s *Set) ClockError() int64 { return s.clockError }
 func (s *Set) Header() *Header { return &s.header }
 
 // Read calls do with all operations, several at a time, in the order in which they ended. Each call
-// of Read starts at the beginning. do may change the operations until it returns. If do returns an
-// error, Read stops and returns this error.
+// of Read starts at the beginning. The function do may change the operations until it returns. If
+// it returns an error, Read stops and returns this error.
 func (s *Set) Read(do func([]Op) error) error {
 	s.Problems, s.until = nil, math.MaxInt64
 	var files []*reader

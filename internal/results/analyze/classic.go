@@ -204,8 +204,8 @@ func (p *ClassicPart) add(in record.Interval) {
 	s.Done += uint64(in.Total())
 }
 
-// second returns the entry in Seconds for which the function is returns true. If there is none, it
-// adds a new entry.
+// second returns the first entry in Seconds that meets a condition. If there is none, it adds a new
+// entry.
 func (p *ClassicPart) second(start time.Time, is func(ClassicSecond) bool) *ClassicSecond {
 	i := slices.IndexFunc(p.Seconds, is)
 	if i < 0 {
@@ -215,9 +215,9 @@ func (p *ClassicPart) second(start time.Time, is func(ClassicSecond) bool) *Clas
 	return &p.Seconds[i]
 }
 
-// describe computes the figures from the added histograms. If the trial has only one summary,
-// timeline must be set: it adds the seconds without a success, and it assigns each operation to the
-// second in which it was done.
+// describe computes the figures from the added histograms. If the trial has only one summary, the
+// caller also passes the timeline. It adds the seconds without a success, and it assigns each
+// operation to the second in which it was done.
 func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 	h := p.times
 	p.Operations = uint64(h.TotalCount()) + p.failed

@@ -256,7 +256,8 @@ func operation(t *record.Trial) string {
 	return t.Operation + " (" + strings.Join(parts, ", ") + ")"
 }
 
-// DueRate returns the rate of an open loop as text. The text mentions Poisson arrivals.
+// DueRate returns the rate of an open loop as text. The text starts with "poisson" if the arrivals
+// are random.
 func DueRate(t *record.Trial) string {
 	switch {
 	case t.Rate == nil:

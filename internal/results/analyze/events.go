@@ -102,7 +102,7 @@ var counted = [...]countedKind{
 	{stores.Defragmentation, "defragmentation", "defragmentations"},
 }
 
-// notableGap is the length from which a gap is reported with its events.
+// notableGap is the minimum length of a gap that is reported with its events.
 const notableGap = 100 * time.Millisecond
 
 // spike is the factor by which the p99 of a one-second interval must exceed the median interval's
@@ -130,7 +130,7 @@ func EventsOf(t *record.Trial) WindowEvents {
 	return h
 }
 
-// countedOf returns the events of the kinds in counted, grouped by kind.
+// countedOf returns the events whose kinds are in the list counted, grouped by kind.
 func countedOf(events []record.Event) (out []Events) {
 	for _, of := range counted {
 		all := Events{Kind: of.kind}
@@ -189,7 +189,8 @@ func EventsOfRow(r *Row) (all WindowEvents) {
 	return all
 }
 
-// merge adds events of one kind that happened in the repeat called here.
+// merge adds the events of one kind from one repeat. The parameter here is the text for the repeat
+// (Row.RepeatsText).
 func (h *WindowEvents) merge(g *Events, here string) {
 	i := slices.IndexFunc(h.Counted, func(of Events) bool { return of.Kind == g.Kind })
 	if i < 0 {
@@ -206,8 +207,9 @@ func (h *WindowEvents) merge(g *Events, here string) {
 	}
 }
 
-// slower reports whether the one-second interval s was worse than the interval than. The higher p99
-// is worse. An unknown p99 is worse than a known one. If both are unknown, more errors are worse.
+// slower compares two one-second intervals, and reports whether s was worse than the other one. The
+// higher p99 is worse. An unknown p99 is worse than a known one. If both are unknown, more errors
+// are worse.
 func (s *Stretch) slower(than *Stretch) bool {
 	if s.P99.Known && than.P99.Known {
 		return s.P99.NS > than.P99.NS

@@ -75,8 +75,9 @@ func (l *Line) add(i int, v float64) {
 	l.Low[i], l.High[i] = min(l.Low[i], v), max(l.High[i], v)
 }
 
-// spread adds the values low and high to all columns whose middles are in the range from from to
-// to. If there is no such column, it adds them to the column that contains the middle of the range.
+// spread adds the values low and high to all columns whose middles are in the given range of the
+// axis. If there is no such column, it adds them to the column that contains the middle of the
+// range.
 func (l *Line) spread(g *Grid, from, to, low, high float64) {
 	half := float64(g.Width) / 2
 	first, _ := g.column(from + half)

@@ -38,8 +38,8 @@ func (l *linesByName) add(name string, from, to time.Time, v float64) {
 	l.all[i].spread(l.grid, from.Sub(l.grid.Opened).Seconds(), to.Sub(l.grid.Opened).Seconds(), v, v)
 }
 
-// band returns the range from the minimum to the maximum of those lines for whose names the
-// function of returns true.
+// band returns the range from the minimum to the maximum over some of the lines. The function of
+// selects the lines by name.
 func (l *linesByName) band(of func(name string) bool) Line {
 	out := l.grid.newLine("")
 	for i := range l.all {
@@ -69,8 +69,9 @@ func (l *linesByName) sorted() (lines []Line, notes []string) {
 type machinePanel struct {
 	name, title string
 	unit        measure.Unit
-	// of computes the figures from a pair of rows. It calls line once for each line of the chart.
-	// suffix is appended to the row's name to give the line's name. NaN means no value.
+	// The function of computes the figures from a pair of rows. It calls its parameter line once
+	// for each line of the chart. The suffix is appended to the row's name to give the line's name.
+	// NaN means no value.
 	of func(s pair, line func(suffix string, v float64))
 	// least is the value that a line must reach somewhere in order to be drawn. So charts that
 	// explain nothing are omitted.
@@ -198,7 +199,7 @@ func (o *OverTime) addMachines() {
 	o.bands["network"] = traffic.band(func(string) bool { return true })
 }
 
-// reaches reports whether the line has a value of at least least.
+// reaches reports whether the line has a value that is not below the parameter least.
 func (l *Line) reaches(least float64) bool {
 	return slices.ContainsFunc(l.High, func(v float64) bool { return v >= least })
 }

@@ -23,8 +23,8 @@ func eachPair(rows []record.MachineRow, in Span, each func(pair)) {
 	eachPairThat(rows, in, (*record.MachineRow).Follows, each)
 }
 
-// eachPairThat does the same as eachPair, but the function follows decides whether two rows are
-// consecutive.
+// eachPairThat does the same as eachPair, but the caller provides the function that decides whether
+// two rows are consecutive.
 func eachPairThat(rows []record.MachineRow, in Span, follows func(now, before *record.MachineRow) bool, each func(pair)) {
 	before := map[string]*record.MachineRow{}
 	for i := range rows {
@@ -57,8 +57,8 @@ func (s pair) rate(counter func(*record.MachineRow) float64) float64 {
 	return s.grown(counter) / s.seconds
 }
 
-// mean returns the increase of the counter sum divided by the increase of the counter count. It
-// returns NaN if count did not increase.
+// mean returns the increase of one counter divided by the increase of another counter. It returns
+// NaN if the second counter did not increase.
 func (s pair) mean(sum, count func(*record.MachineRow) float64) float64 {
 	n := s.grown(count)
 	if !(n > 0) {

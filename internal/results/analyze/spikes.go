@@ -190,7 +190,7 @@ func (s *Spike) explain(t *record.Trial, events []record.Event, members []report
 }
 
 // BriefText describes an event that is not read from a log. It omits the reason, which is in
-// events.csv. For an injected fault, it returns the whole text.
+// events.jsonl. For an injected fault, it returns the whole text.
 func BriefText(e *record.Event) string {
 	if e.Kind == record.FaultBegan {
 		return e.Text

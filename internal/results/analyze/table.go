@@ -147,9 +147,10 @@ func dueText(t *record.Trial) string {
 // placed describes the column of a figure.
 type placed struct {
 	figure  string
-	certain bool   // followed by a column with the figure's confidence interval, if a row has one
-	where   string // only if the figure with this name is above 0 in a row; empty: always
-	drop    int    // the value of Column.Drop
+	certain bool // followed by a column with the figure's confidence interval, if a row has one
+	// shown only if the figure with this name is above 0 in a row; if empty, always shown
+	where string
+	drop  int // the value of Column.Drop
 }
 
 // dropInterval is the Column.Drop of confidence intervals. dropExtra is the Column.Drop of figures

@@ -111,8 +111,8 @@ func newTogether(title string, all []*OverTime) (ChartGroup, bool) {
 	return g, true
 }
 
-// faster reports whether a trial represents its store better than the trial called than. A valid
-// trial is better than an invalid one. Otherwise, the higher throughput is better.
+// faster compares two trials, and reports whether t represents its store better than the other one.
+// A valid trial is better than an invalid one. Otherwise, the higher throughput is better.
 func faster(t, than *record.Trial) bool {
 	if a, b := WhyNotCounted(t) != "", WhyNotCounted(than) != ""; a != b {
 		return b

@@ -15,8 +15,8 @@ func middle(all []float64) float64 {
 	return all[len(all)/2]
 }
 
-// A member's time is unusual if it is at least unusual times its median and at least leastUnusual
-// long.
+// A member's time is reported if it is at least `unusual` times its median and not below
+// leastUnusual.
 const (
 	unusual      = 3
 	leastUnusual = 5 * time.Millisecond

@@ -185,8 +185,8 @@ func (t *Trial) missing() float64 {
 	return missing
 }
 
-// heavily reports whether most of the due operations were bad or not done, and neither chance nor a
-// short pause can explain this.
+// heavily reports whether the trial was so overloaded that neither chance nor a short pause can
+// explain it: more than a tenth of the due operations was not done, or most operations were bad.
 func (t *Trial) heavily(goals []Goal) bool {
 	return !t.Disturbed && t.missing() > math.Max(0.1*t.Due, fewOperations) && t.Overloaded(goals) || t.mostlyBad(goals)
 }

@@ -97,7 +97,7 @@ func (f *fit) deviance(l *line) (least float64) {
 }
 
 // distance returns the deviance of a line with the k-th slope. It may stop early, once the sum
-// exceeds enough.
+// exceeds the parameter enough.
 func (f *fit) distance(l *line, k int, enough float64) (sum float64) {
 	slope := slopeAt[k]
 	for i := range f.points {

@@ -21,9 +21,9 @@ const (
 	mostDrift      = 5 * driftDeviation
 )
 
-// movement holds what the trials show about a drifting capacity. all is the range of the capacity's
-// values during the search; it has no width if no trial shows anything. surely is set if a capacity
-// without a drift fits the trials worse than chance can explain.
+// movement holds what the trials show about a drifting capacity. The field all is the range of the
+// capacity's values during the search; it has no width if no trial shows anything. The field surely
+// is set if a capacity without a drift fits the trials worse than chance can explain.
 type movement struct {
 	all    Interval
 	surely bool

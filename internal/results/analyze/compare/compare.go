@@ -22,8 +22,8 @@ type Pair struct {
 	New, Base []*record.Trial // the repeats that are compared; at least one on each side
 	// AllNew and AllBase hold all repeats, including those that were left out of the comparison.
 	AllNew, AllBase []*record.Trial
-	// Dependent reports whether several repeats on one side ran on the same cluster, and so share
-	// its state.
+	// Dependent is set if several repeats on one side ran on the same cluster, and so share its
+	// state.
 	Dependent bool
 
 	Figures []Compared // in the order of Comparing.Figures

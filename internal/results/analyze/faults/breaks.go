@@ -143,9 +143,9 @@ func spansSinceFault() []PeriodKind {
 	}
 }
 
-// partOutage returns the longest outage among the parts that of selects. It returns nil if no
-// selected part had a success before the fault, or if one of them did not recover before the next
-// fault or the end of the window.
+// partOutage returns the longest outage among some parts of the operations, which the function of
+// selects. It returns nil if no selected part had a success before the fault, or if one of them did
+// not recover before the next fault or the end of the window.
 func partOutage(f *record.Fault, of func(*record.PartOutage) bool) *float64 {
 	var longest *float64
 	for i := range f.Parts {
@@ -166,7 +166,8 @@ func partOutage(f *record.Fault, of func(*record.PartOutage) bool) *float64 {
 	return longest
 }
 
-// operationOutage returns the longest outage among the operations that of selects.
+// operationOutage returns the longest outage among some kinds of operations, which the function of
+// selects.
 func operationOutage(f *record.Fault, of func(kv.Kind) bool) *float64 {
 	return partOutage(f, func(p *record.PartOutage) bool {
 		kind, err := kv.ParseKind(p.Operation)
@@ -174,10 +175,10 @@ func operationOutage(f *record.Fault, of func(kv.Kind) bool) *float64 {
 	})
 }
 
-// firstSaid returns the seconds from a fault until a member's log first reported one of kinds. It
-// ignores the member but, because events in the broken member's log may come from its own start. It
-// returns nil if there was no such event before the cluster had recovered completely or the next
-// fault began.
+// firstSaid returns the seconds from a fault until a member's log first reported an event of the
+// given kinds. It ignores the member whose name is the parameter but. This is usually the broken
+// member, because events in its log may come from its own start. The result is nil if there was no
+// such event before the cluster had recovered completely or the next fault began.
 func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.SignalKind) *float64 {
 	if t.Opened == nil {
 		return nil

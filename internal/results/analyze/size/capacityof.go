@@ -178,7 +178,8 @@ func LaddersOf(run *record.Run, rows []*analyze.Row) (all []Ladder) {
 }
 
 // span extends the search's duration to the end of a trial, and adds the snapshots and compactions
-// in the trial. The first trial started before seconds after t, so before is negative or 0.
+// in the trial. The parameter before is the start of the search's first trial relative to the start
+// of this trial, in seconds; it is negative or 0.
 func (f *CapacityFinding) span(t *record.Trial, before float64) {
 	f.Seconds = max(f.Seconds, t.Seconds-before)
 	h := analyze.EventsOf(t)

@@ -80,11 +80,11 @@ func (d *disturbance) sureShares(o *Objective) []float64 {
 	return sure
 }
 
-// times returns quantiles of the times of successful operations. is holds the measured values, and
-// wouldBe holds lower bounds for the values without the disturbance. Where the verdict does not
-// know the effect on a quantile, the lower bound is that of the previous quantile. This is the case
-// if other programs used most of the members' CPUs, because then the scheduler may have delayed an
-// operation by any time.
+// times returns quantiles of the times of successful operations. The first result holds the
+// measured values, and the second holds lower bounds for the values without the disturbance. Where
+// the verdict does not know the effect on a quantile, the lower bound is that of the previous
+// quantile. This is the case if other programs used most of the members' CPUs, because then the
+// scheduler may have delayed an operation by any time.
 func (d *disturbance) times() (is, wouldBe []quantile) {
 	t := d.trial
 	of := t.SuccessResponseTime

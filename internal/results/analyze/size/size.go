@@ -79,8 +79,9 @@ const (
 
 // SizesOf estimates which resources of a cluster a load uses, based on the capacity searches in
 // runs. The caller must have read the runs' events (record.Run.ReadEvents). There is one result for
-// each combination of store, version and number of members. ask returns the sizer for the store
-// with the given name, or nil if the store has none. The text of the error is one sentence.
+// each combination of store, version and number of members. The function ask returns the sizer for
+// the store with the given name, or nil if the store has none. The text of the error is one
+// sentence.
 func SizesOf(runs []*record.Run, load Load, ask func(name string) store.Sizer) ([]*Sized, error) {
 	type candidate struct {
 		run *record.Run

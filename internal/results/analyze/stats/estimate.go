@@ -11,19 +11,19 @@ type sample struct{ values, claims, weights []float64 }
 // estimate is the weighted mean of one sample, or the difference between the means of two samples.
 // It takes the effect of disturbances on the repeats into account.
 //
-// The model: disturbances changed each value by a part of its claim. On average this part is true
-// times the claim, where true is between 0 and 1 and the same for all values. The rest of the
-// change is random. So equal claims on both sides cancel, and a larger claim on one side extends
-// the interval in one direction. If the claims differ between repeats, a regression of the values
-// on the claims estimates true.
+// The model: disturbances changed each value by a part of its claim. On average, this part is the
+// same for all values: the true part, which is between 0 and 1. The rest of the change is random.
+// So equal claims on both sides cancel, and a larger claim on one side extends the interval in one
+// direction. If the claims differ between repeats, a regression of the values on the claims
+// estimates the true part.
 type estimate struct {
 	at float64
-	// bias is the amount by which all claims together may have changed at. The undisturbed estimate
-	// is at - true·bias.
+	// bias is the amount by which all claims together may have changed the estimate. Without the
+	// disturbances, the estimate would be at - bias times the true part.
 	bias  float64
 	parts []part
-	// slope is the value of true according to the regression. slopeError is its standard error; it
-	// is infinite if all claims are equal.
+	// slope is the true part according to the regression. slopeError is its standard error; it is
+	// infinite if all claims are equal.
 	slope, slopeError float64
 }
 

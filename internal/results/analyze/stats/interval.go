@@ -47,7 +47,7 @@ const skewedFrom = 10
 // random numbers.
 //
 // If disturbances may have changed repeats, the mean is weighted, and the interval is for the
-// figure without the disturbances. The type estimate describes this.
+// figure without the disturbances. See the type estimate.
 //
 // OverRepeats returns false if there are fewer than two repeats, or if a value is not finite.
 func OverRepeats(repeats Repeats, level float64) (Interval, bool) {

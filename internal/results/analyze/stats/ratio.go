@@ -15,7 +15,7 @@ import (
 // are skewed.
 //
 // If disturbances may have changed repeats, the means are weighted, and the interval is for the
-// ratio without the disturbances. The type estimate describes this.
+// ratio without the disturbances. See the type estimate.
 type Ratio struct {
 	// Value is the ratio of the geometric means of the measured values, or of the weighted means if
 	// there were disturbances.

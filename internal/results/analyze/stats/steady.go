@@ -85,9 +85,9 @@ func SteadyFrom(repeats [][]float64) (Steady, bool) {
 	return s, true
 }
 
-// earlier moves from to an earlier time, because MSER-5 may have cut off some batches by chance.
-// These are the batches just before from that are similar to the rest: each is inside Student's
-// prediction interval (99 %) for one more batch.
+// earlier returns an earlier start of the steady part, because MSER-5 may have cut off some batches
+// by chance. It adds the preceding batches that are similar to the steady part: each is inside
+// Student's prediction interval (99 %) for one more batch.
 func earlier(series []float64, from int) int {
 	for from >= 2*batch {
 		rest := batchMeans(series[from:])
@@ -123,8 +123,8 @@ func truncation(series []float64) int {
 	return at * batch
 }
 
-// differsOver returns the p-value of the hypothesis that the seconds before from do not differ from
-// the seconds after it. It uses the difference of the two means in each repeat.
+// differsOver returns the p-value of the hypothesis that the seconds before the index from do not
+// differ from the later seconds. It uses the difference of the two means in each repeat.
 func differsOver(repeats [][]float64, from, to int) float64 {
 	differences := make([]float64, len(repeats))
 	for i, r := range repeats {
@@ -135,7 +135,7 @@ func differsOver(repeats [][]float64, from, to int) float64 {
 }
 
 // differsWithin returns the p-value of the same hypothesis for a single series. It uses the
-// variance between blocks of the seconds after from.
+// variance between blocks of the later seconds.
 func differsWithin(series []float64, from int) float64 {
 	rest := series[from:]
 	w, ok := MeanWithinRun(rest, Level)

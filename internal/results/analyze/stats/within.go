@@ -32,10 +32,10 @@ const (
 
 // WithinRun returns the interval of a statistic over the seconds of one run. It uses the
 // delete-a-block jackknife (Künsch, "The Jackknife and the Bootstrap for General Stationary
-// Observations", Ann. Stat. 17, 1989): the statistic is computed once without each block of
-// consecutive seconds. For a mean and equal blocks, this is the method of batch means. The
-// arguments of statistic are the range [from, to) of seconds to leave out; if from equals to, no
-// seconds are left out. correlation is the CorrelationTime of the series in seconds. WithinRun
+// Observations", Ann. Stat. 17, 1989): the statistic is computed several times, each time without
+// one block of consecutive seconds. For a mean and equal blocks, this is the method of batch means.
+// The arguments of statistic are the range [from, to) of seconds to leave out; if from equals to,
+// no seconds are left out. correlation is the CorrelationTime of the series in seconds. WithinRun
 // returns false if the run is shorter than 10 seconds, or if the statistic is not finite.
 func WithinRun(seconds int, correlation, level float64, statistic func(from, to int) float64) (Within, bool) {
 	if seconds < leastLength {
