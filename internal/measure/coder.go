@@ -103,8 +103,8 @@ func codeSmall[T ~int | ~uint8 | ~uint32 | ~int64](c *coder, most uint64, list .
 	}
 }
 
-// AppendHistogram appends the encoding of a histogram to b, and returns the extended slice. h may
-// be nil.
+// AppendHistogram appends the encoding of a histogram to b, and returns the extended slice. The
+// parameter h may be nil.
 func AppendHistogram(b []byte, h *Histogram) []byte {
 	c := coder{b: b}
 	c.histogram(&h)

@@ -77,9 +77,9 @@ func (c *Collector) Straggler(most int) (shard int, late bool) {
 	return 0, false
 }
 
-// Close returns the totals of the measurement window and of the warm-up. seconds is the length of
-// the window. The caller must set the totals that are not sums over seconds. All shards must have
-// ended.
+// Close returns the totals of the measurement window and of the warm-up. The parameter seconds is
+// the length of the window. The caller must set the totals that are not sums over seconds. All
+// shards must have ended.
 func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	if c.NoTotals {
 		return nil, nil

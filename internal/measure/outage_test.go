@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// pulse returns the pulse for a window with the given number of seconds. times contains the times
-// of the operations in nanoseconds.
+// pulse returns the pulse for a window with the given number of seconds. The iterator times yields
+// the times of the operations in nanoseconds.
 func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	all := make([]Second, seconds)
 	for i := range all {
@@ -29,9 +29,9 @@ func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	return p
 }
 
-// steady generates operations with random gaps. mean is the mean gap. There are no operations for
-// the given length after from. If slope is not 0, operations become less frequent during that time
-// before from.
+// steady generates operations with random gaps. The parameter mean is the mean gap. There are no
+// operations for the given length after from. If slope is not 0, operations become less frequent
+// during that time before from.
 func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(func(int64) bool) {
 	return func(yield func(int64) bool) {
 		for at := 0.0; int64(at) < until; at += mean * r.ExpFloat64() {

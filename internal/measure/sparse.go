@@ -92,7 +92,7 @@ func (s *Steps) AddTo(into *Histogram) *Histogram {
 	return into
 }
 
-// Add adds the times in a histogram. from may be nil.
+// Add adds the times in a histogram. The parameter from may be nil.
 func (s *Steps) Add(from *Histogram) {
 	if from == nil || from.TotalCount() == 0 {
 		return

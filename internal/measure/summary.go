@@ -39,8 +39,8 @@ func (s Summary) Percentile(p float64) Figure {
 	return Figure{}
 }
 
-// Summarize describes a distribution. Each failed operation counts as slower than any success. h
-// may be nil.
+// Summarize describes a distribution. Each failed operation counts as slower than any success. The
+// parameter h may be nil.
 func Summarize(h *Histogram, failed uint64) Summary {
 	var succeeded uint64
 	if h != nil {
@@ -65,8 +65,8 @@ func Summarize(h *Histogram, failed uint64) Summary {
 }
 
 // Percentile returns the smallest value in h for which at least p percent of the samples are not
-// larger (nearest rank). Each failed operation counts as slower than any success. p has at most
-// three decimals. h may be nil.
+// larger (nearest rank). Each failed operation counts as slower than any success. The parameter p
+// has at most three decimals. The parameter h may be nil.
 //
 // Example: with 95 successes and 5 failures, p90 is the 90th success, and p99 falls on a failure.
 func Percentile(h *Histogram, failed uint64, p float64) Figure {
@@ -92,7 +92,8 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 
 // Grouped removes the percentiles for which the sample is too small if each group of `each` samples
 // has a common cause. For example, a write with 10 watchers causes 10 events. So a percentile of
-// events needs MinBeyond causes, which are 100 events, above it. count is the number of samples.
+// events needs MinBeyond causes, which are 100 events, above it. The parameter count is the number
+// of samples.
 func Grouped(figures []Figure, count, each uint64, percentiles ...float64) []Figure {
 	for i, p := range percentiles {
 		if figures[i].Known && !supports(p, count, each) {
@@ -147,7 +148,7 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(rank
 }
 
 // Slowest returns the largest value in h. It is failed if an operation failed, and unknown if h is
-// empty. h may be nil.
+// empty. The parameter h may be nil.
 func Slowest(h *Histogram, failed uint64) Figure {
 	switch {
 	case failed > 0:

@@ -15,8 +15,8 @@ const CauseClients = "number of clients"
 // always has a limit: if no resource reached its limit, it is the number of clients. An open loop
 // that reached its rate with short response times has no limit.
 //
-// All output formats report exactly these causes. Each cause is the worst cause of its kind. more
-// contains the number of other causes of the same kind.
+// All output formats report exactly these causes. Each cause is the worst cause of its kind. The
+// result more contains the number of other causes of the same kind.
 func (l *Limits) Bounds() (causes []Cause, more []int) {
 	t := l.Trial
 	if causes, more = l.Worst(); len(causes) > 0 || t.Open() {

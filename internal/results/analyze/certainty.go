@@ -53,8 +53,8 @@ func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	return c, false
 }
 
-// overRepeats returns the certainty over several repeats. stopped is set if the run repeats only
-// until its figures are precise enough.
+// overRepeats returns the certainty over several repeats. The parameter stopped is set if the run
+// repeats only until its figures are precise enough.
 func overRepeats(of Repeated, better record.Better, stopped bool) (c Certainty, ok bool) {
 	all := of.Values
 	if len(all) < 2 {

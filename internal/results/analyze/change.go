@@ -92,8 +92,8 @@ func typicalEffect(effects []float64) float64 {
 	return sizes[len(sizes)/2]
 }
 
-// WithoutInterval returns the change without its interval, which would be wrong. lacking is the
-// reason.
+// WithoutInterval returns the change without its interval, which would be wrong. The parameter
+// lacking is the reason.
 func (c Change) WithoutInterval(lacking string) Change {
 	if c.Interval {
 		c.Interval, c.Lacking, c.Judged = false, lacking, stats.Judgement{Word: stats.Unclear}

@@ -100,8 +100,8 @@ func timerP99(r store.Reading) measure.Figure {
 	return measure.Figure{NS: seconds * float64(time.Second), Known: ok}
 }
 
-// memberFigure is a figure in which members are compared. apart is the minimum difference from the
-// median.
+// memberFigure is a figure in which members are compared. The field apart is the minimum difference
+// from the median.
 type memberFigure struct {
 	name  string
 	of    func(*CheckedMember) measure.Figure

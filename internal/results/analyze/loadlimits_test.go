@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// using adds rows to machines.csv for a window of ten seconds. used contains the CPUs that each
-// process uses in each second; the values are repeated cyclically.
+// using adds rows to machines.csv for a window of ten seconds. The parameter used contains the CPUs
+// that each process uses in each second; the values are repeated cyclically.
 func using(t *record.Trial, used map[string][]float64) {
 	total := map[string]float64{}
 	for second := range 11 {

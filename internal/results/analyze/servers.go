@@ -62,8 +62,8 @@ type ServerKeys struct {
 	ReadBytes, WriteBytes float64
 }
 
-// ServersOf reads the resource use from a trial's machines.csv. keys may be nil; then ByKey is
-// empty.
+// ServersOf reads the resource use from a trial's machines.csv. The parameter keys may be nil; then
+// ByKey is empty.
 func ServersOf(t *record.Trial, keys []KeyRow) (Servers, error) {
 	if t.Opened == nil {
 		return Servers{}, nil
@@ -179,8 +179,8 @@ func CounterIncrease(rows []*record.MachineRow, in Span, counter func(*record.Ma
 	return sum, sampled
 }
 
-// shareOf returns how much of the time from a to b is in the span, as a share. b must be later than
-// a.
+// shareOf returns how much of the time from a to b is in the span, as a share. The parameter b must
+// be later than a.
 func (s Span) shareOf(a, b time.Time) float64 { return s.shared(Span{a, b}) / b.Sub(a).Seconds() }
 
 // serverSeconds combines the rows of processes with the rows of their machines for each second.

@@ -313,8 +313,8 @@ func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err e
 	return v, why, nil
 }
 
-// percentile computes a percentile from the trial's histograms. count is the number of operations,
-// including failed operations.
+// percentile computes a percentile from the trial's histograms. The parameter count is the number
+// of operations, including failed operations.
 func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (record.Value, error) {
 	whole := measure.NewHistogram()
 	of := t.Figure.Times.Log(trial)

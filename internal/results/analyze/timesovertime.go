@@ -124,7 +124,8 @@ func (x *timesOverTime) begin(i *record.Interval) {
 
 // addPercentiles adds the percentiles of one second, and the maximum over its successes, to the
 // lines. A percentile is omitted if it falls on a failed operation or if the second has too few
-// samples. each is the number of samples that share a cause, such as the watch events of one write.
+// samples. The parameter each is the number of samples that share a cause, such as the watch events
+// of one write.
 func addPercentiles(lines []Line, column int, times *measure.Sum, failed, each uint64, percentiles ...float64) {
 	if times.Total() == 0 {
 		return

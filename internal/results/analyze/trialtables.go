@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// distribution is a row in a table of times. prefix is the prefix that the distribution's figures
-// have in the registry of figures.
+// distribution is a row in a table of times. The field prefix is the prefix that the distribution's
+// figures have in the registry of figures.
 type distribution struct{ name, prefix string }
 
 // TimesTable returns a table with a row for each of a trial's distributions of times. The first row

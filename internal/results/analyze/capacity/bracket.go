@@ -6,8 +6,8 @@ import (
 )
 
 // bracket returns the lowest rate that failed, and the highest rate below it. A rate fails if its
-// trials show that the objective does not hold. pass is 0 and fail is +Inf if there is no such
-// rate. Trials near the capacity may contradict each other; the estimate handles this.
+// trials show that the objective does not hold. The result pass is 0 and fail is +Inf if there is
+// no such rate. Trials near the capacity may contradict each other; the estimate handles this.
 func (s *Search) bracket() (pass, fail float64) {
 	fail = math.Inf(1)
 	for i := range s.Trials {

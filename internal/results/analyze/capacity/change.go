@@ -38,8 +38,8 @@ func (s *Search) split() {
 	s.start, s.Trials = next, s.Trials[n:]
 }
 
-// during returns the capacity that is estimated from the given trials only. start is the time at
-// which their period starts.
+// during returns the capacity that is estimated from the given trials only. The parameter start is
+// the time at which their period starts.
 func (s *Search) during(trials []Trial, start float64) Interval {
 	one := *s
 	one.periods, one.Trials, one.start = nil, trials, start
@@ -109,8 +109,8 @@ func (s *Search) placeOf(at float64) int {
 	return 0
 }
 
-// change finds the point at which a change of the capacity fits the points best. gain is how much
-// better two capacities fit than one, relative to chance.
+// change finds the point at which a change of the capacity fits the points best. The result gain is
+// how much better two capacities fit than one, relative to chance.
 func (f *fit) change(low, high float64) (at int, gain float64) {
 	n := len(f.points)
 	whole, best := math.Inf(1), math.Inf(1)

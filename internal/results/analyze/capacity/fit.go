@@ -110,8 +110,8 @@ func (f *fit) distance(l *line, k int, enough float64) (sum float64) {
 	return sum
 }
 
-// far returns the deviance of the i-th point from a line with the k-th slope. above is the distance
-// between the point's rate and the capacity, in log odds.
+// far returns the deviance of the i-th point from a line with the k-th slope. The parameter above
+// is the distance between the point's rate and the capacity, in log odds.
 func (f *fit) far(i int, above float64, k int) (sum float64) {
 	p, of, slope := &f.points[i], &f.of[k], slopeAt[k]
 	var eta, norm float64
@@ -144,8 +144,8 @@ func (f *fit) far(i int, above float64, k int) (sum float64) {
 }
 
 // excess returns the ratio of the points' deviance from the best line to the deviance that chance
-// would cause. It is at least 1, and larger only if there are enough points to show it. parameters
-// is the number of parameters of the line.
+// would cause. It is at least 1, and larger only if there are enough points to show it. The line
+// has the given number of parameters.
 func (f *fit) excess(l *line, deviance, parameters float64) float64 {
 	const known = 4 // the weight of the assumption that the ratio is 1, in degrees of freedom
 	n := -parameters

@@ -94,9 +94,9 @@ type driftFit struct {
 	excess float64
 }
 
-// cell is a candidate. x is the logarithm of the capacity at the middle of the points, and drift is
-// its change per second. deviance measures how badly the candidate fits both the points and the
-// assumed drift.
+// cell is a candidate. The field x is the logarithm of the capacity at the middle of the points,
+// and drift is its change per second. The field deviance measures how badly the candidate fits both
+// the points and the assumed drift.
 type cell struct{ x, drift, deviance float64 }
 
 // box is a rectangle of cells, given by its middle (x, drift) and its half widths (dx, ddrift).

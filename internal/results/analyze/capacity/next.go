@@ -6,8 +6,8 @@ import "math"
 // After this number, the search ends.
 const mostUnsettled = 8
 
-// Next returns the plan of the next trial. now is the time since the start of the search, in
-// seconds. Next returns false if the search has ended.
+// Next returns the plan of the next trial. The parameter now is the time since the start of the
+// search, in seconds. Next returns false if the search has ended.
 func (s *Search) Next(now float64) (Plan, bool) {
 	if s.ended != "" {
 		return Plan{}, false
@@ -23,8 +23,8 @@ func (s *Search) Next(now float64) (Plan, bool) {
 	return p, true
 }
 
-// Add adds the result of a trial. took is how long the whole trial took, in seconds. A void trial
-// with a Length of 0 did not begin.
+// Add adds the result of a trial. The parameter took is how long the whole trial took, in seconds.
+// A void trial with a Length of 0 did not begin.
 func (s *Search) Add(t Trial, took float64) {
 	// after an overload, draining takes long, so the trial is not typical
 	if t.Length > 0 && !t.Overloaded(s.Goals) {

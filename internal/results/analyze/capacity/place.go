@@ -9,10 +9,10 @@ import (
 )
 
 // mostTelling returns the rate at which a trial is expected to provide the most information per
-// unit of time about the capacity and its drift. window is the length of the trial's window. The
-// information is the mutual information between the trial's result and the capacity, for any slope.
-// (Kontsevich and Tyler, 1999, choose stimuli in this way to find a threshold whose slope is also
-// unknown.) If no goal was missed, mostTelling returns the given rate.
+// unit of time about the capacity and its drift. The parameter window is the length of the trial's
+// window. The information is the mutual information between the trial's result and the capacity,
+// for any slope. (Kontsevich and Tyler, 1999, choose stimuli in this way to find a threshold whose
+// slope is also unknown.) If no goal was missed, mostTelling returns the given rate.
 func (s *Search) mostTelling(rate, window float64) float64 {
 	least := math.Inf(1)
 	s.eachDrift(func(d *driftFit) {
@@ -54,8 +54,8 @@ type placing struct {
 	low, high float64 // the range that probably contains the capacity; both are logarithms of rates
 }
 
-// belief holds the probability of one candidate for the capacity, separately for each slope. x is
-// the logarithm of the capacity at the time when the trial will run.
+// belief holds the probability of one candidate for the capacity, separately for each slope. The
+// field x is the logarithm of the capacity at the time when the trial will run.
 type belief struct {
 	x  float64
 	of [slopes]float64
@@ -96,7 +96,8 @@ func (p *placing) believe(at float64) {
 }
 
 // information returns the information that a trial is expected to provide about the capacity and
-// its drift, in nats, and the probability of an overload. x is the logarithm of the trial's rate.
+// its drift, in nats, and the probability of an overload. The parameter x is the logarithm of the
+// trial's rate.
 func (p *placing) information(x, window float64) (information, overload float64) {
 	next := point{n: math.Exp(x) * window, seconds: window}
 	var all [outcomes]float64
@@ -132,8 +133,8 @@ func (p *placing) information(x, window float64) (information, overload float64)
 }
 
 // comesTo returns the probability of an overload, and the probabilities of the other outcomes if
-// there is no overload. above is the difference between the logarithms of the rate and the
-// capacity. The line has the k-th slope.
+// there is no overload. The parameter above is the difference between the logarithms of the rate
+// and the capacity. The line has the k-th slope.
 func (p *placing) comesTo(next *point, above float64, k int) (overload float64, causes *[outcomes]float64) {
 	slope := slopeAt[k]
 	eta := slope * above

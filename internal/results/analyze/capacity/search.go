@@ -72,8 +72,8 @@ type trialOverheads struct {
 	atLeast, atMost float64
 }
 
-// add adds the overhead of a trial (took). value is the trial's value of the parameter, or 0 in a
-// search for a rate.
+// add adds the overhead of a trial, which is the parameter took. In a search for a parameter of the
+// load, value is the value in this trial. In a search for a rate, value is 0.
 func (b *trialOverheads) add(value, took float64) {
 	b.longest = math.Max(b.longest, took)
 	if value > 0 && (b.least == 0 || value < b.least) {

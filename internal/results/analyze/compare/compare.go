@@ -182,8 +182,8 @@ func CompareBaselinesBy(run *record.Run, by Comparing) *Comparison {
 }
 
 // Judge assigns a judgment such as "worse" to each change in the comparisons, which a reader sees
-// together. It corrects the intervals for the number of changes. margin is the practical margin, as
-// a share.
+// together. It corrects the intervals for the number of changes. The parameter margin is the
+// practical margin, as a share.
 func Judge(margin float64, all ...*Comparison) {
 	var changes []*analyze.Change
 	var family []stats.Compared

@@ -92,8 +92,8 @@ func CapacitiesOf(run *record.Run) *CapacityFindings {
 	return f
 }
 
-// capacityOf returns the result of one search. from is the index in run.Trials at which the
-// search's trials start.
+// capacityOf returns the result of one search. The parameter from is the index in run.Trials at
+// which the search's trials start.
 func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*analyze.Row) *CapacityFinding {
 	found := *c
 	f := &CapacityFinding{Capacity: &found, Percentiles: percentilesOf(found.Objective)}
@@ -227,9 +227,9 @@ func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
 	f.Void = append(f.Void, one)
 }
 
-// CountMisses returns how many trials of the curve missed the objective. disturbed is the number of
-// those trials in which other programs or the machine's host used CPU time that the members needed.
-// Without this use of the CPUs, the capacity may be higher.
+// CountMisses returns how many trials of the curve missed the objective. The result disturbed is
+// the number of those trials in which other programs or the machine's host used CPU time that the
+// members needed. Without this use of the CPUs, the capacity may be higher.
 func (f *CapacityFinding) CountMisses() (missed, disturbed int) {
 	for _, p := range f.Curve {
 		if p.Void != "" || p.Holds {

@@ -24,8 +24,8 @@ func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 	return d.why.WithoutRemedy()
 }
 
-// TrialResult reads the result of a trial of a search from its run directory. at is the time at
-// which the trial's window opened, in seconds since the start of the search.
+// TrialResult reads the result of a trial of a search from its run directory. The parameter at is
+// the time at which the trial's window opened, in seconds since the start of the search.
 func (o *Objective) TrialResult(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
 	// Operations that the store refused are done. Operations that were not sent or timed out are
 	// still waiting.

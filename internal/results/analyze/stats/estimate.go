@@ -165,9 +165,9 @@ func (e *estimate) penalty(part float64) float64 {
 }
 
 // bounds returns the lower and upper bound of the undisturbed estimate: the minimum and maximum of
-// at - part·bias, with an allowance for chance, over all possible values of part. t is the quantile
-// for chance. If a part is unlikely according to the regression, the allowance for chance is
-// smaller. The function quantile adapts a quantile to a skewed sample.
+// at - part·bias, with an allowance for chance, over all possible values of part. The parameter t
+// is the quantile for chance. If a part is unlikely according to the regression, the allowance for
+// chance is smaller. The function quantile adapts a quantile to a skewed sample.
 func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, high float64) {
 	se, _ := e.error()
 	room := math.Sqrt(t*t + math.Pow((e.boundedSlope()-e.slope)/e.slopeError, 2))

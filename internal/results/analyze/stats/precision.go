@@ -52,8 +52,8 @@ const (
 	Precise
 )
 
-// PrecisionOf returns the precision of a figure from its interval and its number of repeats. target
-// is a share of the figure.
+// PrecisionOf returns the precision of a figure from its interval and its number of repeats. The
+// parameter target is a share of the figure.
 func PrecisionOf(i Interval, repeats int, target float64) Precision {
 	switch {
 	case repeats < FewestUntilPrecise:

@@ -35,8 +35,9 @@ const (
 // Observations", Ann. Stat. 17, 1989): the statistic is computed several times, each time without
 // one block of consecutive seconds. For a mean and equal blocks, this is the method of batch means.
 // The arguments of statistic are the range [from, to) of seconds to leave out; if from equals to,
-// no seconds are left out. correlation is the CorrelationTime of the series in seconds. WithinRun
-// returns false if the run is shorter than 10 seconds, or if the statistic is not finite.
+// no seconds are left out. The parameter correlation is the CorrelationTime of the series in
+// seconds. WithinRun returns false if the run is shorter than 10 seconds, or if the statistic is
+// not finite.
 func WithinRun(seconds int, correlation, level float64, statistic func(from, to int) float64) (Within, bool) {
 	if seconds < leastLength {
 		return Within{}, false

@@ -57,8 +57,9 @@ type Compared struct {
 // is at most 5 %, whatever the results of the other comparisons. The comparison with the lowest
 // p-value is judged by its interval at the level 1 - 5 %/n, the next one by its interval at 1 - 5
 // %/(n-1), and so on, until an interval includes 1. All further comparisons are judged at the level
-// of that interval. So each word agrees with the interval that is shown next to it. margin is the
-// practical margin as a share above 0. Ratios from 1/(1+margin) to 1+margin are inside it.
+// of that interval. So each word agrees with the interval that is shown next to it. The parameter
+// margin is the practical margin as a share above 0. Ratios from 1/(1+margin) to 1+margin are
+// inside it.
 func Judge(all []Compared, margin float64) []Judgement {
 	p := make([]float64, len(all))
 	for i := range all {
