@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -34,12 +35,12 @@ func TestTraceHasTracksForEachTrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out struct {
-		TraceEvents []traceEvent
+		TraceEvents []analyze.TraceEvent
 	}
 	if err := json.Unmarshal(b.Bytes(), &out); err != nil {
 		t.Fatalf("%v in %s", err, b.String())
 	}
-	tracks, found := map[[2]int]string{}, map[string]traceEvent{}
+	tracks, found := map[[2]int]string{}, map[string]analyze.TraceEvent{}
 	for _, e := range out.TraceEvents {
 		if e.Phase == "M" {
 			tracks[[2]int{e.PID, e.TID}] = e.Args["name"].(string)
@@ -49,7 +50,7 @@ func TestTraceHasTracksForEachTrial(t *testing.T) {
 			found[tracks[[2]int{e.PID, e.TID}]+"/"+e.Name] = e
 		}
 	}
-	for name, want := range map[string]traceEvent{
+	for name, want := range map[string]analyze.TraceEvent{
 		"phases/measurement window":    {Phase: "X", Time: 10e6, Took: 5e6},
 		"faults/kill leader":           {Phase: "X", Time: 11e6, Took: 1.5e6},
 		"outages/outage after fault 1": {Phase: "X", Time: 11.1e6, Took: 0.4e6},

@@ -1,0 +1,143 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// TraceEvent is an event in the Trace Event Format, which Perfetto and Chrome's tracing page read
+// (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
+type TraceEvent struct {
+	Name  string         `json:"name"`
+	Phase string         `json:"ph"` // X: with a duration, i: an instant, C: counters, M: metadata
+	Time  float64        `json:"ts"` // microseconds since the run started
+	Took  float64        `json:"dur,omitempty"`
+	Scope string         `json:"s,omitempty"` // of an instant: t means that it belongs to one track
+	PID   int            `json:"pid"`         // identifies the trial
+	TID   int            `json:"tid"`         // identifies the track
+	Args  map[string]any `json:"args,omitempty"`
+}
+
+// trace collects the events of a run.
+type trace struct {
+	start  time.Time
+	pid    int
+	tracks []string // names of the tracks in the trial; the number of a track is its index plus 1
+	all    []TraceEvent
+}
+
+// Trace returns the events of a run, whose events have been read (record.Run.ReadEvents). Each trial is
+// a process. It has tracks for phases, faults, outages, spikes and the events of each member, and
+// counters for throughput, p99 and errors in each second.
+func Trace(run *record.Run) []TraceEvent {
+	c := &trace{start: run.Started}
+	for i, t := range InOrder(run) {
+		c.pid, c.tracks = i+1, nil
+		c.metadata("process_name", 0, shownInTrace(Label(t)))
+		c.trial(t)
+	}
+	return c.all
+}
+
+func shownInTrace(words string) string { return text.Line(words, text.MaxField) }
+
+func (c *trace) metadata(kind string, tid int, name string) {
+	c.all = append(c.all, TraceEvent{Name: kind, Phase: "M", PID: c.pid, TID: tid, Args: map[string]any{"name": name}})
+}
+
+// track returns the number of a track. It adds the name of the track to the trace at its first call
+// for the track.
+func (c *trace) track(name string) int {
+	if i := slices.Index(c.tracks, name); i >= 0 {
+		return i + 1
+	}
+	c.tracks = append(c.tracks, name)
+	c.metadata("thread_name", len(c.tracks), shownInTrace(name))
+	return len(c.tracks)
+}
+
+// span adds an event with a duration. If the duration is 0, it adds an instant.
+func (c *trace) span(track, name string, from time.Time, took time.Duration, args map[string]any) {
+	e := TraceEvent{Name: shownInTrace(name), Phase: "X", Time: c.at(from), Took: float64(took) / 1e3, PID: c.pid, TID: c.track(track), Args: args}
+	if took <= 0 {
+		e.Phase, e.Scope, e.Took = "i", "t", 0
+	}
+	c.all = append(c.all, e)
+}
+
+func (c *trace) at(t time.Time) float64 { return float64(t.Sub(c.start)) / 1e3 }
+
+func (c *trace) trial(t *record.Trial) {
+	c.seconds(t)
+	if t.Opened == nil {
+		c.events(t)
+		return
+	}
+	opened := *t.Opened
+	inWindow := func(seconds float64) time.Time { return opened.Add(lengthOf(seconds)) }
+	c.span("phases", "measurement window", opened, lengthOf(t.Seconds), map[string]any{"verdict": string(t.Verdict.State)})
+	for i := range t.Faults {
+		f := &t.Faults[i]
+		if !f.Done() {
+			continue
+		}
+		until := *f.Began
+		for _, end := range []*float64{f.Ended, f.Healed} {
+			if end != nil {
+				until = math.Max(until, *end)
+			}
+		}
+		c.span("faults", f.What, inWindow(*f.Began), lengthOf(until-*f.Began), map[string]any{"member": shownInTrace(f.Member), "role": shownInTrace(f.Role)})
+		if f.Outage != nil && f.OutageFrom != nil {
+			c.span("outages", fmt.Sprintf("outage after fault %d", f.Number), inWindow(*f.OutageFrom), lengthOf(*f.Outage), nil)
+		}
+	}
+	for _, s := range Spikes(t) {
+		c.span("spikes", fmt.Sprintf("%s %s instead of %s", s.Percentile, s.Worst.Text(), s.Usual.Text()), inWindow(s.From), lengthOf(float64(s.Seconds)), nil)
+	}
+	c.events(t)
+}
+
+// events adds the recorded events. Each member has a track.
+func (c *trace) events(t *record.Trial) {
+	for i := range t.Events {
+		e := &t.Events[i]
+		args := map[string]any{"text": shownInTrace(e.Text)}
+		if e.Line != "" {
+			args["log"] = shownInTrace(e.Line)
+		}
+		if e.Count > 0 {
+			args["count"] = e.Count
+		}
+		track := "events"
+		if e.Member != "" {
+			track = "events of " + e.Member
+		}
+		c.span(track, e.Kind, e.Began(), e.Time.Sub(e.Began()), args)
+	}
+}
+
+// seconds adds the counters for each second.
+func (c *trace) seconds(t *record.Trial) {
+	for i := range t.Timeline {
+		r := &t.Timeline[i]
+		counter := func(name string, v float64) {
+			c.all = append(c.all, TraceEvent{Name: name, Phase: "C", Time: c.at(r.Time), PID: c.pid, Args: map[string]any{"value": v}})
+		}
+		counter("operations per second", float64(r.Done))
+		counter("errors per second", float64(r.Errors))
+		counter("in flight", float64(r.InFlight))
+		if known := func(f measure.Figure) bool { return f.Known && !f.Failed }; known(r.P99) {
+			counter("p99 in milliseconds", r.P99.NS/1e6)
+		}
+	}
+}
+
+// lengthOf converts seconds to a duration.
+func lengthOf(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
