@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// maxPEM is the size limit of a file of certificates, in bytes.
+// maxPEM is the maximum size of a PEM file, in bytes.
 const maxPEM = 4 << 20
 
 // KeyPair reads a certificate and its key from files.
@@ -28,11 +28,13 @@ func KeyPair(cert, key string) (tls.Certificate, error) {
 	return tls.X509KeyPair(certPEM, keyPEM)
 }
 
-// fromEnv is the prefix of a password that is the name of an environment variable. On the
-// command line every user of the machine could read the password itself.
+// fromEnv is a prefix of a password. The text after it is the name of an environment variable that
+// contains the actual password. A password on the command line could be read by every user of the
+// machine.
 const fromEnv = "env:"
 
-// ReadAccess reads the files and variables that the flags name, and returns a cluster's access.
+// ReadAccess reads the files and environment variables that a refers to, and returns the access to
+// the cluster.
 func ReadAccess(a *scenario.Attach) (store.Access, error) {
 	carried, err := CarryAccess(a)
 	if err != nil {
@@ -41,15 +43,16 @@ func ReadAccess(a *scenario.Attach) (store.Access, error) {
 	return accessOf(&carried, a)
 }
 
-// CarriedAccess returns the access described by the result of CarryAccess, without using files or
-// variables of this machine. Its errors contain nothing of the input.
+// CarriedAccess returns the access that is described by a, a result of CarryAccess. It does not use
+// files or environment variables on this machine. The text of its errors contains no part of the
+// input.
 func CarriedAccess(a *scenario.Attach) (store.Access, error) {
 	return accessOf(a, &scenario.Attach{CACert: "that came", Cert: "that came", CertKey: "of it"})
 }
 
-// CarryAccess returns a copy of a for a worker on another machine. It contains the PEM data of the
-// certificates and keys instead of file names, and the password instead of the name of its
-// variable.
+// CarryAccess returns a copy of a for a worker on another machine. The copy contains the PEM data
+// of the certificates and keys instead of the file names, and the password instead of the name of
+// its environment variable.
 func CarryAccess(a *scenario.Attach) (scenario.Attach, error) {
 	out := *a
 	if name, password, ok := strings.Cut(a.User, ":"); ok {
@@ -84,8 +87,8 @@ func CarryAccess(a *scenario.Attach) (scenario.Attach, error) {
 	return out, nil
 }
 
-// accessOf returns the access that a, a result of CarryAccess, describes. Its errors use the file
-// names in names.
+// accessOf returns the access that is described by a, a result of CarryAccess. The texts of its
+// errors contain the file names in names.
 func accessOf(a, names *scenario.Attach) (store.Access, error) {
 	access := store.Access{Endpoints: a.Endpoints, DialTimeout: a.DialTimeout}
 	if a.User != "" {

@@ -8,17 +8,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Replies to reads are checked when they arrive. A value is
-//   - wrong, if no run can have written it, or if it is older than a value that was
-//     acknowledged before a linearizable read began;
-//   - stale, if quorumbench wrote it earlier; a read of one member may return it;
-//   - unverifiable, if it is too short to contain a checksum.
+// Replies to reads are checked when they arrive. There are three kinds of unexpected values:
+//   - A value is wrong if no run can have written it, or if it is older than a value that was
+//     acknowledged before a linearizable read began.
+//   - A value is stale if an earlier write by quorumbench replaced it. A local read may return it.
+//   - A value is unverifiable if it is too short to contain a checksum.
 
-// answers checks the replies to reads, for one loop.
+// answers checks the replies that one loop's reads receive.
 type answers struct {
 	space       keys.Space
 	values      *keys.Values
-	before      *Preloaded // nil: the earlier values are unknown
+	before      *Preloaded // nil if the values before the load are unknown
 	listings    listings
 	expectedKey []byte
 }
@@ -30,7 +30,7 @@ func newAnswers(s *source) answers {
 var (
 	_ store.Keys = (*listings)(nil)
 
-	// Texts of wrong responses. They are never modified.
+	// Texts for wrong responses. They must not be modified.
 	anotherKey   = []byte("the response is for another key than the request")
 	neverWritten = []byte("a value that was never written to this key")
 	outdated     = []byte("a linearizable read returned a value that the preload had replaced")
@@ -64,8 +64,8 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	return kv.OK
 }
 
-// checkOneKey checks the reply to an operation on one key that is not a get: it must be for this
-// key, if it names one. A delete that found nothing is a miss.
+// checkOneKey checks the reply to an operation on one key that is not a get. If the reply contains
+// a key, it must be the operation's key. A delete that found no key is a miss.
 func (a *answers) checkOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
 	if len(ev.Key) > 0 {
 		if a.expectedKey = a.space.Append(a.expectedKey[:0], number); !bytes.Equal(ev.Key, a.expectedKey) {
@@ -93,15 +93,15 @@ func (a *answers) checkGet(number uint64, level kv.Consistency, ev *store.Event)
 	return outcome
 }
 
-// judgeValue checks the value that a read of a key returned. For a wrong value it also returns a
-// text.
+// judgeValue checks the value that a read of a key returned. If the value is wrong, judgeValue also
+// returns a text.
 func (a *answers) judgeValue(number uint64, level kv.Consistency, key, value []byte) (kv.Outcome, []byte) {
 	origin := a.values.Judge(key, value)
 	if origin == keys.Own {
 		return kv.OK, nil
 	}
 	if a.before.replaced(number, value) {
-		return judgeReplaced(level) // the origin does not matter
+		return judgeReplaced(level) // the value's origin does not matter
 	}
 	switch origin {
 	case keys.Foreign:
@@ -112,8 +112,8 @@ func (a *answers) judgeValue(number uint64, level kv.Consistency, key, value []b
 	return kv.Stale, nil
 }
 
-// judgeShort checks a value without a checksum. If the load's values have one, then so had all
-// keys at the end of its preload.
+// judgeShort checks a value that has no checksum. If the load's values have checksums, then all
+// keys had values with checksums at the end of the preload.
 func (a *answers) judgeShort(level kv.Consistency) (kv.Outcome, []byte) {
 	if level == kv.Linearizable && a.before != nil && a.values.Unique() {
 		return kv.WrongAnswer, tooShort
@@ -121,7 +121,7 @@ func (a *answers) judgeShort(level kv.Consistency) (kv.Outcome, []byte) {
 	return kv.Unverifiable, nil
 }
 
-// judgeReplaced checks a value that was replaced before the read began.
+// judgeReplaced checks a value that the preload had replaced before the read began.
 func judgeReplaced(level kv.Consistency) (kv.Outcome, []byte) {
 	if level == kv.Linearizable {
 		return kv.WrongAnswer, outdated

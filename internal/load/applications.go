@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// applications returns all applications, in the order in which lists show them.
+// applications returns all applications, in the order in which listings show them.
 func applications() []app.Application {
 	return []app.Application{
 		kubernetes.Application{},
@@ -21,7 +21,7 @@ func applications() []app.Application {
 	}
 }
 
-// Applications returns the part of all applications that scenarios use.
+// Applications returns all applications, with the methods that scenarios use.
 func Applications() (all []application.Application) {
 	for _, a := range applications() {
 		all = append(all, a)
@@ -29,7 +29,7 @@ func Applications() (all []application.Application) {
 	return all
 }
 
-// findApplication returns the application with the name; nil if there is none.
+// findApplication returns the application with the given name, or nil if there is none.
 func findApplication(name string) app.Application {
 	for _, a := range applications() {
 		if a.Definition().Name == name {

@@ -18,9 +18,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// check implements Worker.Check. It reads the load's first key at each consistency level at
-// which the load or its preload reads. If the load only writes, any reply of the server is
-// enough.
+// check implements Worker.Check. It reads the load's first key at each consistency level that reads
+// of the load or of its preload use. If the load only writes, any reply from the server is
+// sufficient.
 func (p *plan) check(ctx context.Context) error {
 	if err := checkDistinct(ctx, p.Endpoints); err != nil {
 		return err
@@ -57,20 +57,20 @@ func (p *plan) check(ctx context.Context) error {
 	return p.checkOneHistory(ctx, first.Key)
 }
 
-// UnreadyError lists the endpoints that cannot serve a load, with the reasons.
+// UnreadyError lists the endpoints that cannot serve a load, and why.
 type UnreadyError struct {
 	Endpoints []string
-	Errs      []error // by endpoint
+	Errs      []error // the reason for each endpoint
 }
 
-// Error returns the reason of the first endpoint.
+// Error returns the reason for the first endpoint.
 func (e *UnreadyError) Error() string { return e.Errs[0].Error() }
 
-// Unwrap returns the reasons.
+// Unwrap returns all reasons.
 func (e *UnreadyError) Unwrap() []error { return e.Errs }
 
-// RefusedError reports that a server refuses access or is not a server of the store. Unlike a
-// member that does not reply, this is a mistake in the user's input.
+// RefusedError reports that a server refuses access, or is not a server of the expected store.
+// Unlike a member that does not reply, this is an error in the user's input.
 type RefusedError struct{ why error }
 
 // Error returns the reason.
@@ -79,7 +79,8 @@ func (e *RefusedError) Error() string { return e.why.Error() }
 // Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.why }
 
-// asRefusal wraps a check's error in a RefusedError if the server's reply was a refusal.
+// asRefusal wraps err, the error from a check, in a RefusedError if the server's reply was a
+// refusal.
 func (a *strongAnswer) asRefusal(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil || errors.As(a.err, new(*poll.NoAnswerError)):
@@ -103,8 +104,8 @@ func (p *plan) checkOne(ctx context.Context, endpoint string, levels []kv.Consis
 	return nil
 }
 
-// readLevels returns the levels at which the load and its preload read. The preload uses the
-// strongest.
+// readLevels returns the consistency levels at which the load and its preload read. The preload
+// uses the strongest level.
 func readLevels(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consistency) {
 	if l.Preload || mixHas(l, kv.STM) {
 		levels = append(levels, strongest)
@@ -117,7 +118,7 @@ func readLevels(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consist
 	return levels
 }
 
-// requireRead requires a successful read at an endpoint.
+// requireRead returns an error unless a read at an endpoint succeeds.
 func (p *plan) requireRead(ctx context.Context, endpoint string, op *store.Op) error {
 	a := p.askStrong(ctx, endpoint, op)
 	switch {
@@ -129,17 +130,17 @@ func (p *plan) requireRead(ctx context.Context, endpoint string, op *store.Op) e
 	return a.asRefusal(ctx, a.err)
 }
 
-// strongAnswer is the result of a strong read. alive reports that a strong read failed but
-// the server serves a local one. Such a member is cut off or without a leader, which is for
-// the load to measure.
+// strongAnswer is the result of a strong read. alive is set if the strong read failed but the
+// server serves a local read. Such a member is cut off or has no leader. That is not an error here:
+// the load is meant to measure it.
 type strongAnswer struct {
 	ev    store.Event
 	err   error
 	alive bool
 }
 
-// askStrong does a strong read at an endpoint. If it fails or takes longer than half of the
-// dial timeout, askStrong also does a local read. Both together take no longer than the dial
+// askStrong does a strong read at an endpoint. If the read fails or takes longer than half the dial
+// timeout, askStrong also does a local read. Both reads together take no longer than the dial
 // timeout.
 func (p *plan) askStrong(ctx context.Context, endpoint string, op *store.Op) strongAnswer {
 	done := make(chan strongAnswer, 1)
@@ -162,13 +163,13 @@ func (p *plan) askStrong(ctx context.Context, endpoint string, op *store.Op) str
 	return a
 }
 
-// mayServe reports whether the server may serve other reads although this one failed.
+// mayServe reports whether the server may serve other reads although this read failed.
 func (a *strongAnswer) mayServe(ctx context.Context) bool {
 	return ctx.Err() == nil && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest
 }
 
-// servesLocal reports whether an endpoint answers a local read of op's key in time. It returns
-// false if the store has no local reads or op is one.
+// servesLocal reports whether an endpoint responds within the given time to a local read of op's
+// key. It returns false if the store has no local reads or op itself is a local read.
 func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, within time.Duration) bool {
 	if _, ok := p.store.Capabilities().Reads[kv.Local]; !ok || op.Consistency == kv.Local {
 		return false
@@ -179,9 +180,9 @@ func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, w
 	return err == nil
 }
 
-// requireReply requires any reply of an endpoint to a read. If the user has no right to read, the
-// user may still have the right to write: then answers sends the load's first operation, if it
-// is a put, which the load will send anyway.
+// requireReply returns an error unless an endpoint replies to a read in some way. If the user has
+// no right to read, the user may still have the right to write. Then requireReply sends the load's
+// first operation if it is a put, because the load will send that put anyway.
 func (p *plan) requireReply(ctx context.Context, endpoint string, first *store.Op) error {
 	op := &store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: first.Key}
 	a := p.askStrong(ctx, endpoint, op)
@@ -189,16 +190,16 @@ func (p *plan) requireReply(ctx context.Context, endpoint string, first *store.O
 	case a.err == nil, a.alive, a.ev.Outcome.Failed() && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest:
 		return nil
 	case a.ev.Outcome == kv.Denied && p.Load.Mix[0].Kind == kv.KeepAlive:
-		return nil // leases need no right to a key; granting them checks the user's rights
+		return nil // leases need no right to any key; requesting leases checks the user's rights
 	case a.ev.Outcome == kv.Denied && first.Kind == kv.Put:
 		a.ev, a.err = p.ask(ctx, endpoint, first)
 	}
 	return a.asRefusal(ctx, a.err)
 }
 
-// checkDistinct returns an error if two endpoints are the same server, such as localhost:2379 and
-// 127.0.0.1:2379, which would count as two members. It ignores a name that cannot be resolved;
-// connecting to it reports the error.
+// checkDistinct returns an error if two endpoints, such as localhost:2379 and 127.0.0.1:2379, are
+// the same server. They would otherwise count as two members. It ignores a name that cannot be
+// resolved, because connecting to it reports the error.
 func checkDistinct(ctx context.Context, endpoints []string) error {
 	places := make([]map[netip.AddrPort]bool, len(endpoints))
 	for i, e := range endpoints {
@@ -212,7 +213,7 @@ func checkDistinct(ctx context.Context, endpoints []string) error {
 	return nil
 }
 
-// resolve returns the addresses of an endpoint; nil if they are not known.
+// resolve returns the addresses of an endpoint, or nil if they are not known.
 func resolve(ctx context.Context, endpoint string) map[netip.AddrPort]bool {
 	host, service, err := net.SplitHostPort(endpoint)
 	if err != nil {
@@ -233,8 +234,9 @@ func resolve(ctx context.Context, endpoint string) map[netip.AddrPort]bool {
 	return places
 }
 
-// sharedAddress returns a common address if all addresses of one endpoint belong to the other, too.
-// For example, localhost has two addresses, and a server may listen on only one.
+// sharedAddress returns an address that both endpoints have, if all addresses of one endpoint also
+// belong to the other. It is enough if this is true in one direction: localhost has two addresses,
+// but a server may listen on only one of them.
 func sharedAddress(a, b map[netip.AddrPort]bool) (one netip.AddrPort, ok bool) {
 	common := 0
 	for p := range a {

@@ -10,34 +10,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// chronicle records one loop's operations for verification. It derives what the engine does
-// not know, such as the keys and values, from the operations' numbers and replies.
+// chronicle records one loop's operations for verification. The engine does not know everything
+// about an operation; chronicle derives the rest, such as keys and values, from the operation's
+// number and its reply.
 type chronicle struct {
 	engine.HistoryBase
 	src      *source
 	to       *history.Recorder
 	promises store.Promises
-	final    bool // the operations are the final reads after the load
-	// from and behind limit the keys of ranges with a given interval: from <= key < behind.
+	final    bool // the operations are final reads, which are sent after the load
+	// from and behind bound the keys that ranges with a fixed interval cover: from <= key < behind.
 	from, behind uint64
-	single       []foundKey // result of the last range over one key; reused
+	single       []foundKey // result of the last range over one key; reused memory
 
-	watchers []watch.Watcher // this loop's
-	newest   bool            // they receive only the newest version of a key
-	numbers  []uint32        // their numbers among the watchers of all loops
-	event    history.Op      // the last record of a watcher; reused
+	watchers []watch.Watcher // the watchers of this loop
+	newest   bool            // the watchers receive only the latest version of a key
+	numbers  []uint32        // numbers of the loop's watchers, among the watchers of all loops
+	event    history.Op      // the last record about a watcher; reused memory
 
 	stms  []stmState      // by the operations' tags
-	holds map[uint32]hold // of locks, by client
-	// doubtful has the clients whose holds prove nothing any more: their request to release a
-	// lock got no reply and may end a later hold, which has the same key.
+	holds map[uint32]hold // by client: its hold of the lock
+	// doubtful contains the clients whose holds no longer prove anything: their request to release
+	// a lock received no reply. The request may still end a later hold, which has the same key.
 	doubtful map[uint32]bool
 }
 
 var _ engine.History = (*chronicle)(nil)
 
-// newChronicle returns the chronicle of a loop; nil if its operations are not recorded, or a
-// script records them.
+// newChronicle returns the chronicle of a loop. It returns nil if the loop's operations are not
+// recorded, or are recorded by a script.
 func (p *plan) newChronicle(src *source) *chronicle {
 	if p.recorder == nil || p.chronicler != nil {
 		return nil
@@ -81,7 +82,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 			o.Outcome, o.At = kv.StoreError, 0
 		case o.Outcome == kv.Conflict:
 			c.setConflict(ev, o)
-		case expected == history.AnyMod: // the codec read the version itself
+		case expected == history.AnyMod: // the codec has read the version itself
 			c.setExpected(ev, o)
 		}
 	case kv.Ephemeral: // same as a compare-and-set with version 0
@@ -109,12 +110,13 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	c.to.Add(o)
 }
 
-// recordRange records one part for each key about which a range's reply says something: keys
-// that it contains, and keys that it would contain if they existed. If there are none, it
-// records the range as such.
+// recordRange records one part for each key about which the reply to a range gives information:
+// keys that the reply contains, and keys that it would contain if they existed. If there is no such
+// key, recordRange records the range itself.
 //
-// For example, the reply {2, 4} to a range over keys 1 to 5 yields five parts: 1 absent,
-// 2, 3 absent, 4, 5 absent. With a limit of 2 the last part is missing.
+// For example, the reply {2, 4} to a range over keys 1 to 5 results in five parts: 1 is absent, 2
+// is found, 3 is absent, 4 is found, 5 is absent. If the range has a limit of 2, there is no part
+// for key 5.
 func (c *chronicle) recordRange(ev *store.Event, o *history.Op) {
 	next, behind := o.Key, c.src.space.N()
 	if !c.src.rangesOverKeySpace() {
@@ -141,7 +143,7 @@ func (c *chronicle) recordRange(ev *store.Event, o *history.Op) {
 		}
 	}
 	if limit := c.src.load.RangeLimit; limit > 0 && ev.Count >= limit {
-		behind = next // the reply does not report whether there are more keys
+		behind = next // the reply does not show whether there are more keys
 	}
 	for ; next < behind; next++ {
 		part(foundKey{number: next})
@@ -152,7 +154,8 @@ func (c *chronicle) recordRange(ev *store.Event, o *history.Op) {
 	}
 }
 
-// found returns the keys in a range's reply. ok is false if the reply does not list them.
+// found returns the keys that the reply to a range contains. ok is false if the reply does not list
+// them.
 func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok bool) {
 	s := c.src
 	if !c.promises.Ranges || !o.Answered() || s.load.Scan.CountOnly {
@@ -171,7 +174,7 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok 
 	return c.single, true
 }
 
-// setRead records what a read of one key returned.
+// setRead records what the read of one key returned.
 func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	switch o.Outcome {
 	case kv.OK:
@@ -181,8 +184,8 @@ func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	}
 }
 
-// setExpected derives the version that a put replaced from the new version, if the store counts
-// versions and the load compares them.
+// setExpected computes the version that a put replaced from the new version. It can do so only if
+// the store counts versions and the load tracks them.
 func (c *chronicle) setExpected(ev *store.Event, o *history.Op) {
 	switch {
 	case !c.promises.Counted:
@@ -193,7 +196,7 @@ func (c *chronicle) setExpected(ev *store.Event, o *history.Op) {
 	}
 }
 
-// setConflict records the version that made a compare-and-set fail.
+// setConflict records the version because of which a compare-and-set failed.
 func (c *chronicle) setConflict(ev *store.Event, o *history.Op) {
 	o.Read = history.Unseen
 	if !c.promises.Conflicts {
@@ -216,8 +219,8 @@ func (c *chronicle) recordTxn(n uint64, o *history.Op) {
 	}
 }
 
-// MayEnd implements engine.History. It records the end of the session as a delete that may
-// have been executed.
+// MayEnd implements engine.History. It records the end of the session as a delete that may or may
+// not have been executed.
 func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
 	key, _ := keyAndLevel(ref)
 	o := history.PossibleDelete(key, session, from, now)

@@ -10,19 +10,19 @@ import (
 
 // stmState holds what the codec has reported about an optimistic transaction.
 type stmState struct {
-	versions  []int64 // versions read, by pair
+	versions  []int64 // the versions that it read, by pair
 	committed bool
 	at        int64 // revision of the commit
 	member    uint64
 }
 
-// hold is the time for which a client holds the lock.
+// hold is a period in which a client holds the lock.
 type hold struct {
 	token int64
-	freed int64 // when the client began to release the lock; -1: not yet
+	freed int64 // when the client began to release the lock; -1: it has not begun
 }
 
-// stmOf returns the state of the transaction with the tag.
+// stmOf returns the state of the transaction with the given tag.
 func (c *chronicle) stmOf(tag uint32) *stmState {
 	for int(tag) >= len(c.stms) {
 		c.stms = append(c.stms, stmState{})
@@ -62,7 +62,7 @@ func (c *chronicle) Locked(ev *store.Event, client uint32, began, now int64) {
 }
 
 // recordRelease records the end of a client's hold on the lock, whatever the outcomes of the
-// release and of the transaction. A hold without a recorded end proves nothing.
+// release and of the transaction are. A hold whose end is not recorded proves nothing.
 func (c *chronicle) recordRelease(o *history.Op) {
 	h, ok := c.holds[o.Session]
 	if !ok {
@@ -82,8 +82,8 @@ func (c *chronicle) recordRelease(o *history.Op) {
 }
 
 // recordSTM records one part for each key that an optimistic transaction writes, with the version
-// that it compared, and one for each other key that it compared. A transaction that
-// committed is a success even if releasing its lock failed.
+// that the transaction compared. It also records one part for each other key that the transaction
+// compared. A transaction that was committed is a success even if the release of its lock failed.
 func (c *chronicle) recordSTM(phase measure.Phase, n uint64, ev *store.Event, o *history.Op) {
 	c.recordRelease(o)
 	if c.src.stm.Locker != kv.LockNone && o.Outcome.Failed() {
@@ -109,7 +109,8 @@ func (c *chronicle) recordSTM(phase measure.Phase, n uint64, ev *store.Event, o 
 		c.to.Add(o)
 	}
 	o.Written, o.Expected, o.Read = history.Absent, 0, history.Unseen
-	if writes == 0 && c.src.stm.Isolation < kv.Serializable { // the contacted member compares its local data
+	// The contacted member only compares its local data.
+	if writes == 0 && c.src.stm.Isolation < kv.Serializable {
 		o.Consistency = kv.Local
 	}
 	switch {
@@ -121,7 +122,7 @@ func (c *chronicle) recordSTM(phase measure.Phase, n uint64, ev *store.Event, o 
 			}
 			c.to.Add(o)
 		}
-	case writes == 0: // records nothing about any key
+	case writes == 0: // the transaction shows nothing about any key
 		c.to.Add(o)
 	}
 	t.versions, t.committed = t.versions[:0], false

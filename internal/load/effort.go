@@ -13,40 +13,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The operations that prepare a load, and those that read after it, form a separate load. It
-// is as fast as the store accepts, within the connections and clients of the load itself.
+// The operations that prepare a load, and the reads after a load, are sent as a separate load. It
+// is as fast as the store accepts, but has no more connections and clients than the load itself.
 const (
 	prepareConnections = 32
 	prepareClients     = 256
-	// preparesWithin is roughly how long the preparation of an open loop may take on a cluster
-	// that already ran: the rate is limited accordingly.
+	// preparesWithin is approximately how long the preparation of an open loop may take on a
+	// cluster that was already running. The preparation's rate is chosen accordingly.
 	preparesWithin = 10 * time.Second
 )
 
-// Limits for repeating refused operations. After fruitlessTries without any success the
-// preparation gives up. The pauses between them double, beginning with firstRefusal.
+// These constants limit how refused operations are repeated. The preparation gives up after
+// fruitlessTries tries in which no operation succeeded. The pauses between these tries double,
+// starting with firstRefusal.
 const (
 	fruitlessTries = 6
 	firstRefusal   = 100 * time.Millisecond
-	// refusedShare is the share of refused operations in a second that slows the next try.
+	// refusedShare is the share of refused operations in one second that makes the next try slower.
 	refusedShare = 0.05
-	// backOff is the next try's rate as a share of the rate that the store accepted.
+	// backOff is the rate of the next try divided by the rate that the store accepted in the last
+	// one.
 	backOff = 0.8
-	// quickly is the longest time in which a connection limit refuses a connection.
+	// quickly is the longest time that a connection limit needs to refuse a connection.
 	quickly = time.Second
-	// refilled is the pause after a rate limit has refused operations, so that the load finds
-	// the limit as if there had been no preparation.
+	// refilled is the pause after a rate limit has refused operations. It lets the limit recover,
+	// so that the load finds it in the same state as without a preparation.
 	refilled = 2 * time.Second
 )
 
-// effort is how hard the preparation of a load presses the store. It is reduced when the
-// store refuses operations.
+// effort is how much load the preparation puts on the store. It is reduced when the store refuses
+// operations.
 type effort struct {
 	connections, clients int
 	rate                 float64       // operations per second; 0: no limit
 	refused              bool          // the store has refused an operation
-	fruitless            int           // tries in a row without any success
-	pause                time.Duration // before the next try
+	fruitless            int           // number of tries in a row in which no operation succeeded
+	pause                time.Duration // pause before the next try
 }
 
 // effort returns the initial effort for n operations that prepare the load.
@@ -65,7 +67,7 @@ func (p *plan) effort(n uint64) *effort {
 }
 
 // load returns the load that sends n operations with this effort. inFlight is the number of
-// operations that a connection takes at a time; 0 for any number.
+// operations that a connection accepts at a time; 0 means any number.
 func (e *effort) load(l scenario.Load, what scenario.Operation, n uint64, inFlight int) scenario.Load {
 	l.Mix, l.Watch, l.NewConnection = []scenario.Operation{what}, nil, false
 	l.Arrival, l.Rate, l.Warmup, l.Duration, l.Total = scenario.Closed, scenario.Rate{}, 0, 0, n
@@ -79,9 +81,9 @@ func (e *effort) load(l scenario.Load, what scenario.Operation, n uint64, inFlig
 	return l
 }
 
-// adapt adapts the effort to the result of a try, and reports whether to try again. did is
-// the number of operations answered in the time took, and why is the error if the try could
-// not connect.
+// adapt adapts the effort to the result of a try, and reports whether there should be a next try.
+// did is the number of operations that received a reply, and took is how long the try lasted. why
+// is the error if the try could not connect.
 func (e *effort) adapt(t *measure.Totals, did uint64, took time.Duration, why error) bool {
 	e.pause = 0
 	if did > 0 {
@@ -92,7 +94,8 @@ func (e *effort) adapt(t *measure.Totals, did uint64, took time.Duration, why er
 	}
 	switch {
 	case why != nil:
-		if did == 0 && took > quickly { // a limit refuses sooner, unless it is silent: try one connection
+		// A limit refuses sooner, unless it is silent; so try a single connection.
+		if did == 0 && took > quickly {
 			few := e.connections == 1
 			e.connections = 1
 			return !few
@@ -119,14 +122,14 @@ func (e *effort) halve() {
 	e.clients = max(e.clients/2, 1)
 }
 
-// hopelessKinds reports whether operations failed in a way that repeating them does not
-// change. It is asked only if no operation succeeded.
+// hopelessKinds reports whether operations failed in a way that repeating them cannot change. It is
+// called only if no operation succeeded.
 func hopelessKinds(t *measure.Totals) bool {
 	return t.Outcomes[kv.Denied]+t.Outcomes[kv.BadRequest] > 0
 }
 
-// onlyRefused reports whether each failed operation was certainly not executed, or lost its
-// connection, as when a connection limit closes it.
+// onlyRefused reports whether each failed operation was either certainly not executed, or lost its
+// connection. The latter happens when a connection limit closes the connection.
 func onlyRefused(t *measure.Totals) bool {
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		if t.Outcomes[o] > 0 && !o.Definite() && o != kv.ConnectionLost && o != kv.WrongAnswer {
@@ -136,8 +139,8 @@ func onlyRefused(t *measure.Totals) bool {
 	return true
 }
 
-// slowDown reports whether a second is reason to abort a try: all operations failed, or too
-// many were refused.
+// slowDown reports whether a second is a reason to abort a try: all operations failed, or too many
+// were refused.
 func slowDown(s *measure.Second) bool {
 	failed, all := uint64(0), uint64(0)
 	for o := range kv.NumOutcomes {
@@ -149,9 +152,9 @@ func slowDown(s *measure.Second) bool {
 	return failed == all && failed > 0 || float64(s.Outcomes[kv.Refused]) > refusedShare*float64(all)
 }
 
-// repeat executes operations until each of the numbers in left has a reply, or the store
-// accepts no more. It repeats failed operations, more slowly if they were refused. sourceOf
-// wraps the source of each loop. The totals returned are those of the last try.
+// repeat executes operations until each of the numbers in left has received a reply, or the store
+// accepts no more. It repeats failed operations, and does so more slowly if they were refused.
+// sourceOf wraps the source of each loop. repeat returns the totals of the last try.
 func (p *plan) repeat(ctx context.Context, what scenario.Operation, left *set, reports Reports, sourceOf func(*source) engine.Source) (*measure.Totals, error) {
 	e := p.effort(left.count.Load())
 	for {
@@ -184,7 +187,7 @@ func (p *plan) repeat(ctx context.Context, what scenario.Operation, left *set, r
 	}
 }
 
-// try runs a load once, until it is done or a second shows that it is too fast.
+// try runs a load once, until it has ended or the result of a second shows that it is too fast.
 func (p *plan) try(ctx context.Context, l scenario.Load, reports Reports, wrap func(*source) engine.Source) (*Result, error) {
 	one := *p
 	one.Load, one.Shard, one.Preloaded, one.Endpoints, one.length = l, Shard{}, nil, p.preparing(), 0
@@ -203,7 +206,7 @@ func (p *plan) try(ctx context.Context, l scenario.Load, reports Reports, wrap f
 	return RunJob(within, g)
 }
 
-// wait waits for d, and reports false if ctx ended first.
+// wait waits for d. It returns false if ctx ended before that.
 func wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -218,8 +221,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// repeated sends the operations of a source whose numbers are listed, and removes the numbers
-// of those that were answered from left.
+// repeated sends those operations of a source whose numbers are in numbers. It removes the numbers
+// of the operations that received a reply from left.
 type repeated struct {
 	engine.Source
 	engine.ReactiveBase
@@ -244,7 +247,7 @@ func (r *repeated) Ended(n uint64, outcome kv.Outcome, _, _ int64) {
 	}
 }
 
-// failure describes the first error of a try.
+// failure returns an error that describes the first kind of error in a try.
 func failure(t *measure.Totals, what scenario.Operation) error {
 	for o, n := range t.Outcomes {
 		o := kv.Outcome(o)

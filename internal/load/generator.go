@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// generator runs a load in this process once. It is the Job of a Local.
+// generator runs a load once, in this process. It is the Job of a Local.
 type generator struct {
 	plan    *plan
 	base    time.Time
@@ -23,13 +23,13 @@ type generator struct {
 	spare   chan *measure.Histogram
 	all     *Gathering
 	marks   marks
-	usage   *usage // nil in a World other than this machine
+	usage   *usage // nil if the load runs in a World
 
 	watching *watching    // nil without watchers
-	behind   atomic.Int32 // loops whose watchers have not caught up
+	behind   atomic.Int32 // number of loops whose watchers have not caught up yet
 	late     atomic.Int64 // largest delay with which a loop opened its window, in nanoseconds
 
-	recorders []*history.Recorder // of the loops; empty if operations are not recorded
+	recorders []*history.Recorder // of all loops; empty if operations are not recorded
 
 	stage   stage
 	running sync.WaitGroup
@@ -37,30 +37,30 @@ type generator struct {
 	ended   chan struct{} // closed when all seconds are merged
 }
 
-// stage is the progress of a generator.
+// stage is how far a generator has progressed.
 type stage uint8
 
 const (
 	prepared  stage = iota
-	connected       // connected or connecting: the loops run and wait for their start
-	over            // it has run or was closed
+	connected       // connecting or connected: the loops run and wait for their start
+	over            // the load has run, or the generator was closed
 )
 
-// handed is a second that a loop handed over.
+// handed is a second that a loop has handed over.
 type handed struct {
 	loop   int
 	second *measure.Second // nil: the loop has ended
 }
 
-// givingWay is the number of background threads that an agent needs: one merges seconds, one
+// givingWay is the number of background threads that an agent needs: one merges seconds, and one
 // reports progress.
 const givingWay = 2
 
-// startIn is the time between the last connection and the first phase, so that all loops
-// start together.
+// startIn is the time between the completion of the last connection and the first phase. It lets
+// all loops start at the same time.
 const startIn = 2 * time.Millisecond
 
-// newGenerator creates a generator and its loops without connecting.
+// newGenerator creates a generator and its loops. It does not connect.
 func newGenerator(p *plan) (*generator, error) {
 	n := p.Loops()
 	g := &generator{
@@ -101,9 +101,9 @@ func newGenerator(p *plan) (*generator, error) {
 	if g.watching != nil {
 		g.behind.Store(int32(len(g.watching.sinks)))
 	}
-	// Each loop occupies a processor in Go's scheduler, and the other goroutines need one,
-	// too: an agent must send heartbeats even while its background threads occupy processors
-	// and wait for a CPU.
+	// Each loop occupies a processor in Go's scheduler, and the other goroutines need one, too. In
+	// an agent, the background threads may occupy further processors while they wait for a CPU, and
+	// even then the agent must send heartbeats.
 	least := n*(1+p.OtherWorkers) + 1
 	if p.attended {
 		least += givingWay
@@ -132,16 +132,16 @@ func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
 	return nil
 }
 
-// record creates the recorder of a loop's operations.
+// record creates the recorder for a loop's operations.
 func (g *generator) record() *history.Recorder {
 	r := g.plan.reports.History(g.base, 0)
 	g.recorders = append(g.recorders, r)
 	return r
 }
 
-// mark handles a mark on a loop's thread. It returns a function that reads counters, which
-// takes longer than everything else that a loop does when its window opens: with many
-// workers on a machine the others would have to wait for it.
+// mark handles a mark. It is called on a loop's thread. The function that it returns reads
+// counters, which takes longer than everything else that a loop does when its window opens. If it
+// were done at once, the other workers on the machine would have to wait for it.
 func (g *generator) mark(loop int, m engine.Mark) (then func()) {
 	one := Mark{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
 	decides := g.marks.takeMark(one)
@@ -164,15 +164,15 @@ func (g *generator) mark(loop int, m engine.Mark) (then func()) {
 	}
 }
 
-// noteCaughtUp is called by each loop whose watchers have received all events of earlier writes.
-// After the last one the load ends.
+// noteCaughtUp is called by each loop once its watchers have received all events for earlier
+// writes. After the last loop's call the load ends.
 func (g *generator) noteCaughtUp() {
 	if g.behind.Add(-1) == 0 {
 		g.stop()
 	}
 }
 
-// recycled returns a histogram for reuse, or nil.
+// recycled returns a histogram for reuse, or nil if none is available.
 func (g *generator) recycled() *measure.Histogram {
 	select {
 	case h := <-g.spare:
@@ -209,12 +209,12 @@ func (g *generator) Connect(context.Context) error {
 	return first
 }
 
-// abandon ends loops that wait for their start.
+// abandon ends loops that are waiting for their start.
 func (g *generator) abandon() {
 	g.stage = over
 	g.stop()
 	if w := g.plan.world; w != nil {
-		w.Begin() // required for the end, too: the loops of a World wake only after Begin
+		w.Begin() // needed for stopping, too: the loops in a World wake up only after Begin
 	}
 	<-g.ended
 	g.running.Wait()

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Texts of wrong responses to ranges. They are never modified.
+// Texts for wrong responses to ranges. They must not be modified.
 var (
 	outside   = []byte("a range returned a key outside its interval")
 	disorder  = []byte("a range returned its keys out of order, or a key twice")
@@ -18,38 +18,39 @@ var (
 	unlikeSum = []byte("a range returned a different number of keys than it reported")
 )
 
-// listings receives the keys of replies to ranges, for one loop, and checks them as they
-// arrive. Several replies can arrive at the same time, each in several parts.
+// listings receives the keys in the replies to one loop's ranges, and checks them as they arrive.
+// Several replies can arrive at the same time, each in several parts.
 //
-// It checks every key against the interval and the order. Checking every value would cost
-// more than reading it, so after it has checked the values of a reply with n keys, it checks
-// only the keys of the following n-1 replies. On average it checks one value per reply.
+// It checks for every key whether it is inside the interval and in order. Checking every value,
+// however, would cost more than reading it. So after it has checked the values in a reply with n
+// keys, it checks only the keys in the following n-1 replies. On average it checks one value per
+// reply.
 //
-// If operations are recorded (keep), it keeps every key with the identity of its value, and
+// If operations are recorded (keep), it stores every key with the identity of its value, and
 // verification checks all of them.
 type listings struct {
 	src       *source
 	ascending bool      // the store promises ascending order
-	keep      bool      // keep the keys for the history
-	byTag     []listing // by tag of the operation
-	skip      int64     // number of replies whose values are not checked
+	keep      bool      // store the keys for the history
+	byTag     []listing // by the tag of the operation
+	skip      int64     // number of following replies whose values are not checked
 }
 
 // listing is the state of one reply.
 type listing struct {
-	open, values bool // values: check them
+	open, values bool // values: check the values
 	keys         int64
 	least, last  []byte
-	wrong        []byte // text of the first violation; nil if there is none
-	replaced     bool   // the reply has a value that the preload replaced
-	short        bool   // a value has no checksum
+	wrong        []byte // text for the first violation, or nil
+	replaced     bool   // the reply contains a value that the preload had replaced
+	short        bool   // a value in the reply has no checksum
 	worst        kv.Outcome
-	found        []foundKey // keys of the key space, in the order of the reply
+	found        []foundKey // the keys that belong to the key space, in the order of the reply
 }
 
-// foundKey is a key in a reply, as the history records it.
+// foundKey is a key from a reply, in the form in which the history records it.
 type foundKey struct {
-	number, value uint64 // value: its identity, or history.Unseen
+	number, value uint64 // value: the identity of the value, or history.Unseen
 	revision      int64
 }
 
@@ -79,7 +80,7 @@ func (l *listings) Add(tag uint32, key, value []byte, revision int64) {
 	if at.keys == 1 || !l.ascending && bytes.Compare(key, at.least) < 0 {
 		at.least = append(at.least[:0], key...)
 	}
-	// In ascending order all keys are before the end of the interval if the last one is.
+	// In ascending order, if the last key is before the end of the interval, all keys are.
 	if at.keys > 1 && l.ascending && bytes.Compare(key, at.last) <= 0 {
 		at.wrong = disorder
 	}
@@ -91,8 +92,8 @@ func (l *listings) Add(tag uint32, key, value []byte, revision int64) {
 	}
 }
 
-// judge checks one value. Whether the range was linearizable, so that a replaced value is
-// wrong, is checked at the end of the reply.
+// judge checks one value. A replaced value is wrong if the range was linearizable, which is checked
+// at the end of the reply.
 func (l *listings) judge(at *listing, key, value []byte) {
 	a := &l.src.answers
 	number, ok := a.space.Number(key)
@@ -105,8 +106,8 @@ func (l *listings) judge(at *listing, key, value []byte) {
 	at.short = at.short || outcome == kv.Unverifiable
 }
 
-// end ends a reply and decides how many of the next ones to skip. It returns nil if the keys
-// of the reply did not arrive.
+// end ends a reply, and determines in how many of the following replies values are not checked. It
+// returns nil if the keys of this reply did not arrive.
 func (l *listings) end(tag uint32) *listing {
 	if int(tag) >= len(l.byTag) || !l.byTag[tag].open {
 		return nil
@@ -119,7 +120,7 @@ func (l *listings) end(tag uint32) *listing {
 	return at
 }
 
-// found appends a key of a reply, if it belongs to the key space.
+// found appends a key from a reply to to, if the key belongs to the key space.
 func (s *source) found(to []foundKey, key, value []byte, revision int64) []foundKey {
 	number, ok := s.space.Number(key)
 	if !ok {
@@ -128,8 +129,8 @@ func (s *source) found(to []foundKey, key, value []byte, revision int64) []found
 	return append(to, foundKey{number, identityOf(s.values, value), max(revision, 0)})
 }
 
-// identityOf returns the identity that a value claims to have. Verification checks whether it
-// can be true.
+// identityOf returns the identity that is stored in a value. Verification checks whether that
+// identity is possible.
 func identityOf(v *keys.Values, value []byte) uint64 {
 	if v.Unique() && len(value) == v.Size() {
 		return keys.ReadIdentity(value)
@@ -137,8 +138,8 @@ func identityOf(v *keys.Values, value []byte) uint64 {
 	return history.Unseen
 }
 
-// coveredKeys returns the numbers of the key space's keys that are in an interval: from <= number
-// < behind. It is for intervals that are the same for all ranges.
+// coveredKeys returns the range of numbers of those keys in the key space that are inside an
+// interval: from <= number < behind. It is used for intervals that are the same for all ranges.
 func coveredKeys(space keys.Space, first, end []byte) (from, behind uint64) {
 	var key []byte
 	lowest := func(of []byte) uint64 {
@@ -159,14 +160,14 @@ func coveredKeys(space keys.Space, first, end []byte) (from, behind uint64) {
 	return from, behind
 }
 
-// isBeforeEnd reports whether a key is before the end of an interval; an end of one zero byte means
-// no end.
+// isBeforeEnd reports whether a key is before the end of an interval. An end that consists of a
+// single zero byte means that the interval has no end.
 func isBeforeEnd(key, end []byte) bool {
 	return len(end) == 1 && end[0] == 0 || bytes.Compare(key, end) < 0
 }
 
-// interval returns the limits of the ranges. first is nil if a range begins at the
-// operation's key; an empty end stands for that key only.
+// interval returns the bounds of the ranges. If first is nil, a range begins at the operation's
+// key. If end is empty, the range covers only the first key.
 func (s *source) interval() (first, end []byte) {
 	if len(s.load.RangeKey) > 0 {
 		return s.load.RangeKey, s.load.RangeEnd
@@ -174,13 +175,13 @@ func (s *source) interval() (first, end []byte) {
 	return nil, s.end
 }
 
-// rangesOverKeySpace reports whether ranges are over the key space. A given interval may also
-// contain keys of other programs.
+// rangesOverKeySpace reports whether ranges cover only the key space. A fixed interval may also
+// contain keys from other programs.
 func (s *source) rangesOverKeySpace() bool { return len(s.load.RangeKey) == 0 }
 
-// checkRange checks the reply to a range: its keys are in the interval, in order and within
-// the limit, their values were written to them, and, if all keys of the key space exist, none
-// of them is missing.
+// checkRange checks the reply to a range. The keys must be inside the interval, in order, and no
+// more than the limit. Their values must have been written to these keys. If all keys of the key
+// space exist, none of them may be missing.
 func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
 	first, end := s.interval()
 	if first == nil {
@@ -223,7 +224,7 @@ func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event
 	return outcome
 }
 
-// wrongRange returns the text of the first violation by a reply's keys; nil if there is none.
+// wrongRange returns the text for the first violation in a reply's keys, or nil if there is none.
 func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []byte {
 	if s.load.Scan.CountOnly {
 		return nil
@@ -251,8 +252,9 @@ func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []b
 	return nil
 }
 
-// atLeast returns the number of keys that a range must find: one, or all keys of the key space
-// with at least the given number, if the preload wrote them and the load deletes none.
+// atLeast returns the minimum number of keys that a range must find. It is 1, unless the preload
+// wrote all keys and the load deletes none. In that case it is the number of keys in the key space
+// with at least the given number.
 func (s *source) atLeast(number uint64) int64 {
 	if !s.allKeysExist || !s.rangesOverKeySpace() {
 		return 1

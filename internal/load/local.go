@@ -19,25 +19,25 @@ import (
 
 // Local generates load in this process.
 type Local struct {
-	// Stores returns the store with a name.
+	// Stores returns the store with the given name.
 	Stores func(name string) (store.Store, error)
-	// Access returns the access that an assignment describes; nil: ReadAccess.
+	// Access returns the access that an assignment describes. If it is nil, ReadAccess is used.
 	Access func(*scenario.Attach) (store.Access, error)
-	// Script is sent instead of the Assignment's operations; nil: those are sent.
+	// Script is sent instead of the operations in the Assignment. If it is nil, those are sent.
 	Script app.Script
-	// InAgent reports that a controller waits for this process's heartbeats.
+	// InAgent is set if a controller waits for this process's heartbeats.
 	InAgent bool
-	// Now returns the time on the worker's clock; nil: measure.Now.
+	// Now returns the time on the worker's clock. If it is nil, measure.Now is used.
 	Now func() time.Time
-	// World is where the load runs; nil: this machine.
+	// World is where the load runs. If it is nil, the load runs on this machine.
 	World World
-	// poller creates a poller instead of poll.NewPoller; nil: poll.NewPoller.
+	// poller creates the pollers. If it is nil, poll.NewPoller is used.
 	poller func(conns int, base time.Time, d poll.Dialer) (poll.Poller, error)
 }
 
 var _ Worker = (*Local)(nil)
 
-// plan creates the live objects for an assignment.
+// plan creates the objects that are needed to execute an assignment.
 func (w *Local) plan(a *Assignment) (*plan, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, fmt.Errorf("the load on %s has no endpoint", a.Store)
@@ -123,7 +123,7 @@ func (w *Local) Prepare(_ context.Context, a *Assignment, to Reports) (Job, erro
 		return nil, err
 	}
 	p.reports = to
-	probe.GiveBackPages() // memory used before must not count for this load
+	probe.GiveBackPages() // memory that was used before must not be counted for this load
 	g, err := newGenerator(p)
 	if err != nil {
 		return nil, err

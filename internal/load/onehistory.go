@@ -10,17 +10,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// historyTries is how many times reads must be out of order before endpoints are rejected.
-// historyPause is the pause before the next try, in which a lagging member can catch up.
+// historyTries is how many times in a row reads must be out of order before endpoints are rejected.
+// historyPause is the pause between two tries, which lets a lagging member catch up.
 const (
 	historyTries = 3
 	historyPause = 150 * time.Millisecond
 )
 
-// checkOneHistory rejects the endpoints of a running cluster if their strong reads contradict
-// each other: a read must not return an older revision of the store than a read that ended
-// before it began. It detects endpoints of two clusters that are otherwise
-// indistinguishable, such as proxies, or copies that were started with the same names.
+// checkOneHistory rejects the endpoints of a running cluster if their strong reads contradict each
+// other: a read must not return an older revision of the store than a read that ended before this
+// read began. In this way it detects endpoints of two different clusters that cannot be
+// distinguished otherwise, such as proxies, or copies that were started with the same names.
 func (p *plan) checkOneHistory(ctx context.Context, key []byte) error {
 	can := p.store.Capabilities()
 	if !p.Confined || len(p.Endpoints) < 2 || !can.Has(kv.Order) {
@@ -41,8 +41,8 @@ func (p *plan) checkOneHistory(ctx context.Context, key []byte) error {
 	return nil
 }
 
-// checkOrder reads at one endpoint, at the other, and at the first again. It returns an error
-// if the revisions are out of order in every try. It ignores reads that fail.
+// checkOrder reads at the first endpoint, at the second, and at the first again. It returns an
+// error if the revisions are out of order in every try. It ignores reads that fail.
 func (p *plan) checkOrder(ctx context.Context, first, second string, read *store.Op) error {
 	var seen [3]int64
 	for try := range historyTries {

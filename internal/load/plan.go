@@ -1,8 +1,8 @@
-// Package load is the load generator. It combines the schedule (pace), the choice of keys
-// (keys) and of operations (mix), and the event loops (engine) for one load on one cluster.
+// Package load is the load generator. For one load on one cluster, it combines the schedule (pace),
+// the choice of keys (keys) and of operations (mix), and the event loops (engine).
 //
-// The caller describes a load in an Assignment and gives it to a Worker: a Local generates
-// load in this process, a remote worker on another machine, and Workers on several:
+// The caller describes a load in an Assignment and passes it to a Worker. A Local generates the
+// load in this process, a remote worker on another machine, and Workers on several machines:
 //
 //	job, err := worker.Prepare(ctx, assignment, reports)
 //	err = job.Connect(ctx)
@@ -26,7 +26,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// plan is an assignment together with the live objects that a worker creates for it.
+// plan is an assignment together with the objects that a worker creates to execute it.
 type plan struct {
 	grants *store.Grants // leases granted to a script; nil for any other load
 	Assignment
@@ -36,41 +36,44 @@ type plan struct {
 	reports  Reports
 	attended bool // Local.InAgent
 	now      func() time.Time
-	// recorder creates the recorder of a loop's operations; nil: they are not recorded.
+	// recorder creates the recorder for a loop's operations. It is nil if they are not recorded.
 	recorder func() *history.Recorder
-	final    bool  // the operations are the final reads after a load
-	world    World // nil: this machine
-	length   int64 // length of an open loop's window that a total ends; 0: not computed yet
+	final    bool  // the operations are final reads, which are sent after a load
+	world    World // nil if the load runs on this machine
+	// Length of an open loop's window that ends after a total of operations; 0: not computed yet.
+	length int64
 
 	script app.Script // nil: the load's mix, keys and arrivals define its operations
-	// chronicler creates the History of a script's loop; nil: newChronicle does.
+	// chronicler creates the History for a script's loop. If it is nil, newChronicle does.
 	chronicler func(*history.Recorder) engine.History
 
-	// wrap replaces a loop's source; nil: it is used as it is.
+	// wrap returns the source to use instead of a loop's source. If it is nil, the loop's own
+	// source is used.
 	wrap func(*source) engine.Source
-	// poller creates a poller instead of poll.NewPoller; nil: poll.NewPoller.
+	// poller creates the pollers. If it is nil, poll.NewPoller is used.
 	poller func(conns int, base time.Time, d poll.Dialer) (poll.Poller, error)
 }
 
-// World provides a clock and connections other than this machine's, such as simulated ones.
+// World provides a different clock and different connections than this machine, for example
+// simulated ones.
 type World interface {
-	// Poller returns the next loop's poller.
+	// Poller returns the poller for the next loop.
 	Poller(conns int) (poll.Poller, error)
-	// Now returns the time on its clock, in nanoseconds.
+	// Now returns the time on the World's clock, in nanoseconds.
 	Now() int64
-	// Begin reports that all loops know when to start, or have been asked to stop.
+	// Begin is called when all loops know when to start, or have been asked to stop.
 	Begin()
 }
 
-// drainOnStop limits how long an interrupted load waits for operations in flight.
+// drainOnStop is the longest time for which an interrupted load waits for operations in flight.
 const drainOnStop = time.Second
 
-// longestBeyond is the longest time by which a closed loop extends its warm-up until
-// its throughput is steady. A short warm-up is extended less.
+// longestBeyond is the longest time by which a closed loop extends its warm-up while its throughput
+// is not steady. A short warm-up is extended by less.
 const longestBeyond = 10 * time.Second
 
-// phases returns the warm-up, if any, and the measurement window. Each loop needs its own,
-// because a pacer belongs to one goroutine.
+// phases returns the warm-up, if there is one, and the measurement window. Each loop needs its own
+// phases, because a pacer must be used by only one goroutine.
 func (p *plan) phases() []engine.Phase {
 	l := &p.Load
 	window := engine.Phase{Kind: measure.Measured, Duration: int64(l.Duration), Total: l.Total}
@@ -86,13 +89,14 @@ func (p *plan) phases() []engine.Phase {
 		return []engine.Phase{window}
 	}
 	warmup := engine.Phase{Kind: measure.Warmup, Duration: int64(l.Warmup), Pacer: p.pacer("warm-up")}
-	if warmup.Pacer == nil && !p.Shard.isPart() { // one shard cannot know in time whether the throughput of all shards is steady
+	// One shard cannot know in time whether the throughput of all shards is steady.
+	if warmup.Pacer == nil && !p.Shard.isPart() {
 		warmup.Most = int64(l.Warmup + min(4*l.Warmup, longestBeyond))
 	}
 	return []engine.Phase{warmup, window}
 }
 
-// pacer returns a new schedule; nil for a closed loop.
+// pacer returns a new schedule, or nil for a closed loop.
 func (p *plan) pacer(use string) pace.Pacer {
 	if p.script != nil {
 		return p.script.Pacer()
@@ -155,33 +159,34 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	return c, nil
 }
 
-// Limits of the incomplete replies that a load buffers, in bytes, before the size of its
-// own replies is added.
+// These constants limit the incomplete replies that a load buffers, in bytes. The size of the
+// load's own replies is added to heldDefault or heldWatching.
 const (
 	heldDefault = poll.DefaultMaxHeld
-	// heldWatching replaces heldDefault if there are watchers, because one message can
-	// contain the events of thousands of them.
+	// heldWatching replaces heldDefault if there are watchers, because a single message can contain
+	// the events for thousands of watchers.
 	heldWatching = 64 << 20
 	heldAtMost   = 1 << 30
 )
 
-// maxHeld returns the limit of incomplete replies that the load may buffer, in bytes. It
-// assumes that every operation in flight has an almost complete reply, that the most
-// verbose protocol doubles its size, and that the buffer is twice as large again, because
-// it doubles when the length is not announced (as in HTTP chunks).
+// maxHeld returns the maximum number of bytes in incomplete replies that the load may buffer. It
+// assumes that every operation in flight has an almost complete reply. It multiplies the size of
+// that reply by two for the most verbose protocol, and again by two because the buffer doubles when
+// the length is not known in advance (as in HTTP chunks).
 func (p *plan) maxHeld() int {
 	l := &p.Load
 	if p.script != nil {
-		return heldAtMost // lists contain whatever exists
+		return heldAtMost // lists contain as many keys as exist
 	}
 	keys := 1.0
 	if (mixHas(l, kv.Range) || mixHas(l, kv.TxnGet)) && !l.Scan.CountOnly {
 		switch {
 		case l.Scan.PageSize > 0:
 			keys = float64(l.Scan.PageSize)
-		case l.RangeLimit > 0 && p.store.Capabilities().Has(kv.RangeForms): // other stores list all keys, and the codec skips the rest
+		// Other stores list all keys, and the codec skips the keys above the limit.
+		case l.RangeLimit > 0 && p.store.Capabilities().Has(kv.RangeForms):
 			keys = float64(l.RangeLimit)
-		case len(l.RangeKey) > 0: // the interval contains whatever exists
+		case len(l.RangeKey) > 0: // the interval contains as many keys as exist
 			return heldAtMost
 		default:
 			keys = float64(l.KeySpace)
@@ -217,7 +222,7 @@ func (p *plan) newPoller(conns int, base time.Time) (poll.Poller, error) {
 	return poll.NewPoller(conns, base, p.dialer())
 }
 
-// dialer returns the dialer of the load's connections.
+// dialer returns the dialer for the load's connections.
 func (p *plan) dialer() poll.Dialer {
 	d := Dialer(p.store, p.access)
 	d.Brief, d.MaxHeld = p.Load.NewConnection, p.maxHeld()
@@ -234,8 +239,8 @@ func Dialer(st store.Store, access store.Access) poll.Dialer {
 	return d
 }
 
-// endpointsOf returns the endpoints of loop i's connections. Connection k belongs to loop k modulo
-// n, where n counts the loops of all shards.
+// endpointsOf returns the endpoints of loop i's connections. n is the number of loops in all
+// shards, and connection k belongs to loop k modulo n.
 func endpointsOf(endpoints []string, connections, i, n int) (mine []string) {
 	for k := i; k < connections; k += n {
 		mine = append(mine, endpoints[k%len(endpoints)])
@@ -243,8 +248,9 @@ func endpointsOf(endpoints []string, connections, i, n int) (mine []string) {
 	return mine
 }
 
-// connectionsOfClients returns, for each client of loop i, the index of its connection in the loop.
-// Client j uses connection j modulo connections, counted over all loops.
+// connectionsOfClients returns, for each client of loop i, the index of the client's connection
+// within the loop. Client j uses connection j modulo connections. Clients and connections are
+// counted over all loops.
 func connectionsOfClients(clients, connections, i, n int) (mine []int) {
 	for j := range clients {
 		if k := j % connections; k%n == i {
@@ -254,7 +260,7 @@ func connectionsOfClients(clients, connections, i, n int) (mine []int) {
 	return mine
 }
 
-// mixHas reports whether the load's mix has operations of the kind.
+// mixHas reports whether the load's mix contains operations of the given kind.
 func mixHas(l *scenario.Load, kind kv.Kind) bool {
 	return slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kind })
 }

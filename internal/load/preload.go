@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// preloadRounds is how many times the preload writes keys without a good reply.
+// preloadRounds is how many times the preload tries to write keys that had no acceptable reply.
 const preloadRounds = 3
 
 // preload implements Worker.Preload.
@@ -50,8 +50,8 @@ func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 	}
 }
 
-// sendPass executes one operation on each key whose number is in left. It adds the numbers of
-// keys without a good reply to bad.
+// sendPass executes one operation on each key whose number is in left. It adds the numbers of the
+// keys that had no acceptable reply to bad.
 func (p *plan) sendPass(ctx context.Context, what scenario.Operation, left, bad *set, noted *preloading) error {
 	_, err := p.repeat(ctx, what, left, p.reports, func(s *source) engine.Source {
 		return &preloadSource{source: s, bad: bad, what: what, noted: noted}
@@ -59,7 +59,7 @@ func (p *plan) sendPass(ctx context.Context, what scenario.Operation, left, bad 
 	return err
 }
 
-// preloadSource sends one operation on each of the given keys.
+// preloadSource sends one operation on each of the keys in a pass.
 type preloadSource struct {
 	*source
 	bad   *set
@@ -69,7 +69,7 @@ type preloadSource struct {
 
 // Fill implements engine.Source.
 func (s *preloadSource) Fill(_ measure.Phase, number uint64, client uint32, op *store.Op) uint64 {
-	s.bad.add(number) // removed after a good reply
+	s.bad.add(number) // removed again after an acceptable reply
 	s.fill(&s.what, number, number|preloadMark, client, op)
 	return number
 }
@@ -87,7 +87,8 @@ func (s *preloadSource) Shares(measure.Phase) []engine.Share {
 // Check implements engine.Source.
 func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
 	outcome := s.source.Check(kind, refOf(number, s.what.Consistency), ev)
-	short := outcome == kv.Unverifiable && len(ev.Value) == s.values.Size() // a value without a checksum, but of the right size
+	// The value has the right size, which is too short for a checksum.
+	short := outcome == kv.Unverifiable && len(ev.Value) == s.values.Size()
 	switch {
 	case outcome == kv.OK, short, s.noted.anyValue && outcome != kv.Miss && ev.Outcome == kv.OK:
 		s.bad.remove(number)
@@ -97,28 +98,28 @@ func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.O
 	return outcome
 }
 
-// preloading is the shared state of a preload's loops.
+// preloading is the state that the loops of a preload share.
 type preloading struct {
-	anyValue bool // accept a key with any value
+	anyValue bool // accept any value of an existing key
 
 	mu   sync.Mutex
 	done Preloaded
 }
 
-// mostReplaced limits the size of Preloaded.Replaced.
+// mostReplaced limits the number of entries in Preloaded.Replaced.
 const mostReplaced = 10_000_000
 
-// full reports whether that limit was exceeded.
+// full reports whether mostReplaced was exceeded.
 func (p *Preloaded) full() bool { return len(p.Replaced) > mostReplaced }
 
-// replace records the value that a key had.
+// replace records the value that a key had before the preload.
 func (p *preloading) replace(number uint64, value []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done.replace(number, value)
 }
 
-// replace records the checksum of the value that a key had.
+// replace records the checksum of the value that a key had before the preload.
 func (p *Preloaded) replace(number uint64, value []byte) {
 	if p.Replaced == nil {
 		p.Replaced = map[uint64]uint32{}
@@ -129,7 +130,8 @@ func (p *Preloaded) replace(number uint64, value []byte) {
 	p.Replaced[number] = crc32.ChecksumIEEE(value)
 }
 
-// replaced reports whether value has the checksum of the value that the preload replaced.
+// replaced reports whether value has the same checksum as the key's value that the preload
+// replaced.
 func (p *Preloaded) replaced(number uint64, value []byte) bool {
 	if p == nil || len(p.Replaced) == 0 {
 		return false
@@ -138,7 +140,7 @@ func (p *Preloaded) replaced(number uint64, value []byte) bool {
 	return ok && sum == crc32.ChecksumIEEE(value)
 }
 
-// set is a set of key numbers that the loops share.
+// set is a set of key numbers that all loops share.
 type set struct {
 	words []atomic.Uint64
 	count atomic.Uint64
@@ -146,7 +148,7 @@ type set struct {
 
 func newSet(n uint64) *set { return &set{words: make([]atomic.Uint64, (n+63)/64)} }
 
-// fullSet returns the set of all numbers below n.
+// fullSet returns the set that contains all numbers below n.
 func fullSet(n uint64) *set {
 	s := newSet(n)
 	for i := range s.words {
@@ -159,7 +161,7 @@ func fullSet(n uint64) *set {
 	return s
 }
 
-// setOf returns the set of the numbers whose bits are set in words.
+// setOf returns the set that contains the numbers whose bits are set in words.
 func setOf(words []uint64) *set {
 	s := &set{words: make([]atomic.Uint64, len(words))}
 	for i, w := range words {
@@ -181,7 +183,7 @@ func (s *set) remove(i uint64) {
 	}
 }
 
-// snapshot returns a snapshot of the set.
+// snapshot returns the numbers that the set contains now.
 func (s *set) snapshot() *numberList {
 	words := make([]uint64, len(s.words))
 	for i := range words {
@@ -202,21 +204,22 @@ func numbersOf(words []uint64) *numberList {
 	return l
 }
 
-// listBlock is the number of words between two counts of a numberList.
+// listBlock is the number of words per block of a numberList. Each block has one count.
 const listBlock = 8
 
-// numberList is a sorted list of numbers, stored as a bit set with counts for fast access.
+// numberList is a sorted list of numbers. It is stored as a bit set, with a count per block for
+// fast access.
 //
-// Example: the numbers 1, 3 and 64 are words = [0b1010, 0b1], before = [0], count = 3.
+// Example: the numbers 1, 3 and 64 are stored as words = [0b1010, 0b1], before = [0], count = 3.
 //
-// Invariant: before[b] is the number of bits set in words[:b*listBlock].
+// Invariant: before[b] is the number of bits that are set in words[:b*listBlock].
 type numberList struct {
 	words  []uint64
-	before []uint64 // by block: how many numbers precede it
+	before []uint64 // by block: the number of numbers in earlier blocks
 	count  uint64
 }
 
-// nth returns the i-th number. i must be below count.
+// nth returns the number with index i. i must be less than count.
 func (l *numberList) nth(i uint64) uint64 {
 	block := sort.Search(len(l.before), func(b int) bool { return l.before[b] > i }) - 1
 	left := i - l.before[block]

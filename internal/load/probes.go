@@ -10,12 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// ProbeName follows the prefix in the names of the keys that ProbeOperations write. The key space
-// has no such key.
+// ProbeName follows the prefix in the names of the keys to which ProbeOperations write. The key
+// space contains no such key.
 const ProbeName = "quorumbench-probe"
 
-// ProbeKey returns the key of a load's probes. The keys of probes with several keys begin
-// with it.
+// ProbeKey returns the key that a load's probes use. If a probe uses several keys, all of them
+// begin with this key.
 func ProbeKey(prefix string) []byte { return []byte(prefix + ProbeName) }
 
 // Lease is a granted lease, with its name if the store names leases.
@@ -24,10 +24,10 @@ type Lease struct {
 	Name string
 }
 
-// ProbeOperations returns one operation of each form that the load sends, with values of the load's
-// size, on keys outside the key space. Writes come first, so that reads find a key, and the
-// delete comes last. Operations that need a lease use the given one. A load of an application
-// or a recording has no probes, because it defines its operations one by one.
+// ProbeOperations returns one operation of each form that the load sends. The values have the
+// load's size, and the keys are outside the key space. Writes come first, so that reads find a key,
+// and the delete comes last. Operations that need a lease use the given lease. An application or a
+// recording has no probes, because it defines its operations one by one.
 func ProbeOperations(l *scenario.Load, can kv.Capabilities, lease Lease) (ops []store.Op, err error) {
 	if l.Arrival == scenario.Recorded {
 		return nil, nil
@@ -60,7 +60,8 @@ func ProbeOperations(l *scenario.Load, can kv.Capabilities, lease Lease) (ops []
 	return ops, nil
 }
 
-// probeRank orders probes: puts, other writes, reads, deletes.
+// probeRank returns a number by which probes are sorted: first puts, then other writes, reads, and
+// deletes.
 func probeRank(k kv.Kind) int {
 	switch {
 	case k == kv.Put:
@@ -73,7 +74,8 @@ func probeRank(k kv.Kind) int {
 	return 2
 }
 
-// probeOf returns the load's first operation of one kind, on the keys of the probes.
+// probeOf returns the load's first operation of one kind, with the keys replaced by the probes'
+// keys.
 func probeOf(l *scenario.Load, o scenario.Operation, lease Lease) (op store.Op, err error) {
 	one := *l
 	one.Mix = []scenario.Operation{o}
@@ -108,7 +110,7 @@ func probeOf(l *scenario.Load, o scenario.Operation, lease Lease) (op store.Op, 
 	return op, nil
 }
 
-// ProbeKeys returns the keys that a probe may have written.
+// ProbeKeys returns the keys that a probe writes.
 func ProbeKeys(op *store.Op) (keys []string) {
 	if !op.Kind.Writes() {
 		return nil

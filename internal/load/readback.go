@@ -35,7 +35,7 @@ func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistenc
 	return 0, err
 }
 
-// readKeys reads each key of the key space, or those in Only.
+// readKeys reads each key in the key space, or only those in Only if that is set.
 func (p *plan) readKeys(ctx context.Context, level kv.Consistency) (found uint64, err error) {
 	left := fullSet(p.Load.KeySpace)
 	if p.Only != nil {
@@ -62,7 +62,7 @@ func (p *plan) readScripts(ctx context.Context, level kv.Consistency) (found uin
 	return back.found, err
 }
 
-// reading is a source that reads each key of a script once. It belongs to one loop.
+// reading is a source that reads each key of a script once. Only one loop uses it.
 type reading struct {
 	model app.Model
 	level kv.Consistency
@@ -98,7 +98,7 @@ func (r *reading) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	return kv.OK
 }
 
-// finals records the final reads.
+// finals passes the final reads to a script's recorder.
 type finals struct {
 	engine.HistoryBase
 	to app.Steps

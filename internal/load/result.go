@@ -16,46 +16,48 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Result is the result of a finished load. Measured and Warmup are nil if Reports.SecondsOnly
+// Result is the result of a load that has ended. Measured and Warmup are nil if Reports.SecondsOnly
 // was set.
 type Result struct {
 	Ending
 	Measured, Warmup *measure.Totals
 }
 
-// Ending is the part of a result that the seconds do not contain: of one loop, one worker, or
-// several.
+// Ending is the part of a result that is not contained in the seconds. It is the ending of one
+// loop, of one worker, or of several workers together.
 type Ending struct {
-	Loops int // event loops
-	// Opened is when the window opened, on the worker's clock; zero if it never opened. Length
-	// is the length of the window, and OpenedLate the delay with which the last loop opened
-	// it, both in nanoseconds.
+	Loops int // number of event loops
+	// Opened is the time on the worker's clock at which the window opened, or zero if it never
+	// opened. Length is the length of the window, and OpenedLate is the delay with which the last
+	// loop opened the window. Both are in nanoseconds.
 	Opened     time.Time
 	Length     int64
 	OpenedLate int64
-	// ClockBound is the largest possible error of the worker's clock after its correction, in
-	// nanoseconds; 0 for a clock of this machine. The code that corrects the times sets it.
+	// ClockBound is the largest possible error of the worker's clock after correction, in
+	// nanoseconds. It is 0 for the clock of this machine. It is set by the code that corrects the
+	// times.
 	ClockBound int64
-	// WarmupSeconds is the length of a warm-up that continued until the throughput of a closed
-	// loop was steady. Steady reports whether it was. Both are nil without such a warm-up.
+	// WarmupSeconds is the length of a warm-up that continued until a closed loop's throughput was
+	// steady, and Steady is set if the throughput became steady. Both are nil if there was no such
+	// warm-up.
 	WarmupSeconds *float64
 	Steady        *bool
-	// Interrupted reports that the window was closed early.
+	// Interrupted is set if the window was closed early.
 	Interrupted bool
 
-	// In InWindow the times of LinkChanges are relative to Opened.
+	// The times in LinkChanges are relative to Opened.
 	engine.InWindow
-	// Watching is nil unless the load has watchers.
+	// Watching is nil if the load has no watchers.
 	Watching *measure.WatchTotals
-	// Calls are the calls of an application, by kind; empty for any other load.
+	// Calls has an application's calls, by kind. It is empty for any other load.
 	Calls []measure.Calls
-	// Leases are the names of the leases that an application or a recording was granted.
+	// Leases are the names of the leases that an application or a recording requested.
 	Leases []string
-	// Used has the resources that each worker used in the window.
+	// Used lists the resources that each worker used in the window.
 	Used []Usage
 }
 
-// endingOf returns the ending of a loop whose clock was 0 at base.
+// endingOf returns the ending of a loop. The loop's clock was 0 at the time base.
 func endingOf(r *engine.Result, base time.Time, settles bool) *Ending {
 	if r == nil || r.Opened == 0 {
 		return &Ending{Loops: 1}
@@ -63,14 +65,15 @@ func endingOf(r *engine.Result, base time.Time, settles bool) *Ending {
 	e := &Ending{Loops: 1, Opened: base.Add(time.Duration(r.Opened)), Length: r.Closed - r.Opened, InWindow: r.InWindow}
 	if settles {
 		took := float64(r.Opened-r.Began) / 1e9
-		steady := r.Steady // a copy: a pointer into the result would keep a whole loop
+		// A copy, because a pointer into the result would keep the whole loop in memory.
+		steady := r.Steady
 		e.WarmupSeconds, e.Steady = &took, &steady
 	}
 	e.LinkChanges = shifted(r.LinkChanges, -time.Duration(r.Opened))
 	return e
 }
 
-// merge adds the ending of another part.
+// merge adds the ending of another loop or worker.
 func (e *Ending) merge(o *Ending) {
 	if e.Loops == 0 {
 		*e = *o
@@ -107,12 +110,13 @@ func (e *Ending) merge(o *Ending) {
 	if e.Watching == nil {
 		e.Watching = o.Watching
 	}
-	e.Calls = append(e.Calls, o.Calls...)    // from one part: applications are not divided
-	e.Leases = append(e.Leases, o.Leases...) // from one part, too
+	// Only one part has calls, because applications are not divided.
+	e.Calls = append(e.Calls, o.Calls...)
+	e.Leases = append(e.Leases, o.Leases...) // only one part has leases, for the same reason
 	e.Used = append(e.Used, o.Used...)
 }
 
-// shifted returns a copy of the changes with times relative to a moment that is earlier by by.
+// shifted returns a copy of the changes whose times have been increased by by.
 func shifted(changes []engine.LinkChange, by time.Duration) []engine.LinkChange {
 	changes = slices.Clone(changes)
 	for i := range changes {
@@ -121,7 +125,7 @@ func shifted(changes []engine.LinkChange, by time.Duration) []engine.LinkChange 
 	return changes
 }
 
-// addMissing returns the union of both maps. Entries of to take precedence.
+// addMissing returns the union of two maps. If both have a key, the result has the value from to.
 func addMissing[K comparable, V any](to, from map[K]V) map[K]V {
 	all := maps.Clone(from)
 	if all == nil {
@@ -131,8 +135,8 @@ func addMissing[K comparable, V any](to, from map[K]V) map[K]V {
 	return all
 }
 
-// Gathering merges the reports of the parts of a load: a generator's loops, or several
-// workers. Its methods may be called concurrently.
+// Gathering merges the reports from the parts of a load. The parts are a generator's loops, or
+// several workers. The methods may be called concurrently.
 type Gathering struct {
 	assignment *Assignment
 	most       int // mostWaiting
@@ -140,35 +144,35 @@ type Gathering struct {
 	mu     sync.Mutex
 	col    *measure.Collector
 	ending Ending
-	never  bool // the window did not open in some part
+	never  bool // in some part, the window did not open
 }
 
-// NewGathering returns a gathering for the given number of parts. It calls each with every
-// merged second, and then recycle with the second's histograms; both may be nil.
+// NewGathering returns a Gathering for the given number of parts. It calls each with every merged
+// second, and then recycle with the histograms of that second. Both functions may be nil.
 func NewGathering(a *Assignment, parts int, each func(*measure.Second), recycle func(*measure.Histogram)) *Gathering {
 	g := &Gathering{assignment: a, most: mostWaiting, col: measure.NewCollector(parts)}
 	g.col.Each, g.col.Recycle = each, recycle
 	return g
 }
 
-// SecondsOnly sets whether the result omits the totals. It must be called before anything is
+// SecondsOnly sets whether the result omits the totals. It must be called before any second is
 // added.
 func (g *Gathering) SecondsOnly(only bool) { g.col.NoTotals = only }
 
-// Add adds the next second of a part. The gathering then owns the second.
+// Add adds the next second of a part. The Gathering then owns the second.
 func (g *Gathering) Add(part int, s *measure.Second) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.col.Add(part, s)
 }
 
-// mostWaiting is the largest size, in bytes, of the seconds that wait for a part that has not
-// yet reported the earliest of them. It is half an hour of most loads, far more than the
-// timeout of operations explains.
+// mostWaiting is the maximum total size, in bytes, of the seconds that wait because one part has
+// not reported the earliest of them yet. For most loads this is enough for half an hour, which is
+// much longer than the timeout of operations could explain.
 const mostWaiting = 64 << 20
 
-// Copy adds a copy of a part's next second. late reports that too many seconds wait for one
-// part, and straggler is that part.
+// Copy adds a copy of the next second of a part. late is set if too many seconds wait for one part,
+// and straggler is the index of that part.
 func (g *Gathering) Copy(part int, s *measure.Second) (straggler int, late bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -176,14 +180,14 @@ func (g *Gathering) Copy(part int, s *measure.Second) (straggler int, late bool)
 	return g.col.Straggler(g.most)
 }
 
-// End records that a part has no more seconds.
+// End records that a part will report no more seconds.
 func (g *Gathering) End(part int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.col.End(part)
 }
 
-// Merge adds the ending of a part.
+// Merge adds a part's ending.
 func (g *Gathering) Merge(e *Ending) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -208,7 +212,8 @@ func (g *Gathering) Result() (*Result, error) {
 	t.Connections, t.Calls = r.Connections, r.Calls
 	t.Links = linksOf(r.Links, r.LinkChanges, a.Endpoints)
 	if a.Load.Arrival != scenario.Closed {
-		// The loops reached their maxima at different times, so their sum can be too large.
+		// The loops may have reached their maxima at different times, so the sum of the maxima can
+		// be too large.
 		t.MaxInFlight = min(t.MaxInFlight, a.Load.MaxInFlight)
 	}
 	if t.Seconds > 0 {
@@ -221,18 +226,18 @@ func (g *Gathering) Result() (*Result, error) {
 	return r, nil
 }
 
-// Limits of a valid ending.
+// These constants limit the values in a valid ending.
 const (
 	mostLoops       = 1 << 16
 	mostLinkChanges = 1 << 20
 	mostTexts       = 1 << 10
-	mostCompleted   = 1 << 44 // operations of one client; sums of this do not overflow
+	mostCompleted   = 1 << 44 // operations of one client; the sum over all clients cannot overflow
 	mostArea        = 1e22    // operations in flight × nanoseconds
 	longest         = int64(10 * 365 * 24 * time.Hour)
 )
 
-// Valid returns an error if the ending has values that no load can report. It also makes its
-// texts safe to display.
+// Valid returns an error if the ending contains values that no load can report. It also replaces
+// the ending's texts with texts that are safe to display.
 func (e *Ending) Valid() error {
 	w := &e.Window
 	counts := []int64{e.Length, e.OpenedLate, e.ClockBound, w.CarriedInAge, int64(w.MaxInFlight), int64(w.Held), w.HeldLongest, w.Paused, w.LongestPause}
@@ -288,9 +293,9 @@ func (e *Ending) Valid() error {
 	return nil
 }
 
-// linksOf returns what happened to the connections of all loops by endpoint, beginning with
-// the given endpoints. count has the connections when the window opened, and the times of
-// changes are relative to the opening.
+// linksOf returns what happened to the connections of all loops, by endpoint. The given endpoints
+// come first. count has the number of connections when the window opened, and the times in changes
+// are relative to that.
 func linksOf(count map[string]int, changes []engine.LinkChange, endpoints []string) []measure.Link {
 	slices.SortStableFunc(changes, func(a, b engine.LinkChange) int { return cmp.Compare(a.At, b.At) })
 	count = maps.Clone(count)
@@ -310,7 +315,7 @@ func linksOf(count map[string]int, changes []engine.LinkChange, endpoints []stri
 	return links
 }
 
-// linkOf evaluates the changes of one endpoint's connections.
+// linkOf evaluates how the number of connections to one endpoint changed.
 func linkOf(endpoint string, connections int, changes []engine.LinkChange) measure.Link {
 	link := measure.Link{Endpoint: endpoint, Connections: connections, Fewest: connections, LostAt: -1, BackAt: -1}
 	now := connections

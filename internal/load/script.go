@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// newScript returns the script of an application's load on a store with the given
-// capabilities; nil for any other load.
+// newScript returns the script of an application's load for a store with the given capabilities. It
+// returns nil if the load is not an application.
 func newScript(a *Assignment, can kv.Capabilities) (app.Script, error) {
 	l := &a.Load
 	which := findApplication(l.Application.Name)
@@ -32,7 +32,7 @@ func newScript(a *Assignment, can kv.Capabilities) (app.Script, error) {
 	}), nil
 }
 
-// loadAccess returns the access for the load's own connections.
+// loadAccess returns the access that the load's own connections use.
 func (p *plan) loadAccess() store.Access {
 	a := p.access
 	a.Grants = p.grants
@@ -42,7 +42,7 @@ func (p *plan) loadAccess() store.Access {
 	return a
 }
 
-// prepare implements Worker.Preload for a script.
+// prepare implements Worker.Preload for a load with a script.
 func (p *plan) prepare(ctx context.Context) (done *Preloaded, err error) {
 	done = &Preloaded{}
 	defer func() { done.Leases = p.grants.Names() }()
@@ -58,7 +58,7 @@ func (p *plan) prepare(ctx context.Context) (done *Preloaded, err error) {
 	return done, nil
 }
 
-// prepareWith executes n operations of a script's preparation, in any order.
+// prepareWith executes n of the operations that prepare a script's load, in any order.
 func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) error {
 	one := *p
 	one.script, one.chronicler = nil, nil
@@ -73,8 +73,9 @@ func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) 
 	return cmp.Or(unwritten(t, n), err)
 }
 
-// unwritten describes which of the script's initial objects could not be written; nil if all
-// were. If the store had no space, that is the reason, whatever else failed afterwards.
+// unwritten returns an error that explains why some of the script's initial objects could not be
+// written, or nil if all were written. If the store had no space, that is the reason, whatever
+// other errors followed.
 func unwritten(t *measure.Totals, of uint64) error {
 	why := func(o kv.Outcome) error {
 		return fmt.Errorf("the initial data of the load could not be written: %d of %d operations ended in %v: %s", t.Outcomes[o], of, o, t.ErrorTexts[o])
@@ -90,8 +91,9 @@ func unwritten(t *measure.Totals, of uint64) error {
 	return nil
 }
 
-// NoSpaceError reports that the store has no space for the objects that a load needs at its
-// start. Only a worker in this process returns it; from another machine only its text arrives.
+// NoSpaceError reports that the store has no space for the objects that must exist at the start of
+// a load. Only a worker in this process returns this type; from a worker on another machine, only
+// the text of the error arrives.
 type NoSpaceError struct{ Why error }
 
 // Error returns the reason.

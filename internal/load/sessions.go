@@ -10,20 +10,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// LockName is the name of the lock that all transactions share.
-const LockName = "stmlock" // as in etcd's benchmark
+// LockName is the name of the lock that all optimistic transactions use.
+const LockName = "stmlock" // the same name as in etcd's benchmark
 
-// NeedsLeases reports whether the load's operations need leases to be granted before.
+// NeedsLeases reports whether leases must be requested before the load, because operations use
+// them.
 func NeedsLeases(l *scenario.Load, can kv.Capabilities) bool {
 	return !can.OwnSessions && l.Arrival != scenario.Recorded && slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool {
 		return o.Kind == kv.KeepAlive || o.Kind == kv.STM && locks(l)
 	})
 }
 
-// locks reports whether the load's optimistic transactions take a lock.
+// locks reports whether the load's optimistic transactions acquire a lock.
 func locks(l *scenario.Load) bool { return l.STM != nil && l.STM.Locker != kv.LockNone }
 
-// checkLeases returns an error if there are fewer leases than clients of a closed loop.
+// checkLeases returns an error if a closed loop has fewer leases than clients.
 func (p *plan) checkLeases() error {
 	need := 1
 	if p.Load.Arrival == scenario.Closed {
@@ -35,8 +36,8 @@ func (p *plan) checkLeases() error {
 	return nil
 }
 
-// leasesOf returns the leases (or names) of loop i's clients, in the order of
-// connectionsOfClients. An open loop has no clients: each loop uses all leases.
+// leasesOf returns the leases (or their names) of loop i's clients, in the order of
+// connectionsOfClients. An open loop has no clients, so each of its event loops uses all leases.
 func leasesOf[T any](p *plan, all []T, i, n int) (mine []T) {
 	if p.Load.Arrival != scenario.Closed {
 		return all
@@ -49,7 +50,7 @@ func leasesOf[T any](p *plan, all []T, i, n int) (mine []T) {
 	return mine
 }
 
-// leaseIndex returns the index of the lease that an operation uses, among the loop's leases.
+// leaseIndex returns the index, in the loop's list of leases, of the lease that an operation uses.
 func (s *source) leaseIndex(n uint64, client uint32) uint64 {
 	if s.load.Arrival == scenario.Closed {
 		n = uint64(client) / s.loops // the client's index in this loop
@@ -65,7 +66,7 @@ func (s *source) leaseOf(n uint64, client uint32) int64 {
 	return s.leases[s.leaseIndex(n, client)]
 }
 
-// leaseNameOf returns the name of the lease that an operation uses, if it has one.
+// leaseNameOf returns the name of the lease that an operation uses, or nil if leases have no names.
 func (s *source) leaseNameOf(n uint64, client uint32) []byte {
 	if len(s.names) == 0 {
 		return nil
@@ -82,9 +83,9 @@ func stmOf(l *scenario.Load) *scenario.STM {
 	return &d
 }
 
-// drawSTM draws the numbers of a transaction's keys from the load's distribution, and returns
-// how many of the first ones it writes. A key that was already drawn is replaced by the next
-// one.
+// drawSTM draws the numbers of a transaction's keys from the load's key distribution. The
+// transaction writes the first `writes` of them. If a number was already drawn, the next number is
+// used instead.
 func (s *source) drawSTM(phase measure.Phase, n uint64) (numbers []uint64, writes int) {
 	k := s.stm.KeysPerTxn
 	if s.drawn == nil {
@@ -100,7 +101,7 @@ func (s *source) drawSTM(phase measure.Phase, n uint64) (numbers []uint64, write
 	return s.drawn, k * s.stm.WritePercent / 100
 }
 
-// fillSTM sets the keys of a transaction.
+// fillSTM sets the fields of op for an optimistic transaction.
 func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store.Op) {
 	numbers, writes := s.drawSTM(phase, n)
 	if s.read == nil {
@@ -144,7 +145,7 @@ func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Eve
 	}
 }
 
-// unsure reports to the watchers' board that a failed delete may have been executed.
+// unsure reports to the watchers' board that a delete has failed but may have been executed.
 func (s *source) unsure(kind kv.Kind, ref uint64) {
 	if kind == kv.Delete {
 		number, _ := keyAndLevel(ref)

@@ -13,20 +13,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// settleWithin is how long a member may lag behind the preload. firstAskAt and lastAskAt are
-// the first and the longest wait between two reads of a lagging member.
+// settleWithin is how long a member may need to catch up with the preload. firstAskAt and lastAskAt
+// are the shortest and the longest wait between two reads from a lagging member.
 const (
 	settleWithin = 30 * time.Second
 	firstAskAt   = 2 * time.Millisecond
 	lastAskAt    = 100 * time.Millisecond
 )
 
-// settleMark is a mark, besides a count, in the numbers of the values that settle writes.
+// settleMark marks the numbers of the values that settle writes. The remaining bits are a count.
 const settleMark = preloadMark | warmupMark
 
-// settle waits until every endpoint from which the load reads at a level that may return old
-// data serves the preload's last write. For that it writes one more value after all others: a
-// member that serves this value has applied all writes before it.
+// settle waits until the load's endpoints have caught up with the preload. This is needed if the
+// load has reads that may return old data. settle writes one more value after all others. A member
+// that serves this value has applied all earlier writes.
 func (p *plan) settle(ctx context.Context) error {
 	levels := staleLevels(&p.Load)
 	if len(levels) == 0 {
@@ -50,10 +50,10 @@ func (p *plan) settle(ctx context.Context) error {
 	return nil
 }
 
-// errUnsettled is the cause of a context that ended because of settleWithin.
+// errUnsettled is the cause of a context that ended because settleWithin has passed.
 var errUnsettled = fmt.Errorf("the members did not catch up with the preload within %v", settleWithin)
 
-// staleLevels returns the levels of the load's reads that may return old data.
+// staleLevels returns the consistency levels used by the load's reads that may return old data.
 func staleLevels(l *scenario.Load) (levels []kv.Consistency) {
 	for _, o := range l.Mix {
 		if (o.Consistency == kv.Local || o.Consistency == kv.Lease) && !slices.Contains(levels, o.Consistency) {
@@ -63,13 +63,13 @@ func staleLevels(l *scenario.Load) (levels []kv.Consistency) {
 	return levels
 }
 
-// lastWrite describes the value that settle wrote.
+// lastWrite describes the value that settle wrote last.
 type lastWrite struct {
 	key, value []byte
 	revision   int64 // 0 or negative if unknown
 }
 
-// writeLast writes the key space's first key once more, with a new value.
+// writeLast writes the first key of the key space once more, with a new value.
 func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 	src, err := newSource(&p.Load)
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 	if was, ok := src.values.Number(w.key, had.Value); ok && was&settleMark == settleMark {
 		n = was
 	}
-	for range 1 << 10 { // short values may be equal by chance; empty values always are
+	for range 1 << 10 { // short values may be equal by chance, and empty values are always equal
 		if n++; n&^settleMark >= warmupMark {
 			n = settleMark
 		}
@@ -107,14 +107,14 @@ func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 	return w, nil
 }
 
-// awaitLastWrite waits until a read at one endpoint returns the last write.
+// awaitLastWrite waits until a read at the given endpoint returns the last write.
 func (p *plan) awaitLastWrite(ctx context.Context, endpoint string, level kv.Consistency, w lastWrite) error {
 	read := store.Op{Kind: kv.Get, Consistency: level, Key: w.key}
 	for wait := firstAskAt; ; wait = min(2*wait, lastAskAt) {
 		ev, err := p.ask(ctx, endpoint, &read)
 		switch {
 		case err != nil && !ev.Outcome.Failed():
-			return err // a member that replies with an error may recover
+			return err // we continue if the member replied with an error, because it may recover
 		case ev.Outcome == kv.OK && bytes.Equal(ev.Value, w.value) && (w.revision <= 0 || ev.Revision <= 0 || ev.Revision >= w.revision):
 			return nil
 		}

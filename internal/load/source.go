@@ -11,15 +11,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Operation numbers start at 0 in each phase. In values, warmupMark and preloadMark
-// distinguish the phases; no phase has as many operations.
+// Operation numbers start at 0 in each phase. The numbers that values contain are marked with
+// warmupMark or preloadMark to distinguish the phases. No phase has so many operations that its
+// numbers reach these marks.
 const (
 	warmupMark  = 1 << 40
 	preloadMark = 1 << 41
 )
 
-// source generates a load's operations for one loop. The kind, key and value of an operation
-// are functions of the seed and the operation's number.
+// source generates a load's operations for one loop. The kind, key and value of an operation depend
+// only on the seed and the operation's number.
 type source struct {
 	load   *scenario.Load
 	space  keys.Space
@@ -27,32 +28,32 @@ type source struct {
 	mixes  [2]keys.Mix // by phase
 	shares []engine.Share
 	choose [2]keys.Chooser // by phase
-	end    []byte          // end of the key space, for ranges within it
-	// versions is shared by the loops; nil unless the load has compare-and-sets.
+	end    []byte          // end of the key space, for ranges inside it
+	// versions is shared by all loops. It is nil if the load has no compare-and-sets.
 	versions *keys.Versions
-	pairs    []store.Pair // of a transaction; reused
+	pairs    []store.Pair // writes of a transaction; reused memory
 	stm      *scenario.STM
-	read     []store.Pair // keys of an STM; reused
-	drawn    []uint64     // numbers of these keys
-	written  [][]byte     // values that it writes
-	lock     []byte       // its lock
-	leases   []int64      // of this loop's clients; in an open loop, all leases
+	read     []store.Pair // keys of an STM; reused memory
+	drawn    []uint64     // numbers of the keys in read
+	written  [][]byte     // values that the STM writes
+	lock     []byte       // name of the STM's lock
+	leases   []int64      // leases of this loop's clients; in an open loop, all leases
 	names    [][]byte     // names of the leases, if they have names
 	loops    uint64
 	stmReads store.STMObserver // records the reads and commits of STMs; may be nil
-	board    *watch.Board      // shared with the watchers; nil without any
+	board    *watch.Board      // shared with the watchers; nil if there are none
 
 	answers      answers // checks replies
-	allKeysExist bool    // all keys exist during the whole load
+	allKeysExist bool    // all keys of the key space exist during the whole load
 
-	// Memory of the last operation.
+	// Memory for the last operation.
 	key, value []byte
 	asRange    store.RangeOp
 	asSTM      store.STMOp
 }
 
-// newSource returns the source of a loop. It fails if the key size is too small for distinct
-// keys.
+// newSource returns the source for a loop. It returns an error if the key size is too small for the
+// keys to be distinct.
 func newSource(l *scenario.Load) (*source, error) {
 	space, err := keys.NewSpace(l.Prefix, l.KeySize, l.KeySpace)
 	if err != nil {
@@ -75,7 +76,7 @@ func newSource(l *scenario.Load) (*source, error) {
 	return s, nil
 }
 
-// newChooser returns the chooser of a distribution over n keys.
+// newChooser returns the chooser for a distribution over n keys.
 func newChooser(d scenario.Distribution, n, seed uint64) keys.Chooser {
 	switch d.Name {
 	case "uniform":
@@ -119,7 +120,7 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return s.shares
 }
 
-// sharesOf returns the shares of a mix.
+// sharesOf returns the shares of the operations in a mix.
 func sharesOf(m *keys.Mix, operations []scenario.Operation) (shares []engine.Share) {
 	for i, of := range m.Shares() {
 		what := &operations[i]
@@ -136,8 +137,8 @@ func levelOf(what *scenario.Operation) kv.Consistency {
 	return what.Consistency
 }
 
-// levelShift is the position of the consistency in a reference, above the key's number, which
-// is always smaller.
+// levelShift is the position of the consistency in a reference. The lower bits contain the key's
+// number, which always fits.
 const levelShift = 62
 
 // refOf returns the reference that identifies an operation's key and consistency.
@@ -150,7 +151,7 @@ func keyAndLevel(ref uint64) (number uint64, level kv.Consistency) {
 	return ref & (1<<levelShift - 1), kv.Consistency(ref >> levelShift)
 }
 
-// fill sets the operation on a key.
+// fill sets op to an operation on the given key.
 func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32, op *store.Op) {
 	s.key = s.space.Append(s.key[:0], number)
 	*op = store.Op{Kind: what.Kind, Consistency: what.Consistency, Key: s.key}
@@ -182,7 +183,8 @@ func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32,
 	}
 }
 
-// fillPairs returns a transaction's writes: the chosen key and the keys that follow it.
+// fillPairs returns a transaction's writes. They go to the chosen key and to the keys that follow
+// it.
 func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 	for i := range s.pairs {
 		p := &s.pairs[i]
@@ -192,8 +194,8 @@ func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 	return s.pairs
 }
 
-// learn stores the version that a reply returns. A conflict without a version means that the
-// stored one is old.
+// learn stores the version that a reply contains. If there was a conflict and the reply contains no
+// version, the stored version is out of date, so learn removes it.
 func (s *source) learn(number uint64, ev *store.Event) {
 	switch {
 	case ev.Revision > 0:

@@ -10,25 +10,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Usage holds the resources that a worker used between the opening of the window in its first
-// loop and the close in its last loop. It excludes the preload and the drain.
+// Usage holds the resources that a worker used from the time at which its first loop opened the
+// window to the time at which its last loop closed it. So it excludes the preload and the drain.
 type Usage struct {
 	// Machine and Process identify where the worker runs. Two workers can share a process.
 	Machine string
 	Process int
 
-	CPUSeconds  float64 // of the process
+	CPUSeconds  float64 // CPU time of the process
 	MaxRSSBytes int64
-	// ThrottledNS is how long CPU limits held the process back; nil if unknown.
+	// ThrottledNS is how long the process was throttled by CPU limits. It is nil if this is
+	// unknown.
 	ThrottledNS *int64
-	// System is the CPU time of the whole machine; nil if unknown.
+	// System is the CPU time of the whole machine. It is nil if this is unknown.
 	System *probe.SystemCPU
-	// LoopCPU is the CPU time of the loops' threads, and RunDelay the time for which they
-	// waited for a CPU, both in nanoseconds. Slices is how many times they got one.
+	// LoopCPU is the CPU time of the loops' threads, and RunDelay is how long these threads waited
+	// for a CPU. Both are in nanoseconds. Slices is how many times the threads got a CPU.
 	LoopCPU, RunDelay, Slices int64
 }
 
-// process identifies the process of a worker.
+// process identifies the process in which a worker runs.
 type process struct {
 	machine string
 	id      int
@@ -36,16 +37,16 @@ type process struct {
 
 func (u *Usage) process() process { return process{u.Machine, u.Process} }
 
-// usage reads counters on the loops' own threads when they open the window and when they
-// close it.
+// usage reads counters on the threads of the loops, when they open the window and when they close
+// it.
 type usage struct {
 	limits probe.CPUGroups
 
 	mu    sync.Mutex
 	first counters
 	last  counters
-	rss   int64               // peak in bytes until the last close
-	sched map[int]probe.Sched // by loop: counters at its opening
+	rss   int64               // peak in bytes, up to the last close
+	sched map[int]probe.Sched // by loop: its counters when it opened the window
 	sum   probe.Sched
 }
 
@@ -68,9 +69,9 @@ func (u *usage) read() (c counters) {
 
 func newUsage() *usage { return &usage{limits: probe.OurCPUGroups(), sched: map[int]probe.Sched{}} }
 
-// readCounters is called on each loop's thread when its window has opened or closed. The counters of
-// the process and the machine are read only if the mark decides: at the first opening and at
-// the last close.
+// readCounters is called on each loop's thread after the loop has opened or closed its window. It
+// always reads the thread's counters. It reads the counters of the process and of the machine only
+// if decides is set, which is the case at the first opening and at the last close.
 func (u *usage) readCounters(loop int, m engine.Mark, decides bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -113,22 +114,23 @@ func (u *usage) total() Usage {
 }
 
 // LowerPriority lowers the priority of the calling goroutine below that of the generator's loops,
-// for the rest of its life.
+// for the rest of the goroutine's life.
 func LowerPriority() { engine.LowerPriority() }
 
-// LowerPriorityInAgent calls LowerPriority in an agent, for a goroutine that the load needs besides
-// its loops. If the loops already have a higher priority it does nothing: on a busy machine a
-// thread of low priority occupies one of Go's processors while it waits for a CPU, and each garbage
-// collection, and with it the heartbeats, would wait for that thread.
+// LowerPriorityInAgent calls LowerPriority for a goroutine in an agent that the load needs in
+// addition to its loops. It does nothing if the loops have raised their own priority. The reason is
+// that on a busy machine, a thread with low priority occupies one of Go's processors while it waits
+// for a CPU. Every garbage collection would then have to wait for that thread, and so would the
+// heartbeats.
 func LowerPriorityInAgent(l *scenario.Load) {
 	if l.Arrival == scenario.Closed || !engine.CanRaisePriority() {
 		LowerPriority()
 	}
 }
 
-// YieldTo calls LowerPriority if the worker has loops in this process. Otherwise it does
-// nothing: a thread of low priority occupies one of Go's processors while it waits for a CPU,
-// and heartbeats would wait for that thread.
+// YieldTo calls LowerPriority if the worker has loops in this process. Otherwise it does nothing,
+// because a thread with low priority occupies one of Go's processors while it waits for a CPU, and
+// heartbeats would have to wait for that thread.
 func YieldTo(w Worker) {
 	if hasLoopsHere(w) {
 		LowerPriority()

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Plausible returns an error if a worker's report cannot be its part of the assignment. due is
-// the number of operations that it reported as due in the window, and e its ending, or nil
-// before the end.
+// Plausible returns an error if a worker's report cannot belong to its part of the assignment. due
+// is the number of operations that the worker reported as due in the window. e is the worker's
+// ending, or nil if it has not ended yet.
 func (a *Assignment) Plausible(due uint64, e *Ending) error {
 	l := &a.Load
 	most := l.Total
@@ -36,11 +36,12 @@ func (a *Assignment) Plausible(due uint64, e *Ending) error {
 	return nil
 }
 
-// mostEndpoints is the largest number of endpoints in an assignment from another machine.
+// mostEndpoints is the maximum number of endpoints in an assignment that comes from another
+// machine.
 const mostEndpoints = 1000
 
-// Valid returns an error if an assignment from another machine must not be executed. Nothing
-// else has validated the assignment on this machine.
+// Valid returns an error if an assignment that comes from another machine must not be executed. No
+// other code has validated such an assignment on this machine.
 func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error {
 	st, err := stores(a.Store)
 	if err != nil {
@@ -82,7 +83,7 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 	return a.checkShard()
 }
 
-// hasNumberFrom reports whether a bit set contains a number that is not below n.
+// hasNumberFrom reports whether a bit set contains a number that is at least n.
 func hasNumberFrom(numbers []uint64, n uint64) bool {
 	for i := len(numbers) - 1; i >= 0; i-- {
 		if w := numbers[i]; w != 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// watching is what the loops of a generator share for their watchers.
+// watching is the state that the watchers of a generator's loops share.
 type watching struct {
 	plan  *plan
 	board *watch.Board
@@ -23,7 +23,7 @@ type watching struct {
 	scripted *watch.Plan // nil: the load's Watch defines the watchers
 }
 
-// newWatching returns the shared part of a load's watchers; nil if there are none.
+// newWatching returns the state that a load's watchers share, or nil if there are no watchers.
 func newWatching(p *plan, loops int) *watching {
 	if p.Load.Watch == nil {
 		return nil
@@ -53,8 +53,8 @@ func (p *plan) watchMode() kv.WatchMode {
 	return can.Mode(p.Load.Watch.Mode)
 }
 
-// add adds the watchers of loop i of n to its configuration. h records their events, if it
-// is not nil.
+// add adds the watchers of loop i of n loops to the loop's configuration. h records their events;
+// it may be nil.
 func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, caught func()) {
 	src.board = w.board
 	if w.scripted != nil {
@@ -99,7 +99,7 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	}
 }
 
-// addScripted adds the watchers of a script to its loop's configuration.
+// addScripted adds a script's watchers to the configuration of its loop.
 func (w *watching) addScripted(c *engine.Config, caught func()) {
 	plan := w.scripted
 	watching := &engine.Watching{Board: w.board, CaughtUp: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink), Acknowledged: plan.Acknowledged, Silent: plan.Silent}
@@ -115,7 +115,7 @@ func (w *watching) addScripted(c *engine.Config, caught func()) {
 	for i := range n {
 		s := i % plan.Streams
 		watching.Conns = append(watching.Conns, first+s%conns)
-		streams[i] = uint32(s / conns) // of the watcher's connection
+		streams[i] = uint32(s / conns) // number of the watcher's stream on its connection
 	}
 	watching.Fill = func(n uint32, op *store.Op) {
 		plan.Fill(n, op)
@@ -125,7 +125,7 @@ func (w *watching) addScripted(c *engine.Config, caught func()) {
 	c.Watching, w.sinks = watching, append(w.sinks, watching.Sink)
 }
 
-// watcherOf returns the keys that a watcher watches, in a key space of n keys.
+// watcherOf returns the range of keys that a watcher watches, in a key space with n keys.
 func watcherOf(w *scenario.Watch, watcher, n uint64) watch.Watcher {
 	if len(w.Key) > 0 {
 		return watch.Watcher{Keys: 1}
@@ -137,8 +137,8 @@ func watcherOf(w *scenario.Watch, watcher, n uint64) watch.Watcher {
 	return watch.Watcher{First: first, Keys: min(max(w.Span, 1), n-first)}
 }
 
-// writeVersions implements Worker.WriteVersions. It writes sequentially, so that watchers
-// that start at the first revision must catch up with exactly as many events.
+// writeVersions implements Worker.WriteVersions. It sends one write at a time, so that watchers
+// that start at the first revision must receive exactly as many events.
 func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 	key, n := p.Load.Watch.Key, p.Load.Watch.Expect
 	values := keys.NewValues(max(p.Load.ValueSize, keys.HeadLen), keys.DeriveSeed(p.Load.Seed, "values"))
@@ -162,7 +162,7 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 	return first, nil
 }
 
-// filler returns a function that completes operations that create watchers.
+// filler returns a function that completes the operations by which watchers are created.
 func filler(spec *scenario.Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
 	var key, end []byte
 	return func(i uint32, op *store.Op) {

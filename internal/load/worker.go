@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Worker generates load: in this process (Local), on another machine, or on several
-// (Workers). A worker does not change an Assignment. It expects a load that package scenario
-// has accepted, so data from another machine must be validated first (Assignment.Valid).
+// Worker generates load: in this process (Local), on another machine, or on several machines
+// (Workers). A worker does not modify an Assignment. It expects that package scenario has validated
+// the load, so an assignment from another machine must first be validated with Assignment.Valid.
 //
 // A complete run calls the methods in this order:
 //
@@ -25,83 +25,85 @@ import (
 type Worker interface {
 	// Clock returns the time on the worker's clock.
 	Clock(ctx context.Context) (time.Time, error)
-	// Check tests every endpoint with the reads that the load will send. It returns a
-	// one-sentence error if a server is not there, speaks another protocol or refuses access.
-	// It also returns the number of event loops that the worker uses for the load.
+	// Check tests every endpoint with the kinds of reads that the load will send. It returns an
+	// error that consists of one sentence if a server is not running, speaks a different protocol
+	// or refuses access. It also returns the number of event loops that the worker uses for the
+	// load.
 	Check(ctx context.Context, a *Assignment) (loops int, err error)
-	// Preload makes every key of the key space exist with a value of the load's size. It reads
-	// all keys, and writes those that are missing or have a value of another origin. It returns
-	// when every endpoint that the load reads from serves what it wrote.
+	// Preload makes sure that every key in the key space exists and has a value of the load's size.
+	// It reads all keys, and writes those that do not exist or have a value from another source. It
+	// returns when every endpoint from which the load reads serves the written values.
 	Preload(ctx context.Context, a *Assignment) (*Preloaded, error)
-	// WriteVersions writes the watched key as often as watchers must receive events of
-	// earlier writes, and returns the revision of the first write.
+	// WriteVersions writes the watched key once for each event for earlier writes that watchers
+	// must receive. It returns the revision of the first write.
 	WriteVersions(ctx context.Context, a *Assignment) (first int64, err error)
-	// ReadBack reads every key of the load's key space once after the load, at the
-	// assignment's endpoints and at a consistency level, and records these reads as final. to
-	// may be nil. It returns the number of keys that exist, whatever their values are.
+	// ReadBack reads every key of the load's key space once, after the load, and records these
+	// reads as final. It uses the assignment's endpoints and the given consistency level. to may be
+	// nil. ReadBack returns the number of keys that exist, whatever their values are.
 	ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error)
-	// Prepare creates a job without connecting. The job can run once.
+	// Prepare creates a job without connecting. The job can run only once.
 	Prepare(ctx context.Context, a *Assignment, to Reports) (Job, error)
 }
 
-// Job is a prepared load. It ends with Run, with a Connect that fails, or with Close.
+// Job is a prepared load. It ends after Run, after a Connect that fails, or after Close.
 type Job interface {
-	// Connect opens all connections, and creates the watchers that exist from the start.
-	// After an error the job has ended.
+	// Connect opens all connections and creates the watchers that must exist before the load
+	// starts. If it returns an error, the job has ended.
 	Connect(ctx context.Context) error
-	// Run begins the first phase at a time on the worker's clock, or as soon as possible if
-	// that has passed. It returns after the load has ended and drained. When ctx is
-	// cancelled, the window closes early, and Run returns what was measured.
+	// Run begins the first phase at the time begin on the worker's clock, or as soon as possible if
+	// that time has passed. It returns after the load has ended and drained. If ctx is cancelled,
+	// the window closes early, and Run returns the measurements up to then.
 	Run(ctx context.Context, begin time.Time) (*Result, error)
-	// Progress returns the load's progress. Progress, Epoch and Retarget may be called at any
-	// time.
+	// Progress returns the load's progress. Progress, Epoch and Retarget may be called at any time.
 	Progress() Progress
-	// Epoch sets the term of a new leader, for stores whose replies carry no term. Operations
-	// sent after the call belong to this term. Terms must increase.
+	// Epoch sets the term of a new leader, for stores whose replies contain no term. Operations
+	// that are sent after the call are counted in this term. Terms must increase.
 	Epoch(term uint64)
 	// Retarget moves the load to other endpoints at once, for example after a leader change.
-	// Operations in flight complete at the old endpoints.
+	// Operations in flight complete at the previous endpoints.
 	Retarget(endpoints []string)
-	// Close ends a job that will not run, whether it is connected or not. After Run it has no
-	// effect.
+	// Close ends a job that will not be run, whether it is connected or not. It has no effect after
+	// Run.
 	Close()
 }
 
-// Reports holds the functions that a worker calls while a load runs. Each may be nil, and none
-// may block or take long.
+// Reports holds functions that a worker calls while a load runs. Each of them may be nil. They must
+// not block, and must return quickly.
 type Reports struct {
-	// Second receives every second, merged, after all its operations have ended. Calls do
-	// not overlap. The worker reuses the second's histograms afterwards.
+	// Second receives every merged second after all its operations have ended. Calls do not
+	// overlap. After the call, the worker reuses the second's histograms.
 	Second func(*measure.Second)
-	// SecondsOnly reports that the caller adds up the seconds itself. Then the result has an
-	// Ending, and Measured and Warmup are nil.
+	// SecondsOnly is set if the caller adds up the seconds itself. Then Result.Measured and
+	// Result.Warmup are nil.
 	SecondsOnly bool
-	// Reader decodes seconds from other machines; nil: each worker uses its own.
+	// Reader decodes the seconds that other machines send. If it is nil, each worker uses its own
+	// Reader.
 	Reader *measure.Reader
-	// History returns the recorder for the operations of a loop; nil: they are not recorded.
+	// History returns the recorder for a loop's operations. If it is nil, operations are not
+	// recorded.
 	History History
-	// Changed is called when a connection was lost, or when a reply had a higher term than all
-	// earlier replies.
+	// Changed is called when a connection was lost, or when a reply contained a higher term than
+	// all earlier replies.
 	Changed func(term uint64, lost bool)
-	// Mark is called when the first loop begins a phase, and when the last loop has ended the
-	// load. A Local calls it on that loop's thread.
+	// Mark is called when the first loop begins a phase, and when the last loop has ended the load.
+	// A Local calls it on the thread of that loop.
 	Mark func(Mark)
 }
 
-// Mark describes the beginning of a phase, or the end of the last one.
+// Mark describes the beginning of a phase, or the end of the last phase.
 type Mark struct {
 	Phase measure.Phase
 	Ended bool
 	At    time.Time // on the worker's clock
 }
 
-// History returns the recorder for a loop's operations. zero is the time at which the loop's
-// clock was 0, accurate to within. One goroutine uses the recorder until the load has ended,
-// and then flushes it. Several goroutines may call the function concurrently.
+// History returns the recorder for a loop's operations. zero is the time at which the loop's clock
+// was 0; its error is at most within. Only one goroutine uses the recorder until the load has
+// ended, and then flushes it. The function itself may be called concurrently by several goroutines.
 type History func(zero time.Time, within time.Duration) *history.Recorder
 
-// marks combines the marks of several loops or workers: a phase begins with the first of
-// them, and the load ends with the last.
+// marks combines the marks from several loops or workers: a phase begins when the first of them
+// begins it, and the load ends when the last of them has ended.
 type marks struct {
 	parts  int        // number of loops or workers
 	report func(Mark) // may be nil
@@ -111,7 +113,8 @@ type marks struct {
 	ended int
 }
 
-// takeMark adds one mark, and reports whether it is the first of its phase, or the last end.
+// takeMark adds a mark. It reports whether the mark is the first one for its phase, or the last
+// end.
 func (k *marks) takeMark(m Mark) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -124,7 +127,7 @@ func (k *marks) takeMark(m Mark) bool {
 	return first
 }
 
-// reportMark reports a combined mark.
+// reportMark reports a mark to the caller of the load.
 func (k *marks) reportMark(m Mark) {
 	if k.report != nil {
 		k.report(m)
@@ -133,10 +136,10 @@ func (k *marks) reportMark(m Mark) {
 
 // Progress describes the state of a running load.
 type Progress struct {
-	Done, Failed uint64 // ended operations, including warm-up
+	Done, Failed uint64 // ended operations, including those in the warm-up
 	Events       uint64 // watch events received
 	InFlight     int64
-	Phase        string // connecting or draining, warmup, measured
+	Phase        string // connecting, warmup, measured, or draining
 }
 
 // Run prepares, connects and runs an assignment on a worker.
@@ -156,7 +159,7 @@ func RunJob(ctx context.Context, job Job) (*Result, error) {
 	return job.Run(ctx, time.Time{})
 }
 
-// Named is one of several workers, with a name for messages and records.
+// Named is one of several workers. Its name is used in messages and records.
 type Named struct {
 	Worker
 	Name string

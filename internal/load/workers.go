@@ -17,9 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Workers runs one assignment on several workers, each of which does its shard. It merges
-// their reports into what a single worker would have reported. The first worker does the
-// work that is done once, such as the preload.
+// Workers runs one assignment on several workers, each of which runs its own shard. It merges their
+// reports into the report that a single worker would have made. Work that must be done only once,
+// such as the preload, is done by the first worker.
 type Workers []Worker
 
 var _ Worker = Workers(nil)
@@ -41,8 +41,8 @@ func (w Workers) workerName(i int) string {
 	return fmt.Sprintf("%d of %d", i+1, len(w))
 }
 
-// together calls do for each worker concurrently. It returns the first error with the
-// worker's name.
+// together calls do for all workers concurrently. If there are errors, it returns the first one,
+// with the name of the worker.
 func (w Workers) together(do func(i int) error) error {
 	errs := make([]error, len(w))
 	var running sync.WaitGroup
@@ -58,7 +58,7 @@ func (w Workers) together(do func(i int) error) error {
 	return nil
 }
 
-// nameError adds the name of worker i to its error.
+// nameError adds the name of worker i to an error from that worker.
 func (w Workers) nameError(i int, err error) error {
 	if len(w) == 1 {
 		return err
@@ -66,7 +66,7 @@ func (w Workers) nameError(i int, err error) error {
 	return fmt.Errorf("worker %s: %w", w.workerName(i), err)
 }
 
-// Clock implements Worker. It returns the latest time of all workers.
+// Clock implements Worker. It returns the latest of the workers' times.
 func (w Workers) Clock(ctx context.Context) (time.Time, error) {
 	times := make([]time.Time, len(w))
 	err := w.together(func(i int) (err error) {
@@ -79,7 +79,7 @@ func (w Workers) Clock(ctx context.Context) (time.Time, error) {
 	return slices.MaxFunc(times, time.Time.Compare), nil
 }
 
-// Check implements Worker: each worker checks each endpoint.
+// Check implements Worker. Each worker checks each endpoint.
 func (w Workers) Check(ctx context.Context, a *Assignment) (loops int, err error) {
 	if err := w.divisible(a); err != nil {
 		return 0, err
@@ -157,7 +157,7 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 	return j, nil
 }
 
-// jobs is the Job of Workers: one job per worker.
+// jobs is the Job of Workers. It consists of one job per worker.
 type jobs struct {
 	workers Workers
 	jobs    []Job
@@ -165,30 +165,30 @@ type jobs struct {
 	marks   marks
 	all     *Gathering
 
-	mu      sync.Mutex // for seconds, which are added to the worker's part and to the total
+	mu      sync.Mutex // held while a second is added to the worker's part and to the total
 	stopAll func()     // stops all loads
 }
 
-// workerReport is what one worker has reported so far.
+// workerReport is what a worker has reported so far.
 type workerReport struct {
-	part   measure.Part // its seconds; read after its job has ended
-	ending *Ending      // read after its job has ended; nil if the worker was lost
-	behind string       // why it was cut off; empty if it was not
+	part   measure.Part // its seconds; must be read only after its job has ended
+	ending *Ending      // must be read only after its job has ended; nil if the worker was lost
+	behind string       // why the worker was cut off; empty if it was not
 
 	mu     sync.Mutex
-	opened time.Time // when its window opened; zero: not yet
+	opened time.Time // when its window opened; zero if it has not opened yet
 	ended  bool
 }
 
-// addSecond adds a second of worker i. If a worker is so late that too many seconds of the
-// others wait for it, second cuts it off and stops the load, which then ends with the
-// seconds that all workers have reported.
+// addSecond adds a second from worker i. If a worker is so late that too many seconds from the
+// other workers wait for it, addSecond cuts that worker off and stops the load. The load then ends
+// with the seconds that all workers have reported.
 func (j *jobs) addSecond(i int, s *measure.Second) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	t := &j.reports[i]
 	if t.behind != "" {
-		return // the others' seconds were merged without it
+		return // the other workers' seconds were merged without this worker's
 	}
 	t.part.Add(s)
 	straggler, late := j.all.Copy(i, s)
@@ -201,7 +201,7 @@ func (j *jobs) addSecond(i int, s *measure.Second) {
 	j.stopAll()
 }
 
-// mostSeconds returns the largest number of seconds that a worker has reported.
+// mostSeconds returns the largest number of seconds that any worker has reported.
 func (j *jobs) mostSeconds() (n int) {
 	for i := range j.reports {
 		n = max(n, j.reports[i].part.Seconds())
@@ -209,7 +209,7 @@ func (j *jobs) mostSeconds() (n int) {
 	return n
 }
 
-// noteMark handles a mark of one worker.
+// noteMark handles a mark from one worker.
 func (j *jobs) noteMark(t *workerReport, m Mark) {
 	t.mu.Lock()
 	again := t.ended
@@ -232,15 +232,16 @@ func (j *jobs) Connect(ctx context.Context) error {
 	return err
 }
 
-// All workers begin together. beginIn is the shortest time to allow for sending the start
-// time to all of them, and beginTimes is how often their clocks could be read in that time.
+// All workers begin at the same time. The start time must be far enough in the future to be sent to
+// all workers. beginIn is the minimum for this, and beginTimes is how many times longer it must be
+// than reading the workers' clocks takes.
 const (
 	beginIn    = 50 * time.Millisecond
 	beginTimes = 4
 )
 
-// Run implements Job. All workers begin at the same time. If one is lost, the others stop,
-// and the result has the seconds until then and names the lost worker.
+// Run implements Job. All workers begin at the same time. If a worker is lost, the others stop. The
+// result then contains the seconds up to that time and the name of the lost worker.
 func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -302,15 +303,15 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	return res, err
 }
 
-// cutOffReason returns why worker i was cut off.
+// cutOffReason returns why worker i was cut off, or an empty string if it was not.
 func (j *jobs) cutOffReason(i int) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.reports[i].behind
 }
 
-// parts returns each worker's part of the result after all have ended. The first window
-// opened at opened.
+// parts returns each worker's part of the result. It must be called after all workers have ended.
+// opened is the time at which the first of the workers opened its window.
 func (j *jobs) parts(opened time.Time) []measure.Part {
 	parts := make([]measure.Part, len(j.reports))
 	processes := map[process]int{}
@@ -336,7 +337,8 @@ func (j *jobs) parts(opened time.Time) []measure.Part {
 	return parts
 }
 
-// addTo adds x to a sum. The sum is unknown (nil) if any part is.
+// addTo returns the sum of *sum and *x. If one of the pointers is nil, which means that its value
+// is unknown, addTo returns the other pointer.
 func addTo[T int64 | float64](sum, x *T) *T {
 	if sum == nil || x == nil {
 		return cmp.Or(sum, x)
@@ -344,7 +346,7 @@ func addTo[T int64 | float64](sum, x *T) *T {
 	return new(*sum + *x)
 }
 
-// Progress implements Job. It adds the counts, and returns the phase of the slowest worker.
+// Progress implements Job. It returns the sums of all counts, and the phase of the slowest worker.
 func (j *jobs) Progress() Progress {
 	var all Progress
 	order := []string{"connecting", measure.Warmup.String(), measure.Measured.String(), "draining"}

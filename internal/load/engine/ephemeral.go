@@ -35,9 +35,9 @@ func (l *Loop) noteOwned(sl *slot, outcome kv.Outcome, ev *store.Event) {
 }
 
 // mayEnd reports to the history that the keys of a connection's session may have been deleted. If
-// the session was closed, its keys may be deleted at any time after now. If the connection was lost, we do
-// not know when the server last heard from the session, so its keys may have expired at any time
-// since they were created.
+// the session was closed, its keys may be deleted at any time after now. If the connection was
+// lost, we do not know when the server last heard from the session, so its keys may have expired at
+// any time since they were created.
 func (l *Loop) mayEnd(i int, closed bool) {
 	if l.owned == nil {
 		return

@@ -314,7 +314,7 @@ func (c *chronicle) noteVacant(cluster int, since int64) {
 	}
 }
 
-// Closed implements engine.History. From then on leases are not renewed, and the connections'
+// Closed implements engine.History. After this call, leases are not renewed, and the connections'
 // sessions are closed.
 func (c *chronicle) Closed(now int64) {
 	if c.leased {

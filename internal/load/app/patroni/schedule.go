@@ -142,8 +142,8 @@ func (m *maker) addStart(cluster uint32, at time.Duration) {
 	}
 }
 
-// addFailover adds the loops of a cluster whose leader dies. From then on the leader sends nothing,
-// its lease expires, and the other members race for its key.
+// addFailover adds the loops of a cluster whose leader dies. After its death the leader sends
+// nothing, its lease expires, and the other members race for its key.
 func (m *maker) addFailover(cluster uint32, phase, dies time.Duration) {
 	m.addStart(cluster, phase)
 	m.addLoops(cluster, phase, dies)

@@ -16,7 +16,8 @@ const (
 )
 
 // These delays are counted from the deletion of the leader's key: the race, the losers' reads, the
-// winner's write of its own key, and the renewals by all members that the new leader's key wakes.
+// winner's write of its member key, and the renewals by all members that the new leader's key
+// wakes.
 const (
 	raceAfter = 40 * time.Millisecond
 	readAfter = 60 * time.Millisecond
