@@ -9,13 +9,13 @@ import (
 
 const (
 	headSize = 16
-	// MaxFrame bounds a frame's bytes, before and after decompression.
+	// MaxFrame is the maximum size of a frame in bytes, before and after decompression.
 	MaxFrame = 1 << 20
 )
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
-// Append appends a frame whose payload holds count records, which have size bytes when
+// Append appends a frame to b. The payload holds count records, which have size bytes when
 // decompressed.
 func Append(b, payload []byte, count, size int) []byte {
 	start := len(b)
@@ -36,13 +36,13 @@ var (
 	ErrDamaged = errors.New("a frame of it is damaged")
 )
 
-// Frame is a frame that Read has read. The next Read into it reuses Packed.
+// Frame is a frame that Read has read. The next call of Read reuses Packed.
 type Frame struct {
 	Packed      []byte
-	Count, Size int // number of records, and of their bytes when decompressed
+	Count, Size int // number of records, and their size in bytes when decompressed
 }
 
-// Read reads the next frame. Its error is ErrCut or ErrDamaged.
+// Read reads the next frame. The error is ErrCut, also at the end of the file, or ErrDamaged.
 func (f *Frame) Read(in io.Reader) error {
 	var head [headSize]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {

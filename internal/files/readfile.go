@@ -1,6 +1,7 @@
-// Package files reads files that other users may have written, and frames the blocks of
-// append-only files, so that a crash at any moment leaves the earlier blocks readable.
-// CleanEnviron keeps other programs' variables from the programs that we start.
+// Package files reads files that other users may have written. It also puts the blocks of
+// append-only files into frames, so that a crash at any moment leaves the earlier blocks readable.
+// CleanEnviron keeps variables meant for other programs away from the programs that quorumbench
+// starts.
 package files
 
 import (
@@ -20,8 +21,8 @@ func Open(path string) (*os.File, error) {
 	return open(path, path, os.Stat, os.OpenFile)
 }
 
-// OpenIn opens a regular file below a folder. It never opens a file outside the folder,
-// whatever name contains and wherever links lead.
+// OpenIn opens a regular file in a folder or below it. It never opens a file outside the folder,
+// whatever the name contains and wherever links point.
 func OpenIn(dir, name string) (*os.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -38,7 +39,7 @@ func OpenIn(dir, name string) (*os.File, error) {
 	return f, err
 }
 
-// firstLink returns the first link in a file's path, or "".
+// firstLink returns the first symbolic link in a file's path, or "".
 func firstLink(root *os.Root, name string) string {
 	at := ""
 	for _, part := range strings.Split(filepath.Clean(name), "/") {
@@ -51,7 +52,7 @@ func firstLink(root *os.Root, name string) string {
 }
 
 func open(path, name string, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {
-	// A device is not opened at all: opening can have an effect.
+	// A device is not opened at all, because opening it may have side effects.
 	if info, err := stat(name); err == nil {
 		if err := regular(path, info); err != nil {
 			return nil, err
@@ -63,16 +64,16 @@ func open(path, name string, stat func(string) (fs.FileInfo, error), openFile fu
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = regular(path, info) // another file may have taken its place
+		err = regular(path, info) // another file may have replaced it
 	}
 	if err != nil {
-		_ = f.Close() // it was only opened
+		_ = f.Close() // nothing was read or written
 		return nil, err
 	}
 	return f, nil
 }
 
-// Read reads a regular file of at most the given number of bytes.
+// Read reads a regular file that has at most the given number of bytes.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -81,7 +82,7 @@ func Read(path string, most int64) ([]byte, error) {
 	return whole(f, path, most)
 }
 
-// ReadIn reads a file below a folder, opened as by OpenIn.
+// ReadIn reads a file in a folder or below it. It opens the file as OpenIn does.
 func ReadIn(dir, name string, most int64) ([]byte, error) {
 	f, err := OpenIn(dir, name)
 	if err != nil {
@@ -91,7 +92,7 @@ func ReadIn(dir, name string, most int64) ([]byte, error) {
 }
 
 func whole(f *os.File, path string, most int64) ([]byte, error) {
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // the file was only read
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func whole(f *os.File, path string, most int64) ([]byte, error) {
 	if info.Size() > most {
 		return nil, refused(path, tooLarge(most))
 	}
-	// A growing file is read to its end, and the kernel's files have size 0.
+	// A growing file is read to its end. Files that the kernel generates report the size 0.
 	b := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	_, err = b.ReadFrom(io.LimitReader(f, most+1))
 	if err == nil && int64(b.Len()) > most {
@@ -111,7 +112,7 @@ func whole(f *os.File, path string, most int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadAll reads to the end of from, which must have at most the given number of bytes.
+// ReadAll reads all data, which must not have more than the given number of bytes.
 func ReadAll(from io.Reader, most int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(from, most+1))
 	if err == nil && int64(len(b)) > most {
@@ -130,7 +131,7 @@ func tooLarge(most int64) error {
 	return fmt.Errorf("it has more than %d bytes, the limit for such a file", most)
 }
 
-// regular returns an error that says what is there instead of a regular file.
+// regular returns an error if the path is not a regular file. The error names what it is.
 func regular(path string, info fs.FileInfo) error {
 	what := ""
 	switch mode := info.Mode(); {
@@ -150,7 +151,7 @@ func regular(path string, info fs.FileInfo) error {
 	return refused(path, errors.New("it is "+what+" and not a regular file"))
 }
 
-// refused returns an error in the form of the system's errors.
+// refused returns an error in the same form as the operating system's errors.
 func refused(path string, err error) error {
 	return &fs.PathError{Op: "read", Path: path, Err: err}
 }

@@ -10,29 +10,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Parameter is an application's parameter; the search finds its largest value.
+// Parameter is a parameter of an application. The search finds its largest value that meets the
+// objective.
 type Parameter struct {
 	Key         string
-	Integer     bool // only whole numbers are values
+	Integer     bool // set if values must be whole numbers
 	From        float64
-	Least, Most float64 // the bounds that the scenario allows
+	Least, Most float64 // bounds that the scenario allows
 
-	// read returns the scenario with a value, or the reason that it refuses the value.
+	// read returns the scenario with a given value, or the error with which the scenario rejects
+	// it.
 	read func(value string) (*scenario.Scenario, error)
 }
 
 const (
-	// leastWindow is the shortest window of an application's trial, in seconds: each node
-	// of Kubernetes, and each Patroni, renews its lease once in it.
+	// leastWindow is the shortest window of an application's trial, in seconds. In that time each
+	// Kubernetes node, and each Patroni member, renews its lease once.
 	leastWindow = 10
-	// leastNumber is the smallest value of a parameter that is not a whole number.
+	// leastNumber is the smallest value of a parameter that need not be a whole number.
 	leastNumber = 0.1
-	// clusterStart is how long a cluster takes to start, in seconds, before any was seen.
+	// clusterStart is the assumed time to start a cluster, in seconds, until a start has been
+	// measured.
 	clusterStart = 3
 )
 
-// NewParameter returns a parameter of which the scenario has its own value, with the bounds
-// that read allows.
+// NewParameter returns a parameter with the scenario's own value and with the bounds that read
+// allows.
 func NewParameter(of *application.Parameter, own float64, read func(value string) (*scenario.Scenario, error)) *Parameter {
 	p := &Parameter{Key: of.Key, Integer: of.Unit == application.Integer, read: read}
 	least := of.Least
@@ -45,8 +48,8 @@ func NewParameter(of *application.Parameter, own float64, read func(value string
 	return p
 }
 
-// bound returns the allowed value nearest to a limit, starting from an allowed value:
-// parameters bound each other.
+// bound returns the allowed value nearest to a limit. The search starts from an allowed value,
+// because the bounds of a parameter may depend on other parameters.
 func (p *Parameter) bound(allowed, limit float64) float64 {
 	if _, err := p.trial(limit); err == nil {
 		return limit
@@ -68,7 +71,7 @@ func (p *Parameter) bound(allowed, limit float64) float64 {
 	return allowed
 }
 
-// trial returns the load with a value.
+// trial returns the trial with a value.
 func (p *Parameter) trial(value float64) (*scenario.Trial, error) {
 	s, err := p.read(p.Text(value))
 	if err != nil {
@@ -77,7 +80,7 @@ func (p *Parameter) trial(value float64) (*scenario.Trial, error) {
 	return &s.Trials[0], nil
 }
 
-// Text returns a value in the form of scenario files.
+// Text returns a value as scenario files write it.
 func (p *Parameter) Text(value float64) string {
 	if p.Integer {
 		return strconv.FormatFloat(value, 'f', 0, 64)
@@ -85,7 +88,8 @@ func (p *Parameter) Text(value float64) string {
 	return nameRate(value)
 }
 
-// offered returns the calls that become due each second at a value, or at the bound next to it.
+// offered returns the number of calls that become due per second at a value, or at the nearest
+// bound.
 func (p *Parameter) offered(value float64) float64 {
 	t, err := p.trial(math.Min(math.Max(value, p.Least), p.Most))
 	if err != nil {
@@ -94,20 +98,19 @@ func (p *Parameter) offered(value float64) float64 {
 	return t.Load.Rate.PerSecond
 }
 
-// options returns the planner's options for a search of the parameter.
+// options returns the planner's options for a search of this parameter.
 func (p *Parameter) options(o capacity.Options, fresh bool) capacity.Options {
 	o.From, o.Least, o.Most, o.Overhead = p.From, p.Least, p.Most, clusterStart
 	o.Parameter = &capacity.Parameter{Integer: p.Integer, Offered: p.offered, Window: leastWindow, Fresh: fresh}
 	return o
 }
 
-// name returns the name of the trial of a plan.
+// name returns the name of the trial for a plan.
 func (p *Parameter) name(plan *capacity.Plan) string {
 	return fmt.Sprintf("%s-%s-%s", plan.Purpose, p.Key, p.Text(plan.Rate))
 }
 
-// floor returns the value that an end of an interval stands for: the largest whole number
-// that is not above it.
+// floor returns the value for an end of an interval: the largest whole number that is not above it.
 func (p *Parameter) floor(end float64) float64 {
 	if p.Integer {
 		return math.Floor(end)

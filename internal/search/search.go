@@ -1,5 +1,5 @@
-// Package search finds capacities: it plans trials, has the runner execute them on one
-// cluster, and records the interval that they leave.
+// Package search finds capacities. It plans trials, lets the runner execute them on a cluster, and
+// records the resulting interval.
 package search
 
 import (
@@ -18,36 +18,37 @@ import (
 // Options are the options of a search.
 type Options struct {
 	Objective size.Objective
-	Until     time.Duration  // no trial begins that would end later, counted from the first trial
-	Width     float64        // the interval's width that ends the search, as a share
-	From      *float64       // the first rate; nil: the search chooses it
-	Most      float64        // the highest rate
-	WarmUp    *time.Duration // of a cluster that was just started, at most; nil: MostWarmUp or a fifth of the time
-	Over      string         // the key of the parameter with several values; empty: none
-	Values    []string       // one search for each
-	Parameter *Parameter     // searched in place of the rate; nil: the rate is
+	Until     time.Duration  // time limit, counted from the first trial; no trial starts that would end later
+	Width     float64        // the search ends when the interval is at most this wide, as a fraction
+	From      *float64       // first rate; if nil, the search chooses it
+	Most      float64        // highest rate
+	WarmUp    *time.Duration // maximum warm-up of a cluster that was just started; if nil, MostWarmUp or a fifth of the time limit
+	Over      string         // key of the parameter that takes several values; empty if there is none
+	Values    []string       // values of that parameter; there is one search per value
+	Parameter *Parameter     // the search is for a value of this parameter; if nil, for a rate
 
-	// SlowAtFirst returns why a store is slower after its start; empty: not known.
+	// SlowAtFirst returns the reason why a store is slower after its start, or "" if it is not
+	// known.
 	SlowAtFirst func(store string) string
 	Display     Display
 	Now         func() time.Time
 }
 
-// Display shows the search's progress.
+// Display shows the progress of the search.
 type Display interface {
 	Line(text string)
 	Update(step string, elapsed time.Duration, text string)
 }
 
-// Rates and times of a search.
+// Rates and durations in a search.
 const (
-	LeastRate   = 10              // the lowest rate: below it, a window of seconds shows hardly anything
-	FirstRate   = 100             // tried first unless more is known of the store
-	leastSearch = 5 * time.Second // a search with less time is not begun
+	LeastRate   = 10              // lowest rate; at lower rates, a window of a few seconds shows hardly anything
+	FirstRate   = 100             // first rate, unless more is known about the store
+	leastSearch = 5 * time.Second // a search with less time does not start
 )
 
-// Run searches the capacity of each trial of the runner's scenario. It returns the run
-// directory and the findings, which are nil if the run recorded none.
+// Run searches for the capacity of each trial in the runner's scenario. It returns the run
+// directory and the findings. The findings are nil if the run recorded none.
 func Run(ctx context.Context, o Options, r runner.Options) (dir string, found *size.CapacityFindings, err error) {
 	s := newSearches(&o, r.Scenario.Trials)
 	r.Progress, r.Next = s.show, s.next
@@ -63,14 +64,14 @@ func Run(ctx context.Context, o Options, r runner.Options) (dir string, found *s
 	return dir, size.CapacitiesOf(run), err
 }
 
-// searches has the runner do one search after the other.
+// searches lets the runner execute one search after the other.
 type searches struct {
 	*Options
-	loads   []scenario.Trial // one for each value; a single one without a parameter to go through
-	at      int              // the index of the current search
+	loads   []scenario.Trial // one per value; only one if there is no parameter with several values
+	at      int              // index of the current search
 	current *seeker
-	began   time.Time // of the first trial; zero: no trial began
-	trials  int       // planned so far
+	began   time.Time // start of the first trial; zero if no trial has started
+	trials  int       // number of trials planned so far
 	found   record.CapacityOver
 }
 
@@ -106,7 +107,7 @@ func (s *searches) next(before *record.Trial) (runner.PlannedTrial, error) {
 	}
 }
 
-// unprepared calls seeker.unprepared; the run does not count a trial that did not begin.
+// unprepared calls seeker.unprepared. The run does not count a trial that did not start.
 func (s *searches) unprepared(why error) bool {
 	if !s.current.unprepared(why) {
 		return false
@@ -115,7 +116,7 @@ func (s *searches) unprepared(why error) bool {
 	return true
 }
 
-// begin begins the next search with its share of the remaining time.
+// begin starts the next search with its share of the remaining time.
 func (s *searches) begin() {
 	left := s.Until
 	if !s.began.IsZero() {
@@ -129,7 +130,7 @@ func (s *searches) begin() {
 	value := s.Values[s.at]
 	s.current.name = scenario.NameOf(s.Over+"="+value, s.at+1) + "-"
 	s.found.Searches = append(s.found.Searches, record.CapacitySearch{Value: value})
-	if s.at > 0 { // the start of its cluster counts
+	if s.at > 0 { // the time to start its cluster counts
 		s.current.began = s.Now()
 	}
 	s.Display.Line(fmt.Sprintf("%s=%s, search %d of %d, in %s", s.Over, value, s.at+1, len(s.loads), share.Round(time.Second)))
@@ -138,7 +139,7 @@ func (s *searches) begin() {
 	}
 }
 
-// keep stores the current search's progress in the record.
+// keep stores the progress of the current search in the record.
 func (s *searches) keep() {
 	if n := len(s.found.Searches); n > 0 {
 		s.found.Searches[n-1].Capacity = s.current.found

@@ -15,22 +15,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// seeker plans the trials of one search.
+// seeker plans the trials of a single search.
 type seeker struct {
 	*Options
 	search  *capacity.Search
 	load    scenario.Trial
-	name    string // before the names of its trials
+	name    string // prefix of the names of its trials
 	warm    *warming
 	found   record.Capacity
-	plan    capacity.Plan // of the trial that runs
-	planned int           // trials
-	began   time.Time     // of the first trial; zero: no trial began
-	asked   time.Time     // when the current trial was planned
-	soFar   string        // the interval, in words
+	plan    capacity.Plan // plan of the trial that is running
+	planned int           // number of planned trials
+	began   time.Time     // start of the first trial; zero if no trial has started
+	asked   time.Time     // time at which the current trial was planned
+	soFar   string        // the interval found so far, as a phrase
 }
 
-// newSeeker begins a search that may take until.
+// newSeeker starts a search with the time limit until.
 func newSeeker(options *Options, load scenario.Trial, until time.Duration) *seeker {
 	o := capacity.Options{Goals: options.Objective.Goals(), Until: until.Seconds(), Width: options.Width, From: FirstRate, Least: LeastRate, Most: options.Most, Overhead: 0.5}
 	if options.From != nil {
@@ -61,8 +61,8 @@ func newSeeker(options *Options, load scenario.Trial, until time.Duration) *seek
 	return s
 }
 
-// informativeRate returns the first rate that is tried where nothing is known of the store:
-// one at which a window of firstWindow seconds shows the percentiles that goals bound.
+// informativeRate returns the first rate to try if nothing is known about the store. At this rate,
+// a window of firstWindow seconds has enough operations for the percentiles in goals.
 func informativeRate(goals []capacity.Goal) float64 {
 	rate := float64(FirstRate)
 	for _, g := range goals {
@@ -73,18 +73,18 @@ func informativeRate(goals []capacity.Goal) float64 {
 	return rate
 }
 
-// firstWindow is how long the first window is at most, in seconds.
+// firstWindow is the maximum duration of the first window, in seconds.
 const firstWindow = 10
 
-// next adds the result of the trial before, and returns the next trial with its number in
-// the run; nil when the search is over.
+// next adds the result of the previous trial, and returns the next trial. number is the trial's
+// number in the run. next returns nil when the search is over.
 func (s *seeker) next(before *record.Trial, number int) (*scenario.Trial, error) {
 	at := 0.0
 	if s.found.Status != record.CapacitySearching {
 		return nil, nil
 	}
 	if s.Parameter != nil && s.began.IsZero() {
-		s.began = s.Now() // preparing the first trial takes time, too
+		s.began = s.Now() // includes the time to prepare the first trial
 	}
 	if !s.began.IsZero() {
 		at = s.Now().Sub(s.began).Seconds()
@@ -127,11 +127,11 @@ func (s *seeker) next(before *record.Trial, number int) (*scenario.Trial, error)
 
 // nameRate returns a rate with five significant digits and without an exponent.
 func nameRate(rate float64) string {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 5, 64), 64) // it reads what it wrote
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 5, 64), 64) // cannot fail, because the text was just formatted
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// valued returns the planned trial of a parameter's value.
+// valued returns the planned trial for a value of the parameter.
 func (s *seeker) valued(number int) (*scenario.Trial, error) {
 	t, err := s.Parameter.trial(s.plan.Rate)
 	if err != nil {
@@ -143,9 +143,10 @@ func (s *seeker) valued(number int) (*scenario.Trial, error) {
 	return t, nil
 }
 
-// unprepared handles a store that could not be prepared for a value. The search ends if the
-// store ran out of space. After any other failure, such as a lost connection, it tries the
-// value again a few times. It returns false before any trial ended: that failure ends the run.
+// unprepared handles a store that could not be prepared for a value. If the store ran out of space,
+// the search ends. After any other failure, such as a lost connection, the search tries the value
+// again a few times. unprepared returns false if no trial has ended yet; the failure then ends the
+// run.
 func (s *seeker) unprepared(why error) bool {
 	if len(s.found.Trials) == 0 {
 		return false
@@ -166,7 +167,7 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
 }
 
-// shown returns the rate, or the value of the parameter, that the plan tries.
+// shown returns the rate or the parameter's value that the current plan tries.
 func (s *seeker) shown() string {
 	if s.Parameter != nil {
 		return s.Parameter.Key + "=" + text.Number(s.plan.Rate)
@@ -190,7 +191,7 @@ func (s *seeker) addTrial(t *record.Trial) error {
 	}
 	began := t.Started
 	if s.Parameter != nil {
-		began = s.asked // starting its cluster and making its objects count
+		began = s.asked // includes the time to start its cluster and create its objects
 	}
 	s.search.Add(tried, s.Now().Sub(began).Seconds())
 	if why := size.OutOfSpace(t); why != "" {
@@ -213,8 +214,8 @@ func (s *seeker) addTrial(t *record.Trial) error {
 	return nil
 }
 
-// warmed adds the result of a warm-up trial. The search of a warm store begins at a share of
-// the closed loop's throughput, unless the options give the first rate.
+// warmed adds the result of a warm-up trial. After the warm-up, the first rate is a fraction of the
+// closed loop's throughput, unless the options set the first rate.
 func (s *seeker) warmed(t *record.Trial) {
 	s.found.WarmUp = s.warm.addTrial(t.PerSecond, s.SlowAtFirst(s.load.Cluster.Store))
 	s.found.Trials = append(s.found.Trials, record.CapacityTrial{Purpose: record.PurposeWarmUp, Bad: []*float64{}})
@@ -225,7 +226,7 @@ func (s *seeker) warmed(t *record.Trial) {
 	s.Display.Line(fmt.Sprintf("[%d] warm-up: %s done by a closed loop", t.Number, text.PerSecond(t.PerSecond)))
 }
 
-// triedText describes the result of a trial in a line.
+// triedText describes the result of a trial on one line.
 func triedText(c *record.CapacityTrial, t *record.Trial) string {
 	words := fmt.Sprintf("%s done, p50 %s, p99 %s", text.PerSecond(t.PerSecond), t.ResponseTime.Percentile(50).Text(), t.ResponseTime.Percentile(99).Text())
 	switch {
@@ -262,10 +263,10 @@ func (s *seeker) note(more bool) {
 	}
 }
 
-// recorded returns an interval in the record's form: in operations a second and, where a
-// parameter is searched, in its values.
+// recorded returns an interval in the form that records use: in operations per second and, if a
+// parameter is searched, also in values of the parameter.
 func (s *seeker) recorded(i capacity.Interval) (is record.CapacityPeriod) {
-	held := i.Estimate > 0 // without a rate that held there is no estimate
+	held := i.Estimate > 0 // no estimate unless at least one rate met the objective
 	p := s.Parameter
 	if p == nil {
 		if is.LowerPerSecond = i.Lower; i.Closed() {
@@ -298,7 +299,7 @@ func (s *seeker) show(p runner.Progress) {
 	words := fmt.Sprintf("[%d] %s: %s", p.Trial, p.Name, p.Stage)
 	switch p.Stage {
 	case runner.TrialDone:
-		return // take shows its result
+		return // addTrial shows its result
 	case runner.Starting, runner.Stopping:
 		words = fmt.Sprintf("%s the %s", p.Stage, p.Name)
 	case runner.Measuring, runner.Draining:

@@ -7,19 +7,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// MostWarmUp is how long a cluster that was just started is warmed up, at most.
+// MostWarmUp is the maximum warm-up of a cluster that was just started.
 const MostWarmUp = 30 * time.Second
 
 const (
 	warmUpTrial  = 5 * time.Second
-	leastWarmUp  = time.Second // a shorter warm-up is left out
-	stillFaster  = 1.05        // times the best trial before: the store is not warm yet
-	warmShare    = 0.25        // of a closed loop's throughput: the first rate of the search
-	fewestWarmUp = 2           // trials before the store counts as steady
+	leastWarmUp  = time.Second // a shorter warm-up is skipped
+	stillFaster  = 1.05        // if a trial is faster than the best previous trial by more than this factor, the store is not warm yet
+	warmShare    = 0.25        // first rate of the search, as a fraction of the closed loop's throughput
+	fewestWarmUp = 2           // minimum number of trials before the store can count as warm
 )
 
-// warming plans trials with a closed loop until none is faster than the ones before.
-// A nil warming plans none.
+// warming plans closed-loop trials until a trial is not faster than the previous ones. A nil
+// warming plans no trials.
 type warming struct {
 	each    time.Duration
 	left    time.Duration
@@ -35,7 +35,8 @@ func newWarming(atMost time.Duration) *warming {
 	return &warming{each: min(warmUpTrial, atMost), left: atMost, about: record.WarmUp{AtMostNS: atMost.Nanoseconds()}}
 }
 
-// next returns the length of the next trial and its number, from 1; 0 when the warm-up ended.
+// next returns the duration of the next trial and its number, starting at 1, or 0 if the warm-up is
+// over.
 func (w *warming) next() (length time.Duration, number int) {
 	if w == nil || w.over || w.left < w.each {
 		return 0, 0
@@ -48,7 +49,7 @@ func (w *warming) next() (length time.Duration, number int) {
 // runs reports whether a warm-up trial is running.
 func (w *warming) runs() bool { return w != nil && w.running }
 
-// addTrial adds a trial's result, and returns the results of all.
+// addTrial adds the result of a trial, and returns the results of all trials.
 func (w *warming) addTrial(perSecond float64, reason string) *record.WarmUp {
 	w.running = false
 	before := w.about.PerSecond

@@ -41,7 +41,8 @@ func fields(v reflect.Value) {
 	}
 }
 
-// copied returns a copy of a value that cannot be changed in place, after Fields.
+// copied returns a copy of a value after applying Fields. It is for values that cannot be changed
+// in place.
 func copied(v reflect.Value) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
@@ -49,8 +50,8 @@ func copied(v reflect.Value) reflect.Value {
 	return c
 }
 
-// entries makes a map's keys and values printable. If two keys become equal, the first one
-// in the order of the originals is kept.
+// entries makes the keys and values of a map printable. If two keys become equal, the entry whose
+// original key sorts first is kept.
 func entries(v reflect.Value) {
 	if v.IsNil() {
 		return

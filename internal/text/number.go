@@ -29,7 +29,7 @@ func Duration(ns float64) string {
 	return strconv.FormatFloat(ns/1e9, 'f', 0, 64) + " s"
 }
 
-// digits3 formats a number with three significant digits; ok is false if it rounds to 1000
+// digits3 formats a number with three significant digits. ok is false if the number rounds to 1000
 // or more.
 func digits3(x float64) (s string, ok bool) {
 	switch {
@@ -43,12 +43,12 @@ func digits3(x float64) (s string, ok bool) {
 	return strconv.FormatFloat(x, 'f', 2, 64), true
 }
 
-// Share formats a share of 1 with two significant digits: 57 %, 0.015 %. A share below 1 is
-// never shown as 100 %.
+// Share formats a fraction as a percentage with two significant digits: 57 %, 0.015 %. A fraction
+// below 1 is never formatted as 100 %.
 func Share(share float64) string {
 	p := 100 * share
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(p, 'g', 2, 64), 64)
-	if err != nil { // cannot happen: it was just formatted
+	if err != nil { // cannot happen, because it was just formatted
 		rounded = p
 	}
 	if rounded >= 100 && p < 100 {
@@ -57,9 +57,9 @@ func Share(share float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64) + " %"
 }
 
-// Percentile formats a percentile 0 <= p < 100, rounded up to three significant
-// digits of the distance to 100, but never to 100: 97.11, 99.9995. Everything above the
-// formatted value is thus above p.
+// Percentile formats a percentile p, 0 <= p < 100. It rounds up to three significant digits of the
+// distance to 100, but never to 100: 97.11, 99.9995. Everything above the formatted value is
+// therefore above p.
 func Percentile(p float64) string {
 	rest := 100 - p
 	if rest >= 100 {

@@ -6,16 +6,16 @@ import (
 	"reflect"
 )
 
-// Bounds of numbers that another machine reports: no machine has more bytes, operations,
-// nanoseconds or seconds. Seconds are summed over processors and queued requests.
+// Bounds for numbers that another machine reports. No machine has more bytes, operations,
+// nanoseconds or seconds. Seconds are sums over processors and queued requests.
 const (
 	mostCounted = 1 << 53
 	mostSeconds = 1e12
 )
 
-// CheckNumbers returns an error if a number in v, traversed as in Fields, cannot have been
-// measured: it is not finite, exceeds the bounds, or is below -1, which many counters use
-// for "unknown". The error names the field. Unsigned numbers are IDs and are not checked.
+// CheckNumbers returns an error if a number in v cannot have been measured. It traverses v as
+// Fields does. A number must be finite, within the bounds, and at least -1, which many counters use
+// for "unknown". The error names the field. Unsigned numbers are IDs, so they are not checked.
 func CheckNumbers(v any) error { return checkNumbers(reflect.ValueOf(v), "") }
 
 func checkNumbers(v reflect.Value, field string) error {

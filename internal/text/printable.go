@@ -16,21 +16,22 @@ import (
 const (
 	MaxServerText = 300     // a server's name or error message
 	MaxField      = 4096    // a field of a run directory
-	MaxOutput     = 1 << 16 // a text within a printed line
+	MaxOutput     = 1 << 16 // part of a printed line
 )
 
-// ellipsis ends a text that was cut.
+// ellipsis marks the end of a shortened text.
 const ellipsis = "…"
 
-// Line makes a text printable as a part of one line with at most the given number of bytes.
-// A longer text is cut and ends with an ellipsis. Semicolons replace line breaks, for
-// example between several errors.
+// Line makes a text printable as part of one line with at most the given number of bytes. A longer
+// text is shortened and ends with an ellipsis. Line breaks, for example between several errors, are
+// replaced by semicolons.
 func Line(s string, most int) string {
 	if len(s) <= most && Printable(s) {
 		return s
 	}
 	s = joinLines(s)
-	// An escape is never shorter than its byte, so the rest cannot matter.
+	// An escape sequence is never shorter than the byte that it replaces, so the rest cannot be
+	// part of the result.
 	out := appendTo(nil, []byte(s[:min(len(s), most+1)]), false)
 	if len(out) <= most {
 		return string(out)
@@ -42,7 +43,7 @@ func Line(s string, most int) string {
 	return string(out[:end]) + ellipsis
 }
 
-// joinLines joins the non-empty lines of a text.
+// joinLines joins the lines of a text that are not empty.
 func joinLines(s string) string {
 	if !strings.Contains(s, "\n") {
 		return s
@@ -62,7 +63,7 @@ func joinLines(s string) string {
 	return b.String()
 }
 
-// Lines makes a text of several lines printable. It keeps line breaks and tabs, and cuts
+// Lines makes a text with several lines printable. It keeps line breaks and tabs, and shortens
 // nothing.
 func Lines(s string) string { return string(PrintableBytes([]byte(s))) }
 
@@ -78,12 +79,12 @@ func PrintableBytes(b []byte) []byte {
 	return b
 }
 
-// Printable reports whether a text can be shown unchanged within a line.
+// Printable reports whether a text can be shown unchanged on one line.
 func Printable(s string) bool {
 	for i, r := range s {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
-			return false // a byte that is not UTF-8
+			return false // a byte that is not part of valid UTF-8
 		case !unicode.IsGraphic(r):
 			return false
 		}
@@ -91,11 +92,11 @@ func Printable(s string) bool {
 	return true
 }
 
-// ofLayout reports whether a byte forms lines or columns.
+// ofLayout reports whether a byte is a line break or tab.
 func ofLayout(c byte) bool { return c == '\n' || c == '\t' }
 
-// glyph returns the length of the character at the beginning of b, and whether it is shown
-// unchanged. U+FFFD is shown; a byte that is not UTF-8 is not.
+// glyph returns the length of the character at the start of b, and whether it is shown unchanged.
+// The character U+FFFD is shown unchanged; a byte that is not valid UTF-8 is not.
 func glyph(b []byte) (length int, shown bool) {
 	if b[0] < utf8.RuneSelf {
 		return 1, b[0] >= ' ' && b[0] < 0x7f
@@ -104,7 +105,7 @@ func glyph(b []byte) (length int, shown bool) {
 	return n, n > 1 && unicode.IsGraphic(r)
 }
 
-// appendTo appends b with escapes; keep leaves line breaks and tabs unchanged.
+// appendTo appends b with escape sequences. If keep is set, line breaks and tabs stay unchanged.
 func appendTo(to, b []byte, keep bool) []byte {
 	for len(b) > 0 {
 		n, shown := glyph(b)
@@ -120,7 +121,7 @@ func appendTo(to, b []byte, keep bool) []byte {
 
 const hex = "0123456789abcdef"
 
-// escape appends the escape of one character, or of a byte that is not UTF-8.
+// escape appends the escape sequence for one character, or for a byte that is not valid UTF-8.
 func escape(to, b []byte) []byte {
 	c := b[0]
 	switch {
@@ -145,13 +146,12 @@ func unit(to []byte, r rune) []byte {
 	return append(to, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }
 
-// formulas holds the characters with which a formula begins in spreadsheet programs, in
-// ASCII and full width.
+// formulas has the characters with which a formula starts in spreadsheet programs, in ASCII and in
+// full-width form.
 const formulas = "=+-@\uff1d\uff0b\uff0d\uff20"
 
-// Cell returns a text as a cell of a CSV file: a Line, with an apostrophe before a text
-// that a spreadsheet program would evaluate. It is for names and sentences; numbers do not
-// need it.
+// Cell returns a text for a cell of a CSV file: a Line, preceded by an apostrophe if a spreadsheet
+// program would treat the text as a formula. It is for names and sentences; numbers do not need it.
 func Cell(s string) string {
 	s = Line(s, MaxField)
 	if s != "" && strings.IndexAny(s, formulas) == 0 {
@@ -160,17 +160,17 @@ func Cell(s string) string {
 	return s
 }
 
-// Writer makes everything written to it printable, as Lines does. It is the last step
+// Writer makes everything that is written to it printable, as Lines does. It is the last step
 // before a terminal, so that no text from any source can contain terminal commands.
 type Writer struct {
 	to   io.Writer
-	rest []byte // the beginning of an incomplete character
+	rest []byte // the bytes of an incomplete character
 }
 
-// NewWriter returns a Writer that writes to another one.
+// NewWriter returns a Writer that writes to the given writer.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
-// Write implements io.Writer. It holds back an incomplete character at the end of p.
+// Write implements io.Writer. An incomplete character at the end of p is held back.
 func (w *Writer) Write(p []byte) (int, error) {
 	b := p
 	if len(w.rest) > 0 {
@@ -195,7 +195,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// unfinished returns how many bytes at the end of b begin an incomplete character.
+// unfinished returns the number of bytes at the end of b that belong to an incomplete character.
 func unfinished(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if c := b[len(b)-n]; utf8.RuneStart(c) {

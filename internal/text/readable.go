@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Dash represents a value that is unknown or that the sample does not support.
+// Dash stands for a value that is unknown, or for which there are too few samples.
 const Dash = "-"
 
-// PerSecond formats a throughput: 18,612/s, 87.3/s.
+// PerSecond formats a throughput, for example 18,612/s or 87.3/s.
 func PerSecond(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
 		return Dash
@@ -37,7 +37,7 @@ func Count(n uint64) string {
 	return b.String()
 }
 
-// Number formats a number: a whole one with thousands separators, and any other with four
+// Number formats a number. Whole numbers get thousands separators; other numbers get four
 // significant digits.
 func Number(x float64) string {
 	if x >= 0 && x < 1<<53 && x == math.Trunc(x) {
@@ -64,7 +64,7 @@ func Bytes(n uint64) string {
 	return ""
 }
 
-// Seconds formats a duration that a person chose: 10 s, 2.5 s, 250 ms.
+// Seconds formats a duration that a user chose, for example 10 s, 2.5 s or 250 ms.
 func Seconds(s float64) string {
 	if s > 0 && s < 1 {
 		return strconv.FormatFloat(math.Round(s*1e4)/10, 'f', -1, 64) + " ms"
@@ -72,8 +72,8 @@ func Seconds(s float64) string {
 	return strconv.FormatFloat(math.Round(s*100)/100, 'f', -1, 64) + " s"
 }
 
-// Lasted formats a duration in seconds that was measured to a millisecond, with at most
-// three significant digits: 4 ms, 181 ms, 1.37 s, 2 s.
+// Lasted formats a duration in seconds that was measured with a resolution of a millisecond. It
+// uses at most three significant digits: 4 ms, 181 ms, 1.37 s, 2 s.
 func Lasted(s float64) string {
 	if ms := math.Round(s * 1e3); ms < 1000 {
 		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
@@ -93,12 +93,12 @@ func Milliseconds(ns float64, decimals int) string {
 	return strconv.FormatFloat(ns/1e6, 'f', decimals, 64)
 }
 
-// Percent formats a share of 1 with the given number of decimals: 12.5 %.
+// Percent formats a fraction as a percentage with the given number of decimals, for example 12.5 %.
 func Percent(share float64, decimals int) string {
 	return strconv.FormatFloat(100*share, 'f', decimals, 64) + " %"
 }
 
-// WholePercent formats a share in whole percents. A share below 1 % gets two digits, so
+// WholePercent formats a fraction as a whole percentage. A fraction below 1 % gets two digits, so
 // that it is not shown as 0.
 func WholePercent(share float64) string {
 	if share > 0 && share < 0.01 {
@@ -107,7 +107,8 @@ func WholePercent(share float64) string {
 	return Percent(share, 0)
 }
 
-// Change formats a relative change with its sign: +12.5 %, -0.3 %. No change is +0.0 %.
+// Change formats a relative change with its sign, for example +12.5 % or -0.3 %. No change is +0.0
+// %.
 func Change(share float64) string {
 	text := Percent(share, 1)
 	if text == "-0.0 %" {
@@ -119,7 +120,7 @@ func Change(share float64) string {
 	return text
 }
 
-// Raised formats a positive number with superscript digits, as for footnotes.
+// Raised formats a positive number with superscript digits, for footnotes.
 func Raised(n int) string {
 	digits := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")
 	var b strings.Builder
@@ -129,7 +130,7 @@ func Raised(n int) string {
 	return b.String()
 }
 
-// JoinRange joins two quantities by a dash. If both have the same unit, it appears only once:
+// JoinRange joins two quantities with a dash. If both have the same unit, it appears only once:
 // 970–1,030/s, 1.35–1.66 s, 870 µs–1.20 ms.
 func JoinRange(low, high string) string {
 	number := func(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789.,")) }
@@ -141,10 +142,10 @@ func JoinRange(low, high string) string {
 	return low + "–" + high
 }
 
-// Plural formats a count with its noun.
+// Plural formats a count followed by its noun.
 func Plural(n uint64, noun string) string { return Either(n, noun, noun+"s") }
 
-// Either formats a count with the singular or plural of its noun.
+// Either formats a count followed by the singular or plural of its noun.
 func Either(n uint64, one, several string) string {
 	if n == 1 {
 		return "1 " + one
@@ -155,7 +156,7 @@ func Either(n uint64, one, several string) string {
 // OrDash returns the text, or a dash if it is empty.
 func OrDash(s string) string { return cmp.Or(s, Dash) }
 
-// CSVNumber formats a number for a CSV file; an unknown number is empty.
+// CSVNumber formats a number for a CSV file. An unknown number becomes an empty string.
 func CSVNumber(x float64, decimals int) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return ""
@@ -163,7 +164,7 @@ func CSVNumber(x float64, decimals int) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// Table writes rows of equal length in left-aligned columns, and makes the cells printable.
+// Table writes rows of equal length as left-aligned columns. It makes the cells printable.
 func Table(w io.Writer, rows [][]string) error {
 	for _, row := range rows {
 		for i := range row {
@@ -174,10 +175,10 @@ func Table(w io.Writer, rows [][]string) error {
 	return err
 }
 
-// Align formats rows in columns as wide as their widest cell, with two spaces between
-// columns, the indent before each line and no trailing spaces. A column is left-aligned if
-// left returns true for it, and otherwise right-aligned. (text/tabwriter aligns all columns
-// of a table to one side.)
+// Align formats rows as columns. Each column is as wide as its widest cell, and two spaces separate
+// columns. Each line starts with indent and has no trailing spaces. A column is left-aligned if
+// left returns true for it, and right-aligned otherwise. (text/tabwriter can align all columns only
+// to the same side.)
 func Align(indent string, rows [][]string, left func(column int) bool) string {
 	var width []int
 	for _, row := range rows {

@@ -24,8 +24,8 @@ const mostSize = 1 << 50
 
 var decimal = regexp.MustCompile(`^[0-9][0-9_]{0,17}(\.[0-9]{1,9})?$`)
 
-// ParseSize parses a number of bytes: 256, 256B, 1KB (1,000), 1KiB (1,024), and also MB,
-// MiB, GB, GiB, TB and TiB.
+// ParseSize parses a number of bytes. Examples are 256, 256B, 1KB (1,000) and 1KiB (1,024); the
+// units MB, MiB, GB and GiB are also valid.
 func ParseSize(s string) (int, error) {
 	number, unit := s, int64(1)
 	for _, u := range sizeUnits {
@@ -54,7 +54,7 @@ func ParseSize(s string) (int, error) {
 	return int(exact.Num().Int64()), nil
 }
 
-// FormatSize formats a number of bytes exactly, so that ParseSize can parse it.
+// FormatSize formats a number of bytes exactly. ParseSize can parse the result.
 func FormatSize(bytes int) string {
 	for _, u := range sizeUnits {
 		if n := int64(bytes); n >= u.bytes && n%u.bytes == 0 {
@@ -76,7 +76,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	return 0, fmt.Errorf("%q is not a duration; write one as in 500ms, 5s or 1m", s)
 }
 
-// ParseNumber parses a decimal number; underscores may group its digits.
+// ParseNumber parses a decimal number. Underscores may group the digits.
 func ParseNumber(s string) (float64, error) {
 	n, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
@@ -93,7 +93,7 @@ func FormatNumber(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// FormatDuration formats a duration without trailing zero parts: 1h, 1m30s, 0s.
+// FormatDuration formats a duration without trailing parts that are zero: 1h, 1m30s, 0s.
 func FormatDuration(d time.Duration) string {
 	s := d.String()
 	for _, nothing := range []string{"m0s", "h0m"} {
@@ -104,10 +104,10 @@ func FormatDuration(d time.Duration) string {
 	return s
 }
 
-// ErrRange is wrapped in the error about a number that is too large.
+// ErrRange is wrapped by the error for a number that is too large.
 var ErrRange = errors.New("out of range")
 
-// ParseInteger parses a whole number; underscores may group its digits.
+// ParseInteger parses a whole number. Underscores may group the digits.
 func ParseInteger(s string) (int64, error) {
 	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
 	switch {
@@ -119,7 +119,7 @@ func ParseInteger(s string) (int64, error) {
 	return n, nil
 }
 
-// ParseBool parses the value of a boolean flag.
+// ParseBool parses the value of a Boolean flag.
 func ParseBool(s string) (bool, error) {
 	b, err := strconv.ParseBool(s)
 	if err != nil {
@@ -128,8 +128,8 @@ func ParseBool(s string) (bool, error) {
 	return b, nil
 }
 
-// ParseFlagSize parses the size in a flag. It accepts a negative number, which is refused
-// later with the flag's name.
+// ParseFlagSize parses the size in a flag. It accepts a negative number, which is rejected later
+// with the name of the flag.
 func ParseFlagSize(s string) (int, error) {
 	if n, err := strconv.Atoi(s); err == nil && n < 0 {
 		return n, nil
@@ -137,7 +137,8 @@ func ParseFlagSize(s string) (int, error) {
 	return ParseSize(s)
 }
 
-// ParseShare parses a share above 0 and below 1, as in 2% or 0.02.
+// ParseShare parses a fraction above 0 and below 1, written as a percentage (2%) or as a number
+// (0.02).
 func ParseShare(s string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	x, err := ParseNumber(strings.TrimSpace(number))
@@ -150,5 +151,5 @@ func ParseShare(s string) (float64, error) {
 	return x, nil
 }
 
-// FormatShare formats a share so that ParseShare can parse it.
+// FormatShare formats a fraction as a percentage. ParseShare can parse the result.
 func FormatShare(share float64) string { return strconv.FormatFloat(100*share, 'g', 15, 64) + "%" }

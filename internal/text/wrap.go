@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// ScreenWidth is the number of columns that output for a terminal fits by default.
+// ScreenWidth is the default maximum width of output for a terminal, in columns.
 const ScreenWidth = 100
 
 // Wrap breaks a line at spaces into parts of at most width columns. Parts after the first begin
@@ -48,7 +48,7 @@ func breakAt(line string, start, width int) int {
 	return at
 }
 
-// units are the words that stay with the number before them.
+// units are the words that are not separated from the number before them.
 var units = []string{"%", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB"}
 
 // beforeUnit reports whether the space at an index of the line is between a number and its unit.

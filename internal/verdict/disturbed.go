@@ -28,7 +28,7 @@ const (
 	wasStolen
 )
 
-// blamed reports whether a cause took at least half as much time from the generator's loops as the
+// blamed reports whether a cause took more than half as much time from the generator's loops as the
 // largest cause. Throttled time is included in the time that the loops waited for a CPU, and
 // waiting is included in the time that they paused. A single longer pause means that the process
 // was stopped.

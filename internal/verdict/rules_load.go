@@ -24,8 +24,8 @@ const (
 )
 
 // Limits of R25 for the difference between the throughputs of the window's halves: as a fraction of
-// their mean, and as a multiple of the standard error of the difference. Shorter halves do not
-// support this rule.
+// their mean, and as a multiple of the standard error of the difference. R25 does not judge halves
+// shorter than MinHalfSeconds.
 const (
 	MaxDrift       = 0.10
 	maxDriftErrors = 4
