@@ -2,8 +2,9 @@ package measure
 
 import "math/bits"
 
-// Collector merges the seconds from all shards of a load generator, and adds up the totals of each
-// phase. Only one goroutine may use it.
+// Collector merges the seconds from all shards of a load, and adds up the totals of each phase. A
+// shard is a part of the load, such as an event loop or a worker, that reports its own seconds.
+// Only one goroutine may use a Collector.
 //
 // Example: with two shards, the collector calls Each with second 0 after both shards have added
 // their second 0 or a later second:

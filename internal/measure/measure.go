@@ -177,10 +177,10 @@ func (c *Counts) AddCounts(o *Counts) {
 //
 // Sampled and Undisturbed describe the same operations: a sample of the successes. Each operation
 // in the sample is counted as often as the number of operations that it represents. Sampled
-// contains the times that the load's headline shows: service times in a closed loop, response times
-// in an open loop. Undisturbed contains these times minus the time that the load generator added.
-// The difference between their percentiles is the largest effect that the load generator may have
-// had on the headline.
+// contains the times that the load's tables show first: service times in a closed loop, response
+// times in an open loop. Undisturbed contains these times minus the time that the load generator
+// added. The difference between their percentiles is the largest effect that the load generator may
+// have had on these times.
 type Disturbance struct {
 	// Lag contains the times between the arrival of a reply at this machine and the read call that
 	// returned the reply, for the sampled operations.

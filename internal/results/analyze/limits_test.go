@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// timer returns a timer with 1,000 values in the form that etcd reports: 980 values of at most
-// usual and 20 values of at most worst.
+// timer returns a timer with 1,000 values in the form that etcd reports. Of the values, 980 are at
+// most usual, and the other 20 are at most worst (both are parameters).
 func timer(usual, worst float64) store.Reading {
 	r := store.Reading{Count: 1000, Sum: 980*usual + 20*worst}
 	for upper := 0.001; upper < 9; upper *= 2 {
@@ -32,7 +32,7 @@ func timer(usual, worst float64) store.Reading {
 	return r
 }
 
-// fewTimes returns a timer with n values, all between half of upper and upper.
+// fewTimes returns a timer with n values, all between upper/2 and upper.
 func fewTimes(n, upper float64) store.Reading {
 	r := store.Reading{Count: n, Sum: n * upper}
 	for b := 0.001; b < 9; b *= 2 {

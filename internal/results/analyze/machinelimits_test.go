@@ -15,7 +15,7 @@ import (
 )
 
 // sampledEach adds rows with the same name to a trial, one for each second since the start of the
-// window. change fills a row; its argument second is the number of seconds.
+// window. The function change fills a row; its argument second is the number of seconds.
 func sampledEach(t *record.Trial, name string, seconds int, change func(r *record.MachineRow, second float64)) {
 	for second := range seconds + 1 {
 		r := record.NewMachineRow(t.Opened.Add(time.Duration(second)*time.Second), name)

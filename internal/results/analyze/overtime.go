@@ -11,12 +11,13 @@ type OverTime struct {
 	Panels []Panel
 	Marks  []Mark
 	Heat   HeatMap
-	// Curves holds percentile curves of the headline's times: one for all operations, and one for
-	// each kind of operation if there are several kinds. ByRole and ByMember hold a curve for each
-	// role and each member that served operations. They are empty if there is only one.
+	// Curves holds percentile curves of the times that the trial's tables show first: one curve for
+	// all operations, and one for each kind of operation if there are several kinds. ByRole and
+	// ByMember hold a curve for each role and each member that served operations. They are empty if
+	// there is only one.
 	Curves, ByRole, ByMember []PercentileCurve
 
-	// mean is the mean headline time of the successes that became due in each column. For each
+	// mean is the mean of these times over the successes that became due in each column. For each
 	// panel, bands contains the range over all members, or over all machines for the network.
 	mean  Line
 	bands map[string]Line

@@ -179,8 +179,8 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 }
 
 // fixed returns the result of a search on a server without randomness. The function share returns
-// the share of bad operations at a rate. The generator is late at rates above most, unless most is
-// 0.
+// the share of bad operations at a rate. The generator is late at rates above the parameter most,
+// unless it is 0.
 func fixed(o Options, share func(rate float64) float64, most float64) Result {
 	return searched(o, share, func(rate float64) bool { return most > 0 && rate > most })
 }

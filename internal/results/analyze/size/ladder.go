@@ -48,7 +48,7 @@ type LadderStep struct {
 	// of operations between due and done.
 	Concurrency float64
 	Throughput  record.Value
-	Mean        record.Value // mean of the headline's times
+	Mean        record.Value // mean of the times that the tables show first
 	P50, P99    record.Value
 	// Power is the throughput divided by the mean time, or 0 if either is unknown.
 	Power float64

@@ -17,11 +17,11 @@ import (
 const (
 	leastHeld = 0.93 // share of intervals that contain the true value
 	mostHeld  = 0.97
-	// If there are disturbances, intervals may contain the true value more often, because they
-	// include the unknown part of the disturbance.
+	// If there are disturbances, intervals may be wider by the unknown part of the disturbance. So
+	// more of them may contain the true value.
 	mostHeldDisturbed = 0.975
 	mostFalse         = 0.065 // share of pairs without a difference that are called better or worse
-	// share of pairs with a difference of 5 % that are called better or worse
+	// share of pairs with a difference of 5 % for which it is found
 	leastFound = 0.90
 	// share of pairs whose difference equals the margin that are called same
 	mostSameOf   = 0.05
