@@ -16,8 +16,8 @@ import (
 // figures have in the registry of figures.
 type distribution struct{ name, prefix string }
 
-// TimesTable returns a table with a row for each of a trial's distributions of times. In a closed
-// loop, the first row is for service times. In an open loop, it is for response times.
+// TimesTable returns a table with a row for each of a trial's distributions of times. The first row
+// is for the times that the other tables show first, too (record.Trial.HeadlineTime).
 func TimesTable(t *record.Trial) Table {
 	rows := []distribution{{"service time", "service"}, {"response time", "response"}}
 	if t.HeadlineTime() == record.Response {

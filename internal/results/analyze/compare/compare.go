@@ -77,8 +77,8 @@ func ComparingBy(names []string) (Comparing, error) {
 	return by, nil
 }
 
-// Times reports whether at least one metric is about the times that tables show first: service
-// times in a closed loop, response times in an open loop.
+// Times reports whether at least one metric is about the times that tables show first
+// (record.Trial.HeadlineTime).
 func (by Comparing) Times() bool {
 	return slices.ContainsFunc(by.Figures, func(f Compared) bool { return f.Figure.Times != nil && f.Figure.Times.Prefix == "" })
 }
