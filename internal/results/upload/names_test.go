@@ -75,7 +75,7 @@ func TestURLs(t *testing.T) {
 		"/srv/runs":                             "not the URL",
 		"s3:bucket":                             "not the URL",
 		"http://bucket":                         `uploads to "http://" are not supported`,
-		"s3://":                                 "name of a bucket",
+		"s3://":                                 "names no bucket",
 		"s3://bucket:9000":                      "?endpoint=",
 		"s3://buc ket":                          "not the URL",
 		"s3://bucket/a//b":                      "empty part",

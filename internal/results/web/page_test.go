@@ -430,7 +430,7 @@ func TestAnswerHasIntervals(t *testing.T) {
 			one.Name, one.Number, one.Repeat, one.Repeats = "put", 1, i+1, c.repeats
 		}
 		text := pageOfRun(t, run)
-		if has := strings.Contains(text, "95 % interval"); has != (c.want != "") || !strings.Contains(text, c.want) {
+		if has := strings.Contains(text, "95 % CI"); has != (c.want != "") || !strings.Contains(text, c.want) {
 			t.Errorf("%d s, %d repeats: it has an interval: %v, and should have %q", c.seconds, c.repeats, has, c.want)
 		}
 	}
