@@ -88,7 +88,7 @@ func ofParts(run *record.Run, of func(*record.Run) string) string {
 
 // Conditions returns the conditions of a single trial.
 func Conditions(t *record.Trial) []Fact {
-	// the last argument is Wide: if the durability is unknown, a note says so, too
+	// if the durability is unknown, only wide output shows it here, because a note also says so
 	return facts(Fact{What: "load", Text: load(t)}, Fact{What: "consistency", Text: strings.Join(shortOf(t), " ")}, Fact{"durability", Durability(t), t.Durability == nil},
 		Fact{What: "machine", Text: Machine(t)}, Fact{"calibrated", CalibrationLine(t.Calibration), true}, Fact{"clocks", Clocks([]*record.Trial{t}), true},
 		Fact{"seed", strconv.FormatUint(t.Seed, 10), true})

@@ -125,7 +125,8 @@ func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
 	var at []float64
 	for step := 0; ; step++ {
 		beyond := math.Pow(0.5, float64(step)/pointsPerHalf)
-		// below 0.5 operations, the nearest rank would still be the last operation
+		// if fewer than 0.5 operations are slower, further points would only repeat the slowest
+		// operation
 		if beyond*float64(c.Count) < 0.5 {
 			break
 		}

@@ -7,7 +7,8 @@ import "math"
 type tested struct {
 	below, above int
 	all          int
-	// the last of these trials was below the estimate; the last two were on different sides
+	// lastBelow is set if the last of these trials was below the estimate. turned is set if the
+	// last two trials were on different sides.
 	lastBelow, turned bool
 }
 
