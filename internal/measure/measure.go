@@ -32,9 +32,9 @@ type Tally struct {
 	Counts
 	Due      uint64                 // number of operations that became due in this period
 	Outcomes [kv.NumOutcomes]uint64 // how these operations ended
-	Keys     uint64                 // number of keys that successful gets, ranges and txn-gets read or counted
-	Retries  uint64                 // number of restarts of successful software transactions after a conflict
-	Done     uint64                 // number of successes done in this period, whenever they became due
+	Keys     uint64                 // number of keys that successful reads returned or counted
+	Retries  uint64                 // number of restarts after a conflict, in successful STMs
+	Done     uint64                 // number of successes done in this period, whenever due
 	Missed   [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
 	// number of operations whose reply contained a member and term beyond MaxReported
 	Unreported uint64
@@ -94,7 +94,7 @@ type Second struct {
 	DoneKinds   [kv.NumKinds]uint64 // Done by operation
 	Connections int                 // number of open connections at the end of the second
 	Clients     int                 // number of clients in a closed loop; 0 in an open loop
-	Resting     int                 // number of clients that pause after a refusal, at the end of the second
+	Resting     int                 // clients that pause after a refusal, at the end of the second
 	InFlight    int                 // number of operations in flight at the end of the second
 	// Alive has a bit for each millisecond in which at least one operation was done.
 	Alive [16]uint64

@@ -3,8 +3,8 @@ package history
 // Recorder records the operations of one loop. It receives empty blocks from Take and passes full
 // blocks to Deliver. It shares no other data. Add does not allocate memory.
 type Recorder struct {
-	// Take returns an empty block. Deliver receives a block with operations. Each is called once per
-	// block.
+	// Take returns an empty block. Deliver receives a block with operations. Each is called once
+	// per block.
 	Take    func() *Block
 	Deliver func(*Block)
 

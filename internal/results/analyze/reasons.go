@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Sentence is a sentence with the trials to which it applies. Sentences are merged if they come from
-// the same rule or differ only in numbers.
+// Sentence is a sentence with the trials to which it applies. Sentences are merged if they come
+// from the same rule or differ only in numbers.
 type Sentence struct {
 	Text string
 	// labels of the trials; repeats of a trial are combined into one label with their number

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// ChartGroup draws several trials with the same load in common charts, with one line for each trial.
-// The trials differ in their store, version, build or run.
+// ChartGroup draws several trials with the same load in common charts, with one line for each
+// trial. The trials differ in their store, version, build or run.
 type ChartGroup struct {
 	Name  string // used in file names and links
 	Title string // the operations and the kind of loop

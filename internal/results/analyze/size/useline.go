@@ -13,7 +13,7 @@ import (
 type useLine struct {
 	rates, uses []float64
 	base, slope float64 // parameters of the straight line through all trials
-	straight    bool    // set if the trials are close to a straight line and their rates differ enough
+	straight    bool    // set if the trials are close to a straight line and far enough apart
 }
 
 // Conditions for a straight line. leastRates is the minimum number of different rates. leastApart
