@@ -11,16 +11,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// TraceEvent is an event in the Trace Event Format, which Perfetto and Chrome's tracing page read
-// (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
+// TraceEvent is an event in the Trace Event Format
+// (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU). Perfetto and
+// Chrome's tracing page read this format.
 type TraceEvent struct {
-	Name  string         `json:"name"`
-	Phase string         `json:"ph"` // X: with a duration, i: an instant, C: counters, M: metadata
-	Time  float64        `json:"ts"` // microseconds since the run started
-	Took  float64        `json:"dur,omitempty"`
-	Scope string         `json:"s,omitempty"` // of an instant: t means that it belongs to one track
-	PID   int            `json:"pid"`         // identifies the trial
-	TID   int            `json:"tid"`         // identifies the track
+	Name string `json:"name"`
+	// X: event with a duration; i: instant; C: counters; M: metadata
+	Phase string  `json:"ph"`
+	Time  float64 `json:"ts"` // microseconds since the run started
+	Took  float64 `json:"dur,omitempty"`
+	// only for an instant: t means that it belongs to one track
+	Scope string         `json:"s,omitempty"`
+	PID   int            `json:"pid"` // identifies the trial
+	TID   int            `json:"tid"` // identifies the track
 	Args  map[string]any `json:"args,omitempty"`
 }
 
@@ -28,13 +31,14 @@ type TraceEvent struct {
 type trace struct {
 	start  time.Time
 	pid    int
-	tracks []string // names of the tracks in the trial; the number of a track is its index plus 1
+	tracks []string // names of the trial's tracks; the number of a track is its index plus 1
 	all    []TraceEvent
 }
 
-// Trace returns the events of a run, whose events have been read (record.Run.ReadEvents). Each trial is
-// a process. It has tracks for phases, faults, outages, spikes and the events of each member, and
-// counters for throughput, p99 and errors in each second.
+// Trace returns the trace events for a run. The caller must have read the run's own events
+// (record.Run.ReadEvents). In the trace, each trial is a process. The process has tracks for
+// phases, faults, outages, spikes and the events of each member. It has counters for the
+// throughput, the errors, the operations in flight and the p99 in each second.
 func Trace(run *record.Run) []TraceEvent {
 	c := &trace{start: run.Started}
 	for i, t := range InOrder(run) {
@@ -51,8 +55,8 @@ func (c *trace) metadata(kind string, tid int, name string) {
 	c.all = append(c.all, TraceEvent{Name: kind, Phase: "M", PID: c.pid, TID: tid, Args: map[string]any{"name": name}})
 }
 
-// track returns the number of a track. It adds the name of the track to the trace at its first call
-// for the track.
+// track returns the number of a track. When it is called with a name for the first time, it adds
+// the track to the trace.
 func (c *trace) track(name string) int {
 	if i := slices.Index(c.tracks, name); i >= 0 {
 		return i + 1
@@ -104,7 +108,7 @@ func (c *trace) trial(t *record.Trial) {
 	c.events(t)
 }
 
-// events adds the recorded events. Each member has a track.
+// events adds the recorded events. Each member has its own track.
 func (c *trace) events(t *record.Trial) {
 	for i := range t.Events {
 		e := &t.Events[i]
