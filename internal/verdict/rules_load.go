@@ -91,7 +91,7 @@ func R4LittlesLaw(f *Figures) finding {
 	return fine()
 }
 
-// R11Errors reports that a larger fraction of operations than MaxErrors failed.
+// R11Errors reports that too many operations failed.
 func R11Errors(f *Figures) finding {
 	if f.Succeeded == 0 || f.errors() <= MaxErrors {
 		return fine()
@@ -102,7 +102,7 @@ func R11Errors(f *Figures) finding {
 	return suspect("%d of %d operations failed (%s%s), limit %s", f.Failed, f.Due, text.Share(f.errors()), f.kinds(), text.Share(MaxErrors))
 }
 
-// R12TooFewSamples reports that fewer than MinBeyond operations are beyond p99.
+// R12TooFewSamples reports that too few operations are beyond p99.
 func R12TooFewSamples(f *Figures) finding {
 	beyond := f.Due / 100
 	if f.Succeeded == 0 || beyond >= MinBeyond {
