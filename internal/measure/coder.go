@@ -138,7 +138,6 @@ func (c *coder) histogram(h **Histogram) {
 	}
 }
 
-// readHistogram decodes a histogram.
 func (c *coder) readHistogram() *Histogram {
 	var n uint64
 	c.number(&n, 1<<20)

@@ -26,8 +26,8 @@ type Collector struct {
 
 	shards   []shard
 	waiting  waiting
-	totals   [2]Totals   // by phase
-	reported [2]Reported // by phase
+	totals   [2]Totals   // the index is the phase
+	reported [2]Reported // the index is the phase
 	gap      gap
 	added    int // number of merged seconds in the window
 }

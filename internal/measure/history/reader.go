@@ -67,7 +67,6 @@ func open(path string) (*reader, error) {
 	return nil, fmt.Errorf("%s is not a history of quorumbench: %w", path, err)
 }
 
-// close closes the file.
 func (r *reader) close() {
 	r.code.Close()
 	_ = r.f.Close() // the file was only read, so there is nothing to flush
@@ -153,7 +152,6 @@ func (r *reader) decode(b *block) (err error) {
 	return nil
 }
 
-// stop stops the goroutines.
 func (r *reader) stop() {
 	close(r.free)
 	for b := range r.inOrder {

@@ -102,7 +102,6 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 	return severalCurves(out)
 }
 
-// hasSamples reports whether a histogram has samples.
 func hasSamples(h *measure.Histogram) bool { return h != nil && h.TotalCount() > 0 }
 
 // severalCurves returns the given curves, at most maxLines of them. It returns nil if there are

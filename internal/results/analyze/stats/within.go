@@ -83,13 +83,13 @@ func EffectiveSize(seconds []float64) float64 {
 }
 
 // CorrelationTime returns the integrated autocorrelation time of a series, in steps of the series.
-// It is 1 if the values are independent, and (1+ρ)/(1-ρ) if the correlation between consecutive
-// values is ρ. It is always at least 1, and 1 for a constant series. CorrelationTime returns the
-// larger of two estimates, because each estimate is too low for some series, and a low estimate
-// makes an interval too narrow. The first estimate is Geyer's initial monotone sequence ("Practical
-// Markov Chain Monte Carlo", Stat. Sci. 7, 1992). The second assumes an autoregression of order 1
-// with a bias-corrected coefficient (Kendall, "Note on Bias in the Estimation of Autocorrelation",
-// Biometrika 41, 1954).
+// It is 1 if the values are independent. In an autoregression of order 1, in which each value keeps
+// the part ρ of the previous value, it is (1+ρ)/(1-ρ). It is always at least 1, and 1 for a
+// constant series. CorrelationTime returns the larger of two estimates, because each estimate is
+// too low for some series, and a low estimate makes an interval too narrow. The first estimate is
+// Geyer's initial monotone sequence ("Practical Markov Chain Monte Carlo", Stat. Sci. 7, 1992). The
+// second assumes an autoregression of order 1 with a bias-corrected coefficient (Kendall, "Note on
+// Bias in the Estimation of Autocorrelation", Biometrika 41, 1954).
 func CorrelationTime(series []float64) float64 {
 	n := float64(len(series))
 	covariance := autocovariance(series)
