@@ -20,18 +20,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// The null server is the ground truth: its script determines what it does with each operation,
-// and so what the load must measure.
+// The null server provides the ground truth. Its script determines what it does with each
+// operation, and therefore what the load must measure.
 
-// serve starts a null server with a script and returns its endpoint.
+// serve starts a null server with a script. It returns the server's endpoint.
 func serve(t testing.TB, script string, o store.NullOptions) string {
 	t.Helper()
 	o.Script = script
 	return storetest.ServeNull(t, etcd.New(), 1, o)[0]
 }
 
-// patience is the timeout of operations that should get a reply, however slow the machine is.
-// No test measures it.
+// patience is the timeout of operations that must get a reply, however slow the machine is. No test
+// measures it.
 const patience = 2 * time.Minute
 
 func base(kind kv.Kind, level kv.Consistency) scenario.Load {
@@ -47,8 +47,8 @@ func open(l scenario.Load, rate float64, d time.Duration) scenario.Load {
 	return l
 }
 
-// run runs a load and checks the invariants of every load: due = completed + errors, and every
-// operation due has exactly one time.
+// run runs a load. It also checks two invariants of every load: due = completed + errors, and every
+// operation that was due has exactly one time.
 func run(t testing.TB, p task) *load.Result {
 	t.Helper()
 	res, err := load.Run(context.Background(), p.worker(), &p.Assignment, p.Reports)
@@ -80,8 +80,8 @@ func near(t settle.Reporter, what string, got, want, tolerance float64) {
 	}
 }
 
-// atLeast checks that a time is not shorter than the server made it. A busy machine can
-// lengthen the time without limit; only the resolution of a histogram, 0.1 %, can shorten it.
+// atLeast checks that a time is not shorter than the server made it. A busy machine can make the
+// time arbitrarily longer. Only the resolution of the histogram, 0.1 %, can make it shorter.
 func atLeast(t settle.Reporter, what string, got, least float64) {
 	t.Helper()
 	if got < 0.998*least {
@@ -89,9 +89,9 @@ func atLeast(t settle.Reporter, what string, got, least float64) {
 	}
 }
 
-// littlesLaw checks that throughput × mean response time equals the number of clients of a
-// closed loop. An operation that crosses an edge of the window counts on one side only, so the
-// law is exact except for their share.
+// littlesLaw checks that throughput × mean response time equals the number of clients in a closed
+// loop. An operation that crosses an edge of the window counts on one side only, so the equation is
+// exact except for the share of such operations.
 func littlesLaw(t *testing.T, r *load.Result, clients float64) {
 	t.Helper()
 	m := r.Measured
@@ -108,26 +108,27 @@ func lawOf(r *load.Result) float64 {
 	return float64(m.Done) / m.Seconds * m.Merged().Response.Mean() / 1e9
 }
 
-// eachLoops runs a test with 1, 2 and 4 event loops. Their number must not matter.
+// eachLoops runs a test with 1, 2 and 4 event loops. The number of event loops must not matter.
 func eachLoops(t *testing.T, test func(t *testing.T, loops int)) {
 	for _, loops := range []int{1, 2, 4} {
 		t.Run(fmt.Sprintf("%d loops", loops), func(t *testing.T) { test(t, loops) })
 	}
 }
 
-// etcd's benchmark reports p99 = 3.2 ms for this. In fact 1,000 of 10,000 operations fall into
-// the stall, and those due at its beginning wait for 1 s. The engine's simulated test is exact;
-// on any real machine the times are at least that long.
+// In this situation etcd's benchmark reports p99 = 3.2 ms. In fact, of 10,000 operations, 1,000
+// fall into the stall, and those that are due at its beginning wait for 1 s. The test with the
+// simulated engine checks exact times. On any real machine the times are at least that long.
 func TestCoordinatedOmission(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
 		settle.RetryMeasurement(t, func(r settle.Reporter) {
-			endpoint := serve(t, "delay=2ms; stall=1s@1s", store.NullOptions{Memory: true}) // it stalls once
+			// It stalls once.
+			endpoint := serve(t, "delay=2ms; stall=1s@1s", store.NullOptions{Memory: true})
 			l := open(base(kv.Put, kv.None), 1000, 10*time.Second)
 			l.Threads = loops
 			m := run(t, taskFor(endpoint, l)).Measured
 			s := measure.Summarize(m.Merged().Response, m.Failed())
-			// One operation is due each ms.
+			// One operation is due in each millisecond.
 			atLeast(t, "p50", s.Percentile(50).NS, 2e6)
 			atLeast(t, "p95", s.Percentile(95).NS, 0.498e9)
 			atLeast(t, "p99", s.Percentile(99).NS, 0.898e9)
@@ -160,9 +161,9 @@ func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
 
 func sized(l scenario.Load, value int) scenario.Load { l.ValueSize = value; return l }
 
-// The engine's simulated test is exact to the nanosecond. Here the clock is the machine's,
-// which may pause: the timeout is longer than such a pause, and no operation may be given up
-// before it.
+// The test with the simulated engine is exact to the nanosecond. Here the clock is that of the
+// machine, which may pause. So the timeout is longer than such a pause, and no operation may be
+// given up before it.
 func TestUnansweredOperationsAreTimedAndCounted(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
@@ -174,7 +175,7 @@ func TestUnansweredOperationsAreTimedAndCounted(t *testing.T) {
 		}
 		for _, c := range m.Cells {
 			if h := c.Failed[measure.ErrorIndex(kv.TimedOut)]; h != nil {
-				// A histogram's value is within 0.1 % of the recorded one.
+				// A histogram's value differs from the recorded value by at most 0.1 %.
 				if least := float64(h.Min()); least < 0.999*float64(l.Timeout) {
 					t.Errorf("one was given up after %v ns", least)
 				}
@@ -240,7 +241,7 @@ func TestWrongAnswersAreFound(t *testing.T) {
 			l := base(kv.Get, kv.Local)
 			l.Total = 10_000
 			p := taskFor(serve(t, what, store.NullOptions{Memory: true}), l)
-			// The preload reads and writes, too, and rewrites values that are wrong.
+			// The preload also reads and writes, and replaces values that are wrong.
 			if _, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil {
 				t.Fatal(err)
 			}
@@ -285,8 +286,8 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 			t.Errorf("due %d, succeeded %d; each has a lateness", m.Due, m.Succeeded())
 		}
 		// Operations that were due in the window and done after it were due at most one longest
-		// response time before its end. Those done in the window and due before it were carried
-		// in.
+		// response time before its end. Operations that were done in the window and due before it
+		// were carried in.
 		slowest := float64(m.Merged().Response.Max()) / 1e9 * 1.001
 		after, before := uint64(5000*slowest)+1, m.CarriedIn
 		if m.Done+after < 15_000 || m.Done > 15_000+before || m.Seconds != 3 {
@@ -295,7 +296,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 	})
 }
 
-// Several loops share a load without losing an operation or counting one twice.
+// Several event loops share a load without losing an operation or counting one twice.
 func TestLoopsShareALoad(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "delay=1ms", store.NullOptions{Memory: true})
@@ -311,9 +312,9 @@ func TestLoopsShareALoad(t *testing.T) {
 	}
 }
 
-// All loops share a total: none runs out of numbers early and lets its clients idle, even if
-// the loops have different numbers of connections. Without sharing, only 40 of these 50 clients
-// would be busy with two loops.
+// All event loops share the total number of operations. So no loop runs out of numbers early and
+// leaves its clients idle, even if the loops have different numbers of connections. Without
+// sharing, and with two loops, only 40 of these 50 clients would be busy.
 func TestLoopsShareATotal(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
@@ -330,8 +331,8 @@ func TestLoopsShareATotal(t *testing.T) {
 	})
 }
 
-// holdsAllocations checks the number of allocations per operation. The operations also bear the
-// allocations of a second and of a window's beginning. On a machine so busy that there are few
+// holdsAllocations checks the number of allocations per operation. It includes the allocations for
+// each second and for the beginning of a window. If the machine is so busy that there are few
 // operations, the measurement is repeated.
 func holdsAllocations(t settle.Reporter, mallocs, n uint64, limit float64) {
 	t.Helper()
@@ -340,8 +341,8 @@ func holdsAllocations(t settle.Reporter, mallocs, n uint64, limit float64) {
 	}
 }
 
-// In the steady state an operation allocates nothing; the allocations of a second are spread
-// over its operations.
+// In the steady state an operation allocates nothing. The allocations for a second are divided
+// among that second's operations.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	endpoint := serve(t, "", store.NullOptions{})
@@ -373,7 +374,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// countAllocations returns a function that reports the allocations in the task's window.
+// countAllocations returns a function that returns the number of allocations in the task's window.
 func countAllocations(p *task) func() uint64 {
 	var before, after runtime.MemStats
 	p.Reports.Mark = func(m load.Mark) {
@@ -387,8 +388,8 @@ func countAllocations(p *task) func() uint64 {
 	return func() uint64 { return after.Mallocs - before.Mallocs }
 }
 
-// A compare-and-set knows the version from the preload or from the write before it. A conflict
-// is a response, not an error. Without concurrent writes to a key there is no conflict.
+// A compare-and-set knows the key's version from the preload or from the previous write. A conflict
+// is a response and not an error. If there are no concurrent writes to a key, there is no conflict.
 func TestCompareAndSetUsesKnownVersions(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
@@ -407,7 +408,7 @@ func TestCompareAndSetUsesKnownVersions(t *testing.T) {
 			t.Errorf("%s: outcomes %v, want 3000 ok", what, m.Outcomes)
 		}
 	}
-	// All clients write the same key: some get a conflict, and there is no error.
+	// If all clients write the same key, some get a conflict, and there is no error.
 	l := base(kv.CAS, kv.None)
 	l.Total, l.Distribution.Name, l.Clients, l.KeySpace = 3000, "sequential", 10, 1
 	p := taskFor(endpoint, l)
@@ -425,7 +426,7 @@ func TestTransactionsWriteAllTheirKeys(t *testing.T) {
 	if m := run(t, taskFor(endpoint, l)).Measured; m.Outcomes[kv.OK] != 100 {
 		t.Fatalf("outcomes %v %v", m.Outcomes, m.ErrorTexts)
 	}
-	// The 100 transactions began at keys 0 to 99 and wrote 10 keys each.
+	// The 100 transactions started at keys 0 to 99, and each wrote 10 keys.
 	l.Mix[0] = scenario.Operation{Kind: kv.Get, Consistency: kv.Local, Weight: 1}
 	l.Total = 1000
 	m := run(t, taskFor(endpoint, l)).Measured

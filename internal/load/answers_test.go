@@ -25,7 +25,7 @@ func readerOf(t *testing.T, size int, limit int64) *source {
 	return s
 }
 
-// Check judges the value of a read at each consistency level.
+// Check judges the value that a read returns, depending on the consistency level.
 func TestReadsAreJudged(t *testing.T) {
 	const number = 7
 	key := []byte("p/0007")
@@ -69,8 +69,8 @@ func TestReadsAreJudged(t *testing.T) {
 	}
 }
 
-// A value too short for a checksum is wrong if a linearizable read should return one with a
-// checksum: after a preload of a load whose own values have one.
+// A value that is too short for a checksum is wrong if a linearizable read must return a value with
+// a checksum. This is the case after the preload of a load whose own values have checksums.
 func TestShortValuesAreUnverifiable(t *testing.T) {
 	const first = 98
 	for _, c := range []struct {
@@ -106,7 +106,7 @@ func TestShortValuesAreUnverifiable(t *testing.T) {
 	}
 }
 
-// found passes a range's reply to the source, as a codec does.
+// found passes the reply to a range to the source, as a codec does.
 func found(s *source, tag uint32, pairs []store.Pair, count int64) store.Event {
 	ev := store.Event{Tag: tag, Count: count}
 	values := s.answers.listings.Begin(tag)
@@ -122,7 +122,7 @@ func found(s *source, tag uint32, pairs []store.Pair, count int64) store.Event {
 	return ev
 }
 
-// pairsOf returns n keys beginning with number first, with values of the given size.
+// pairsOf returns n keys, starting with number first, with values of the given size.
 func pairsOf(first, n, size int) (pairs []store.Pair) {
 	v := keys.NewValues(size, 5)
 	for i := range n {
@@ -177,8 +177,8 @@ func TestRangesAreJudged(t *testing.T) {
 	}
 }
 
-// One of many long replies is checked completely; of the others only the keys, their number,
-// and the first value.
+// Of many long replies, only some are checked completely. In the others, only the keys, their
+// number, and the first value are checked.
 func TestLongRangesAreSampled(t *testing.T) {
 	settle.Unraced(t)
 	s := readerOf(t, 64, 0)
@@ -193,7 +193,7 @@ func TestLongRangesAreSampled(t *testing.T) {
 			t.Fatalf("reply %d: %v (%s)", i, got, ev.Text)
 		}
 	}
-	if looked != 8 { // one, then 95 are skipped
+	if looked != 8 { // one reply is checked, then 95 are skipped
 		t.Errorf("%d replies of 699 were checked completely", looked)
 	}
 	if s.answers.listings.skip == 0 {
@@ -241,8 +241,8 @@ func TestCheckDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A write's reply must be for its key, a delete that found nothing is a miss, and a transaction
-// must have as many writes as requested.
+// The reply to a write must be for the write's key. A delete that found no key is a miss. A
+// transaction must report as many writes as requested.
 func TestWritesAreJudged(t *testing.T) {
 	const number = 7
 	own, other := []byte("p/0007"), []byte("p/0008")

@@ -114,7 +114,7 @@ func (a *Assignment) checkShard() error {
 
 // Loops returns the number of event loops that the shard uses on this machine. The number is small
 // for two reasons: one loop can send several hundred thousand operations per second, and each loop
-// takes a CPU from a store on the same machine.
+// uses a CPU that a store on the same machine could use.
 func (a *Assignment) Loops() int {
 	n := a.Load.Threads
 	if n == 0 {

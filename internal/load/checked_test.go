@@ -22,7 +22,7 @@ import (
 )
 
 // Every kind of worker records an application's calls, and reads all its keys afterwards: the
-// initial ones and those that the application created.
+// initial keys and those that the application created.
 func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.NewPiped(local()), "agent": agents.Worker(t, nil)} {
@@ -77,8 +77,8 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 	}
 }
 
-// The keys of a service catalog are not ordinary keys: each kind of worker reads them as their
-// script defines.
+// The keys in a service catalog are not ordinary keys. Each kind of worker reads them in the way
+// that their script defines.
 func TestCatalogKeysAreReadByTheirScript(t *testing.T) {
 	t.Parallel()
 	local := func() load.Worker {
@@ -123,8 +123,8 @@ func TestCatalogKeysAreReadByTheirScript(t *testing.T) {
 	}
 }
 
-// elections runs candidates for three offices, with every kind of worker, on a ZooKeeper whose nodes
-// outlive their sessions. It passes the recorded operations to then.
+// elections runs candidates for three offices, with every kind of worker, on a ZooKeeper whose
+// nodes are not deleted with their sessions. It passes the recorded operations to then.
 func elections(t *testing.T, which election.Application, then func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op)) {
 	local := func() load.Worker {
 		return &load.Local{Stores: func(string) (store.Store, error) { return zookeeper.New(), nil }}
@@ -154,12 +154,13 @@ func elections(t *testing.T, which election.Application, then func(t *testing.T,
 	}
 }
 
-// Every kind of worker records sequential nodes, whose numbers the store assigns, and lists
-// them after the load. It finds nodes that have outlived their sessions.
+// Every kind of worker records sequential nodes, whose numbers the store assigns, and lists them
+// after the load. It finds nodes that still exist although their sessions have ended.
 func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	elections(t, election.Application{Queue: true}, func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op) {
-		back, ended := &recordings{t: t}, map[uint64]uint64{} // nodes, and their sessions
+		// Nodes, with the sessions that created them.
+		back, ended := &recordings{t: t}, map[uint64]uint64{}
 		for i := range ops {
 			if o := &ops[i]; o.Kind == kv.Ephemeral {
 				ended[o.Key] = o.Written
@@ -180,13 +181,13 @@ func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
 	})
 }
 
-// Every kind of worker reads a node that an earlier load left as one that may be gone, because its
-// session may end between the reads of two members.
+// If an earlier load left a node, every kind of worker records that the node may be deleted,
+// because its session may end between the reads of two members.
 func TestLeftoverNodesAreReadOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	elections(t, election.Application{}, func(t *testing.T, w load.Worker, a *load.Assignment, _ []history.Op) {
 		var err error
-		a.Preloaded = nil // now it is another load
+		a.Preloaded = nil // now it is a different load
 		if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 )
 
-// A worker's load must not end with figures that cannot have been measured.
+// The ending of a worker's load is refused if it contains figures that cannot have been measured.
 func TestImpossibleEndingsAreInvalid(t *testing.T) {
 	area := func(a float64) func(*load.Ending) { return func(e *load.Ending) { e.InFlightArea = a } }
 	used := func(u load.Usage) func(*load.Ending) { return func(e *load.Ending) { e.Used = []load.Usage{u} } }

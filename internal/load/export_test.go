@@ -6,12 +6,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// Portable makes the worker use the poller of systems without epoll.
+// Portable makes the worker use the poller for systems without epoll.
 func (w *Local) Portable() {
 	w.poller = func(conns int, base time.Time, d poll.Dialer) (poll.Poller, error) {
 		return poll.NewPortable(conns, base, d), nil
 	}
 }
 
-// Bounded limits the bytes of seconds that a job of Workers keeps while it waits for a slow worker.
+// Bounded limits how many bytes of seconds a job of Workers stores while it waits for a slow
+// worker.
 func Bounded(j Job, most int) { j.(*jobs).all.most = most }

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// YieldTo lowers the priority of a thread only if this process has loops.
+// YieldTo lowers the priority of a thread only if this process has event loops.
 func TestYieldToLowersThePriority(t *testing.T) {
 	type elsewhere struct{ load.Worker }
 	for name, c := range map[string]struct {
@@ -27,7 +27,7 @@ func TestYieldToLowersThePriority(t *testing.T) {
 		"none":                        {load.Workers{}, 0},
 	} {
 		done := make(chan int)
-		go func() { // the thread exits with it, or has its old priority
+		go func() { // the thread ends with this goroutine, or gets its old priority back
 			runtime.LockOSThread()
 			nicer := func() int {
 				n, err := unix.Getpriority(unix.PRIO_PROCESS, unix.Gettid())
@@ -46,8 +46,8 @@ func TestYieldToLowersThePriority(t *testing.T) {
 	}
 }
 
-// A load gets one of Go's processors per loop plus one. In an agent it also gets one for each
-// thread of low priority, which may wait long for a CPU.
+// A load needs one of Go's processors for each event loop, plus one. In an agent it needs one more
+// for each thread with low priority, because such a thread may have to wait long for a CPU.
 func TestSetsGoProcessors(t *testing.T) {
 	had := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(had) })

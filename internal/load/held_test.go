@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// listOf returns a list as Consul sends it: in chunks without an announced length.
+// listOf returns a listing as Consul sends it: in chunks, without a length in the header.
 func listOf(keys, size int) (answer []byte) {
 	value := base64.StdEncoding.EncodeToString(make([]byte, size))
 	var body bytes.Buffer
@@ -29,8 +29,8 @@ func listOf(keys, size int) (answer []byte) {
 	return append(answer, "0\r\n\r\n"...)
 }
 
-// The buffer for a load's replies is large enough even if all replies arrive at the same time,
-// piece by piece, in the most verbose encoding.
+// The buffer for a load's replies is large enough even if all replies arrive at the same time, in
+// small pieces, in the most verbose encoding.
 func TestBuffersAllReplies(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []struct {

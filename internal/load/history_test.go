@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// recordings collects the recorders of a worker's loops, each with the time at which the loop's
-// clock was 0.
+// recordings collects what the recorders of a worker's loops record. It also stores, for each
+// recorder, the time at which the loop's clock was 0.
 type recordings struct {
 	mu  sync.Mutex
 	ops []history.Op
@@ -34,8 +34,8 @@ func (h *recordings) history(zero time.Time, within time.Duration) *history.Reco
 	}}
 }
 
-// Every kind of worker records every operation that a load sends exactly once, with the value
-// written, the revision and the member.
+// Every kind of worker records each operation that a load sends exactly once, with the written
+// value, the revision and the member.
 func TestWorkersRecordEveryOperation(t *testing.T) {
 	t.Parallel()
 	const total = 4000
@@ -79,8 +79,8 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 	})
 }
 
-// A range is recorded key by key, including keys that do not exist, as far as its reply covers
-// them. This holds for every form of range and for a range over one key.
+// A range is recorded key by key, as far as its reply covers the keys, including keys that do not
+// exist. This is true for every form of range, and for a range that covers a single key.
 func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	t.Parallel()
 	const keys = 30
@@ -88,14 +88,15 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	l := base(kv.Put, kv.None)
 	l.Clients, l.Total, l.KeySpace, l.ValueSize, l.Distribution = 1, keys, keys, 32, scenario.Distribution{Name: "sequential"}
 	run(t, taskFor(endpoint, l))
-	l.Mix[0].Kind, l.Total, l.Seed = kv.Delete, 5, 1 // the first five
+	l.Mix[0].Kind, l.Total, l.Seed = kv.Delete, 5, 1 // deletes the first five keys
 	run(t, taskFor(endpoint, l))
 	l.Distribution = scenario.Distribution{Name: "uniform"}
 	for name, c := range map[string]struct {
-		kind         kv.Kind
-		edit         func(*scenario.Load)
-		first, last  uint64 // covered keys; last 0: from the operation's key to the limit
-		unseen, none bool   // the reply has no values; no keys
+		kind kv.Kind
+		edit func(*scenario.Load)
+		// Keys that the reply covers; if last is 0: from the operation's key to the limit.
+		first, last  uint64
+		unseen, none bool // unseen: the reply has no values; none: the reply has no keys
 	}{
 		"plain":           {kind: kv.Range},
 		"limited":         {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeLimit = 7 }},
@@ -152,8 +153,8 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	}
 }
 
-// All events of watchers are recorded: their creation, every watch event in order with the
-// previous value, and their progress.
+// All events of watchers are recorded: their creation, every watch event with the previous value,
+// in order, and their progress.
 func TestWatcherEventsAreRecorded(t *testing.T) {
 	t.Parallel()
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
@@ -191,8 +192,8 @@ func TestWatcherEventsAreRecorded(t *testing.T) {
 	}
 }
 
-// Every kind of worker reads every key back once, and counts the keys that exist, even if
-// another load wrote their values.
+// Every kind of worker reads every key back once, and counts the keys that exist, even if a
+// different load wrote their values.
 func TestWorkersReadEveryKeyBack(t *testing.T) {
 	t.Parallel()
 	const keys = 300
@@ -225,7 +226,7 @@ func TestWorkersReadEveryKeyBack(t *testing.T) {
 				t.Fatalf("without a history, %d keys were found: %v", found, err)
 			}
 		}
-		// Read only the first ten keys. Those that were written are found.
+		// Read only the first ten keys. The keys among them that were written are found.
 		want := uint64(0)
 		for k := range uint64(10) {
 			if written[k] {

@@ -10,8 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Two loops lose connections to one member, one after the other. Fewest counts both loops
-// together, and BackAt is when both have reconnected. The load moves away from another member.
+// Two loops lose their connections to a member, one after the other. Fewest is the minimum over
+// both loops together, and BackAt is the time at which both have reconnected. The load also moves
+// away from a second member.
 func TestLinksCombineAllLoops(t *testing.T) {
 	const ms = 1_000_000
 	a := &engine.Result{Opened: 1000 * ms, InWindow: engine.InWindow{Links: map[string]int{"m1": 2, "m2": 1}, LinkChanges: []engine.LinkChange{

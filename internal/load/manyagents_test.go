@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The merged result of four agents over mutual TLS is the union of their reports, bin by bin,
-// and each agent has its part of the total.
+// The merged result from four agents over mutual TLS is exactly the sum of their reports, in every
+// bin of the histograms. Each agent has its part of the total.
 func TestManyAgentsAreMergedExactly(t *testing.T) {
 	const n = 4
 	l := base(kv.Put, kv.None)

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// Every protocol can use a new connection, and session, for each operation: no operation is
-// lost, no reply is wrong, and all clients are always busy.
+// In every protocol, a load can use a new connection and session for each operation. No operation
+// is lost, no reply is wrong, and all clients are always busy.
 func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
@@ -35,7 +35,8 @@ func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
 	})
 }
 
-// Both pollers can, without and with TLS, and to a host name instead of an address.
+// Both pollers support this, with and without TLS, and also if the endpoint has a host name instead
+// of an address.
 func TestPollersConnectForEachOperation(t *testing.T) {
 	t.Parallel()
 	server, client := certs.Configs(t)
@@ -68,8 +69,8 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 	}
 }
 
-// If nothing listens at the endpoint, each operation ends at its timeout with a definite error
-// that has the reason.
+// If no server listens at the endpoint, each operation fails at its timeout with a definite error
+// whose text contains the reason.
 func TestNewConnectionsToAClosedPortFail(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Put, kv.None)

@@ -11,9 +11,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// For each key that ends with its session the history has a delete that may have been executed,
-// invoked after everything that the load did. After the reply to the session's end it has the
-// end of the key's version, at a revision after the version's own.
+// For each key that is bound to a session, the history contains a delete that may have been
+// executed, invoked after all operations of the load. If the end of the session was confirmed by a
+// reply, the history also contains the deletion of the key's version, at a later revision than the
+// version.
 func TestSessionsEndInTheHistory(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Ephemeral, kv.None)
@@ -28,7 +29,7 @@ func TestSessionsEndInTheHistory(t *testing.T) {
 		t.Fatalf("%v %v", m.Outcomes, m.ErrorTexts)
 	}
 	made, ends, known, lastDone := 0, 0, 0, int64(0)
-	by := map[uint64]map[int64]uint32{} // sessions that created a key's versions
+	by := map[uint64]map[int64]uint32{} // by key and revision: the session that created the version
 	for i := range h.ops {
 		switch o := &h.ops[i]; {
 		case o.Kind == kv.CAS && o.Expected == 0:

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// Both pollers, with and without TLS, lose no operation, even with values that take many reads
-// and writes and with connections that close in between.
+// Both pollers lose no operation, with and without TLS. This is true even for values that need many
+// reads and writes, and if connections close in between.
 func TestPollers(t *testing.T) {
 	t.Parallel()
 	server, client := certs.Configs(t)

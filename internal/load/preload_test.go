@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// A preload reports a store that does not respond after one timeout, not after one timeout for
-// every few keys.
+// If a store does not respond, the preload reports this after one timeout, and not after one
+// timeout for every few keys.
 func TestPreloadGivesUpOnAnUnresponsiveStore(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
@@ -33,12 +33,12 @@ func TestPreloadGivesUpOnAnUnresponsiveStore(t *testing.T) {
 	}
 }
 
-// If a write pass ends early, the keys that it did not reach do not count as written.
+// If a pass of writes ends early, the keys that it did not reach do not count as written.
 func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Put, kv.None)
 	l.KeySpace, l.Timeout, l.ValueSize = 200_000, 200*time.Millisecond, 16
-	// Half of that time is enough to read the keys, but not to write them.
+	// Half of the time before the stall is enough to read the keys, but not to write them.
 	endpoint := serve(t, "delay=1ms; stall=1h@1500ms", store.NullOptions{Memory: true})
 	_, err := preload(t.Context(), taskFor(endpoint, l))
 	if err == nil || !strings.Contains(err.Error(), "could not ") || !strings.Contains(err.Error(), "timeout") {

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Probes are ordered: writes before reads, the delete last. Values have the load's size, and
-// ranges end after the probe's own key.
+// Probes are in order: writes come before reads, and the delete comes last. Values have the load's
+// size, and ranges end just after the probe's key.
 func TestProbesCoverEachFormOutsideTheKeySpace(t *testing.T) {
 	l := base(kv.Delete, kv.None)
 	l.Prefix, l.ValueSize, l.TxnKeys, l.Preload = "app/", 77, 3, true

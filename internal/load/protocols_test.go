@@ -14,14 +14,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// eachProtocol runs a test with the null server of every store that has one.
+// eachProtocol runs a test with the null server of every store that has a null server.
 func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, plan func(scenario.Load) task)) {
 	t.Helper()
 	eachServer(t, o, func(t *testing.T, start func() func(scenario.Load) task) { test(t, start()) })
 }
 
-// eachServer is like eachProtocol, but the test starts the server itself, because each server
-// executes its script's timed steps only once.
+// eachServer is like eachProtocol, but the test itself starts the server. This is needed because a
+// server executes the timed steps of its script only once.
 func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start func() func(scenario.Load) task)) {
 	t.Helper()
 	for _, s := range registry.All() {
@@ -40,16 +40,17 @@ func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start
 	}
 }
 
-// Of 500 operations per second for 5 s, a stall of 0.5 s delays a tenth. So p95 is half of the
-// stall, and p99 nine tenths of it, whatever the protocol is and however many operations a
-// connection takes. On any machine the times are at least that long.
+// The load sends 500 operations per second for 5 s, so a stall of 0.5 s delays a tenth of them.
+// Therefore p95 is half the length of the stall and p99 nine tenths of it, whatever the protocol is
+// and however many operations a connection accepts. On any machine the times are at least that
+// long.
 func TestStallShowsInEveryProtocol(t *testing.T) {
 	t.Parallel()
 	eachServer(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, start func() func(scenario.Load) task) {
 		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			m := run(t, start()(open(base(kv.Put, kv.None), 500, 5*time.Second))).Measured
-			// One operation is due every 2 ms. On a busy machine the last ones may still wait for a
-			// connection when the window closes.
+			// One operation is due every 2 ms. On a busy machine, the last operations may still be
+			// waiting for a connection when the window closes.
 			s := measure.Summarize(m.Merged().Response, 0)
 			atLeast(t, "p95", s.Percentile(95).NS, 0.246e9)
 			atLeast(t, "p99", s.Percentile(99).NS, 0.446e9)
@@ -65,7 +66,8 @@ func TestStallShowsInEveryProtocol(t *testing.T) {
 	})
 }
 
-// Reads return what the preload wrote, each reply is checked, and a closed loop obeys Little's law.
+// Reads return the values that the preload wrote, each reply is checked, and Little's law holds in
+// a closed loop.
 func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
@@ -86,7 +88,7 @@ func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
 	})
 }
 
-// In the steady state put and get allocate nothing, in any protocol.
+// In the steady state, puts and gets allocate nothing in any protocol.
 func TestAnyProtocolDoesNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	eachProtocol(t, store.NullOptions{ValueSize: 8}, func(t *testing.T, plan func(scenario.Load) task) {
@@ -94,7 +96,8 @@ func TestAnyProtocolDoesNotAllocate(t *testing.T) {
 			l := sized(base(kv.Get, kv.Local), 8)
 			l.Mix = []scenario.Operation{o}
 			l.Connections, l.Clients = 50, 50
-			l.Warmup, l.Duration = 500*time.Millisecond, 3*time.Second // the edges of a window cause 300 to 500 allocations in any load
+			// Opening and closing a window causes 300 to 500 allocations in any load.
+			l.Warmup, l.Duration = 500*time.Millisecond, 3*time.Second
 			p := plan(l)
 			allocations := countAllocations(&p)
 			settle.RetryMeasurement(t, func(r settle.Reporter) {

@@ -92,8 +92,8 @@ func unwritten(t *measure.Totals, of uint64) error {
 }
 
 // NoSpaceError reports that the store has no space for the objects that must exist at the start of
-// a load. Only a worker in this process returns this type; from a worker on another machine, only
-// the text of the error arrives.
+// a load. Only a worker in this process returns this type; if the worker is on another machine,
+// only the text of the error arrives.
 type NoSpaceError struct{ Why error }
 
 // Error returns the reason.

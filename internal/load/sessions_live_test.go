@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// Each client of a closed loop keeps its own lease alive: afterwards every lease has its full
-// time to live again, less the duration of the load.
+// Each client of a closed loop renews its own lease. Afterwards every lease has its full TTL again,
+// minus at most the duration of the load.
 func TestClientsKeepTheirLeasesAlive(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -48,7 +48,7 @@ func TestClientsKeepTheirLeasesAlive(t *testing.T) {
 		}
 		return r.TTL
 	}
-	// Wait until the server reports that the remaining time has decreased.
+	// Wait until the server reports that each lease has less time left.
 	for _, id := range ids {
 		eventually(t, "two seconds of each lease", func() bool { return left(id) < ttl-2 })
 	}
@@ -78,8 +78,8 @@ func TestClientsKeepTheirLeasesAlive(t *testing.T) {
 	}
 }
 
-// Transactions run at every isolation level with few keys, so that there are conflicts at
-// levels that detect them. The number of requests shows the reads, commits and retries.
+// Transactions run at every isolation level, with few keys, so that levels that detect conflicts
+// have conflicts. The number of requests shows the reads, commits and retries.
 func TestSTMsRetryConflicts(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -95,7 +95,7 @@ func TestSTMsRetryConflicts(t *testing.T) {
 		}
 		again := uint64(4) // the reads and the commit
 		if iso >= kv.Serializable {
-			again = 1 // a conflict returns what the next try would read
+			again = 1 // the response to a conflict contains what the next try would read
 		}
 		if m.Extra != 3*300+again*m.Retries {
 			t.Errorf("%v: %d requests more for %d retries", iso, m.Extra, m.Retries)
@@ -106,7 +106,7 @@ func TestSTMsRetryConflicts(t *testing.T) {
 	}
 }
 
-// A transaction that reads an interval runs concurrently with one that writes.
+// Transactions that read an interval run concurrently with transactions that write.
 func TestTxnReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	l := base(kv.TxnGet, kv.Linearizable)
@@ -119,8 +119,8 @@ func TestTxnReadsAndWrites(t *testing.T) {
 	}
 }
 
-// Transactions under a lock never conflict, with either kind of lock. Each takes two more
-// requests, plus those while it waits. Afterwards the lock is free.
+// Transactions under a lock never conflict, for both kinds of lock. Each transaction needs two more
+// requests, plus those that it sends while it waits. Afterwards no client holds the lock.
 func TestSTMUnderALock(t *testing.T) {
 	t.Parallel()
 	for _, locker := range []kv.Locker{kv.LockRPC, kv.LockClient} {
@@ -160,12 +160,12 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	if r, err := c.Get(t.Context(), "stmlock", clientv3.WithPrefix()); err != nil || r.Count != 0 {
 		t.Errorf("%v, %v", r, err)
 	}
-	// Now transactions are given up while others hold the lock.
+	// Now some transactions time out while other clients hold the lock.
 	p.Load.Timeout, p.Load.Total, p.Load.Duration = 3*time.Millisecond, 0, time.Second
 	if _, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{}); err != nil {
 		t.Fatal(err)
 	}
-	// The keys that they left for the lock end with their leases.
+	// The keys that these transactions left for the lock are deleted when their leases are revoked.
 	if err := admin.(store.Leaser).Revoke(t.Context(), p.Leases); err != nil {
 		t.Fatal(err)
 	}
@@ -179,8 +179,8 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	recordedUnder(t, h.ops)
 }
 
-// recordedUnder checks that each transaction is recorded with the versions that it compared,
-// and that the holds of the lock are recorded and do not overlap.
+// recordedUnder checks that each transaction is recorded with the versions that it compared. It
+// also checks that the holds of the lock are recorded and do not overlap.
 func recordedUnder(t *testing.T, ops []history.Op) {
 	writes, token, freed := map[int64]int{}, int64(0), int64(-1)
 	held := map[uint32]*history.Op{}
@@ -210,8 +210,8 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 	}
 }
 
-// If a client's transaction failed under a lock, an unanswered request may still end a later
-// hold of the client. The ends of such holds are not recorded.
+// If a client's transaction failed under a lock, an unanswered request may still end a later hold
+// by the same client. The ends of such holds are not recorded.
 func TestHoldsAfterAFailureHaveNoEnd(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "never every 60; delay=uniform(0ms,1ms)", store.NullOptions{Memory: true})

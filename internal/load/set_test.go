@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A set's list is sorted and takes one bit for each possible number.
+// The list of a set's numbers is sorted, and needs one bit for each possible number.
 func TestSetListsItsNumbers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []uint64{1, 63, 64, 65, 511, 512, 513, 100_000} {

@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
-// sent records the operations that a load sent: kind and key by phase and number.
+// sent records the kind and key of each operation that a load sent, by phase and number.
 type sent struct {
 	mu      sync.Mutex
 	ops     map[string]string
@@ -28,7 +28,7 @@ type sent struct {
 	clients map[uint32]bool
 }
 
-// noting records the operations that a source fills.
+// noting is a source that records the operations that it fills.
 type noting struct {
 	*source
 	to *sent
@@ -47,7 +47,7 @@ func (s *noting) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op
 	return ref
 }
 
-// simulated runs a shard of a load in its own simulated world.
+// simulated runs one shard of a load in a simulated World.
 func simulated(t *testing.T, l scenario.Load, shard Shard, to *sent, each func(*measure.Second)) *Result {
 	t.Helper()
 	a := &Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}, Shard: shard}
@@ -93,9 +93,9 @@ func drawnLoad(r *rand.Rand) scenario.Load {
 	return l
 }
 
-// n shards together send exactly the operations that one worker sends. The kind, key and due
-// time of an operation depend only on its number. Clients and connections are divided, and the
-// counts of the merged seconds are the sum.
+// Together, n shards send exactly the operations that a single worker sends. An operation's kind,
+// key and due time depend only on its number. Clients and connections are divided among the shards,
+// and the counts in the merged seconds are the sums of the shards' counts.
 func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(10, 6))
@@ -146,7 +146,7 @@ func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 	}
 }
 
-// counted holds the number of operations due in each second.
+// counted holds, for each second, the number of operations that were due.
 type counted struct{ due []string }
 
 func (c *counted) add(s *measure.Second) {
@@ -168,8 +168,8 @@ func (s *sent) add(o *sent) {
 	}
 }
 
-// Constant arrivals interleave: if the connections can be divided evenly, shard i sends the
-// operations i, i+n, i+2n, … of the schedule.
+// With constant arrivals, shards take turns. If the connections can be divided evenly, shard i
+// sends the operations i, i+n, i+2n, … of the schedule.
 func TestShardsInterleave(t *testing.T) {
 	l := drawnLoad(rand.New(rand.NewPCG(1, 1)))
 	l.Arrival, l.Total, l.Warmup, l.Duration, l.Rate.PerSecond = scenario.Constant, 0, 0, time.Second, 600
@@ -185,7 +185,7 @@ func TestShardsInterleave(t *testing.T) {
 	}
 }
 
-// Every way of dividing assigns each connection, client, number and unit of the limit to
+// However a load is divided, each connection, client, number and unit of the limit belongs to
 // exactly one shard.
 func TestShardsPartitionALoad(t *testing.T) {
 	for n := 1; n < 9; n++ {
@@ -228,7 +228,7 @@ func TestShardsPartitionALoad(t *testing.T) {
 	}
 }
 
-// A load that cannot be divided is refused with a one-sentence error.
+// A load that cannot be divided is refused with an error that consists of one sentence.
 func TestIndivisibleLoadsAreInvalid(t *testing.T) {
 	for want, change := range map[string]func(*scenario.Load){
 		"3 connections cannot":         func(l *scenario.Load) { l.Connections = 3 },
@@ -257,9 +257,9 @@ func TestIndivisibleLoadsAreInvalid(t *testing.T) {
 	}
 }
 
-// checkClients checks the clients in a result: each client is listed once, with the others of
-// its connection, at the connection's endpoint, and their completed operations add up to the
-// total. In an open loop there are none.
+// checkClients checks the clients in a result. Each client must be listed once, together with the
+// other clients on its connection, and at the connection's endpoint. Their completed operations
+// must add up to the total. An open loop has no clients.
 func checkClients(t *testing.T, what string, l *scenario.Load, m *measure.Totals) {
 	t.Helper()
 	clients, want := map[string][]int{}, map[string][]int{}

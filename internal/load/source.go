@@ -12,8 +12,8 @@ import (
 )
 
 // Operation numbers start at 0 in each phase. The numbers that values contain are marked with
-// warmupMark or preloadMark to distinguish the phases. No phase has so many operations that its
-// numbers reach these marks.
+// warmupMark or preloadMark to distinguish the phases. The number of operations in a phase is
+// always below these marks.
 const (
 	warmupMark  = 1 << 40
 	preloadMark = 1 << 41

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// reporting is a worker that reports up to a number of seconds until it is stopped.
+// reporting is a worker that reports seconds until it has reported `most` of them or is stopped.
 type reporting struct {
 	load.Worker
 	most int
@@ -44,7 +44,7 @@ func (j reportingJob) Run(ctx context.Context, begin time.Time) (*load.Result, e
 	return &load.Result{Ending: e}, nil
 }
 
-// wide returns a second with many different times.
+// wide returns a second whose histograms contain many different times.
 func wide() *measure.Second {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := &measure.Second{Phase: measure.Measured}
@@ -60,9 +60,9 @@ func wide() *measure.Second {
 	return s
 }
 
-// A worker that reports nothing and does not fail must not delay the others' seconds without
-// limit: it is cut off and named, and the load ends with the seconds that all workers have
-// reported.
+// A worker that reports nothing and does not fail must not delay the seconds of the other workers
+// without limit. It is cut off, the result contains its name, and the load ends with the seconds
+// that all workers have reported.
 func TestSilentWorkerIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := load.Workers{

@@ -22,7 +22,7 @@ type task struct {
 	Reports load.Reports
 }
 
-// taskFor returns a load on the etcd server at an endpoint.
+// taskFor returns a load for the etcd server at the given endpoint.
 func taskFor(endpoint string, l scenario.Load) task {
 	return taskOn(etcd.New(), []string{endpoint}, l)
 }
@@ -55,21 +55,21 @@ func preload(ctx context.Context, p task) (*load.Preloaded, error) {
 	return p.worker().Preload(ctx, &p.Assignment)
 }
 
-// wrapWorker wraps a worker for a test. TestMain sets it.
+// wrapWorker wraps the worker in all tests. TestMain sets it.
 var wrapWorker = func(w load.Worker) load.Worker { return w }
 
 func (p *task) worker() load.Worker { return wrapWorker(p.Worker) }
 
-// notOverAPipe matches the tests that do not need to run again over a pipe: those of memory per
-// operation, long measurements, tests that use their own pipes, and tests without a worker.
+// notOverAPipe matches the tests that need not run again over a pipe: tests that measure memory per
+// operation, long measurements, tests that use pipes anyway, and tests without a worker.
 const notOverAPipe = "Allocate|CoordinatedOmission|ClosedLoopMean|NeverAnswered|LoopsShareATotal|StallShows|Pollers|LatencyHas|LatencyIs|WatchEventFaults|Workers|Shards|LongRanges|AllReplies"
 
-// sampleOverAPipe matches the tests that CI runs over a pipe: those of the data that passes
-// through it.
+// sampleOverAPipe matches the tests that CI runs over a pipe: those that check the data that passes
+// through the pipe.
 const sampleOverAPipe = "Recorded|EveryWorker|Errors|Preload|Watchers|Judged|Wrong|Sessions|PersistentWatches|ReadsWhatItWrote|Txn|Stop|Refuse|CutOff|Lost"
 
-// TestMain runs the tests twice: with a worker in this process, and with the same worker behind
-// an encoder and a decoder, through which only data passes.
+// TestMain runs the tests twice: with a worker in this process, and with the same worker behind an
+// encoder and a decoder, so that only encoded data reaches it.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.bench").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == "" {

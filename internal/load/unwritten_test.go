@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// If the preparation failed because the store was full, the error is about that, even if other
-// operations then found no connection. Otherwise the store is not reported as full.
+// If the preparation failed because the store was full, the error says so, even if other operations
+// found no connection after that. Otherwise the error does not report the store as full.
 func TestUnwrittenReportsNoSpaceFirst(t *testing.T) {
 	t.Parallel()
 	var totals measure.Totals

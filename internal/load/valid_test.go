@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// An assignment from another machine is validated like a scenario file, including every field
-// that could make a worker fail.
+// An assignment from another machine is validated like a scenario file. The validation covers every
+// field that could make a worker fail.
 func TestAssignmentsAreValidated(t *testing.T) {
 	valid := func() *load.Assignment {
 		l := base(kv.Put, kv.None)

@@ -21,7 +21,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// expectedEvents returns the number of events of n writes to each of `keys` keys.
+// expectedEvents returns the number of events that n writes to each of `keys` keys cause.
 func expectedEvents(w scenario.Watch, keys, n int) (events uint64) {
 	if w.WatchedKeys == 0 {
 		w.WatchedKeys = uint64(keys)
@@ -33,10 +33,11 @@ func expectedEvents(w scenario.Watch, keys, n int) (events uint64) {
 	return events
 }
 
-// Every event of every write reaches every watcher of its key, whether the watchers share the
-// writers' connections, have their own, or are in another loop, and each event has both times.
-// The loop is closed, because etcd gives up writes that arrive faster than the machine can
-// execute them. On a busy machine it may give up some anyway, and may still execute them.
+// The event for every write reaches every watcher of the written key. It does not matter whether
+// the watchers share the writers' connections, have their own, or are in another loop. Each event
+// has both times. The test uses a closed loop, because etcd gives up writes that arrive faster than
+// the machine can execute them. On a busy machine, etcd may still give up some writes, and may
+// nevertheless execute them.
 func TestWatchersGetEveryEvent(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -62,14 +63,15 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 			m, warmup := r.Measured, r.Warmup
 			w := m.Watching
 			t.Logf("%+v", *w)
-			given := m.Outcomes[kv.StoreTimeout] + warmup.Outcomes[kv.StoreTimeout] // given up by etcd
+			// Number of writes that etcd gave up.
+			given := m.Outcomes[kv.StoreTimeout] + warmup.Outcomes[kv.StoreTimeout]
 			if m.Due != 1000 || m.Failed()+warmup.Failed() != given || w.Acknowledged != m.Outcomes[kv.OK]+warmup.Outcomes[kv.OK] {
 				t.Fatalf("due %d, outcomes %v and %v, acknowledged %d", m.Due, warmup.Outcomes, m.Outcomes, w.Acknowledged)
 			}
 			if w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Wrong+w.Impossible+w.Ended+w.Resubscribed > 0 || w.Delivered < w.Expected {
 				t.Errorf("not every event came once: %+v", *w)
 			}
-			// The window's events are those of the window's writes.
+			// The events in the window are those of the window's writes.
 			if want := expectedEvents(c.watch, 10, 100); given == 0 && (w.Delivered != w.Expected || m.Watch.Delivered != want || w.Expected < want) {
 				t.Errorf("%d events in the window, want %d, and %d of %d in all", m.Watch.Delivered, want, w.Delivered, w.Expected)
 			}
@@ -81,8 +83,8 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 	}
 }
 
-// cuttable forwards connections to a server. It cuts the first few when the server has sent a
-// number of bytes, so that the cuts do not depend on timing.
+// cuttable forwards connections to a server. It cuts the first few of them when the server has sent
+// a certain number of bytes, so that the cuts do not depend on timing.
 type cuttable struct {
 	after int64 // bytes
 	cuts  atomic.Int32
@@ -132,11 +134,12 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// Watchers whose connection is cut continue where they were: no event is lost.
+// Watchers whose connection is cut continue where they had stopped: no event is lost.
 func TestWatchersResumeAfterACut(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
-	// Half of the 12,000 events pass through the cut connection, each with more than 100 bytes.
+	// Half of the 12,000 events pass through the connection that is cut. Each of them has more than
+	// 100 bytes.
 	net := cuttable{after: 150_000}
 	net.cuts.Store(3)
 	l := base(kv.Put, kv.None)
@@ -145,21 +148,23 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 	l.Timeout = patience
 	p := taskFor(endpoint, l)
 	p.Endpoints = []string{endpoint, net.serve(t, endpoint)}
-	p.Load.Watch = &scenario.Watch{Watchers: 50, Streams: 4, Connections: 2} // one stream passes through the cut connection
+	// One stream passes through the connection that is cut.
+	p.Load.Watch = &scenario.Watch{Watchers: 50, Streams: 4, Connections: 2}
 	res := run(t, p)
 	w := res.Measured.Watching
 	t.Logf("%+v", *w)
 	if w.Acknowledged != 1200 || w.Expected != 12_000 || w.Delivered != w.Expected || w.Lost+w.Reordered+w.Wrong+w.Ended+w.Duplicated > 0 {
 		t.Errorf("%+v", *w)
 	}
-	// Half of the watchers each time. At the second and third cut some may not have been
-	// created again yet.
+	// Each cut affects half of the watchers. At the second and the third cut, some of these may not
+	// have been created again yet.
 	if left := net.cuts.Load(); w.Resubscribed < 25 || w.Resubscribed > 75 || left > 0 {
 		t.Errorf("%d watchers were created again, and %d cuts left", w.Resubscribed, left)
 	}
 }
 
-// A member stops and returns. Meanwhile puts fail, and no event of an acknowledged put is lost.
+// A member is stopped and started again. Meanwhile puts fail. No event of an acknowledged put is
+// lost.
 func TestWatchersSurviveAMemberRestart(t *testing.T) {
 	t.Parallel()
 	m := embedded.New(t)
@@ -167,7 +172,7 @@ func TestWatchersSurviveAMemberRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Stop()
-	// The load ends with its total, however long the member is away.
+	// The load ends when it has sent its total, however long the member is stopped.
 	l := base(kv.Put, kv.None)
 	l.KeySpace, l.Clients, l.Total = 3, 10, 2000
 	p := taskFor(m.Endpoint(), l)
@@ -199,8 +204,8 @@ func TestWatchersSurviveAMemberRestart(t *testing.T) {
 	}
 }
 
-// Watchers that begin at an earlier revision catch up while the load reads. The load ends when
-// all have caught up.
+// Watchers that start at an earlier revision catch up while the load sends reads. The load ends
+// when all watchers have caught up.
 func TestWatchersCatchUp(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -237,7 +242,7 @@ func TestWatchersCatchUp(t *testing.T) {
 	}
 }
 
-// Each client keeps a lease alive, so a load without enough leases is refused.
+// Each client needs a lease to renew, so a load that has too few leases is refused.
 func TestLeasesAreRequired(t *testing.T) {
 	t.Parallel()
 	p := taskFor("127.0.0.1:1", open(base(kv.KeepAlive, kv.None), 100, time.Second))

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// ofMode returns a load of 1,000 puts of four keys, with one watcher per key on each of three
-// connections: 3,000 events of watches in a mode.
+// ofMode returns a load of 1,000 puts to four keys. On each of three connections there is one
+// watcher per key, with the given watch mode, so the load causes 3,000 events.
 func ofMode(t *testing.T, script string, mode kv.WatchMode) task {
 	l := open(base(kv.Put, kv.None), 500, 2*time.Second)
 	l.KeySpace, l.Connections, l.Distribution = 4, 2, scenario.Distribution{Name: "sequential"}
@@ -22,9 +22,9 @@ func ofMode(t *testing.T, script string, mode kv.WatchMode) task {
 	return p
 }
 
-// Persistent watches report each change. The reply to a write identifies it, whether it arrives
-// before or after the event. Events that the server loses, duplicates or delays are counted
-// exactly.
+// Persistent watches report each change. An event is matched with its write by means of the reply
+// to the write, whether the reply arrives before or after the event. Events that the server loses,
+// duplicates or delays are counted exactly.
 func TestPersistentWatches(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]struct{ delivered, lost, duplicated uint64 }{
@@ -51,16 +51,16 @@ func TestPersistentWatches(t *testing.T) {
 	if sent := m.Watch.FromSent; m.Watching.Delivered != 3000 || sent.Min() < 30_000_000-100_000 {
 		t.Errorf("delayed by 30 ms: %+v, the first came after %d ns", *m.Watching, sent.Min())
 	}
-	// If puts get late replies, the events arrive before them. Their times are those of their own
-	// arrival.
+	// If the replies to puts are late, the events arrive before them. Their times are the times at
+	// which the events arrived.
 	m = run(t, ofMode(t, "delay=500ms", kv.PersistentWatch)).Measured
 	if m.Watching.Delivered != 3000 || m.Watching.Impossible > 0 || m.Watch.FromSent.Mean() >= m.Merged().Service.Mean() {
 		t.Errorf("%+v: events after %v ns, answers after %v ns", *m.Watching, m.Watch.FromSent.Mean(), m.Merged().Service.Mean())
 	}
 }
 
-// A one-shot watch is set again by a read: each version either arrived or was skipped because
-// of a newer one, and none is lost.
+// A one-shot watch is set again by a read. Each version is either received or skipped because of a
+// newer version, and none is lost.
 func TestOneShotWatches(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{"", "delay=200ms every 3"} {

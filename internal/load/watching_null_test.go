@@ -10,12 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// awaited is the wait for events that never arrive, and so the longest time that a put may take
-// meanwhile.
+// awaited is the timeout. It is how long the load waits for events that never arrive, so it is also
+// the longest time that a put may take.
 const awaited = 5 * time.Second
 
-// watched returns a load of 1,000 puts of four keys with twenty watchers, five per key: 5,000
-// events.
+// watched returns a load of 1,000 puts to four keys. There are twenty watchers, five per key, so
+// the load causes 5,000 events.
 func watched(endpoint string) task {
 	l := open(base(kv.Put, kv.None), 500, 2*time.Second)
 	l.KeySpace, l.Connections, l.Distribution = 4, 2, scenario.Distribution{Name: "sequential"}
@@ -48,8 +48,8 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 			t.Errorf("%q: the window has %+v", script, got)
 		}
 	}
-	// Every 101st event is held until its watcher's next one. It is out of order unless the
-	// next one is held, too, or does not arrive.
+	// Every 101st event is held back until its watcher's next event. Then it is out of order,
+	// unless the next event is also held back or does not arrive.
 	p := watched(serve(t, "watch=reorder every 101", store.NullOptions{Memory: true}))
 	p.Load.Timeout = awaited
 	w := run(t, p).Measured.Watching
@@ -62,8 +62,8 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 	}
 }
 
-// An event that arrives before the reply to its put is timed from the put, and no time is
-// clamped to 0.
+// If an event arrives before the reply to its put, its latency is measured from the put, and is
+// never replaced by 0.
 func TestWatchLatencyStartsAtThePut(t *testing.T) {
 	settle.RetryMeasurement(t, func(r settle.Reporter) { watchLatencyIsFromThePut(t, r) })
 }
@@ -76,7 +76,7 @@ func watchLatencyIsFromThePut(t *testing.T, r settle.Reporter) {
 	if put := m.Merged().Service.Min(); put < 499_000_000 {
 		t.Fatalf("a put took %d ns", put)
 	}
-	// A busy machine delays both times. The engine's simulated test is exact.
+	// A busy machine delays both times. The test with the simulated engine checks exact times.
 	if s := m.Watch.FromSent; s.ValueAtQuantile(50) >= m.Merged().Service.ValueAtQuantile(50) || s.Min() <= 0 || m.Watching.Impossible > 0 || m.Watch.Delivered != 5000 {
 		t.Errorf("half of the events came after %d ns: %+v", s.ValueAtQuantile(50), *m.Watching)
 	}
@@ -85,8 +85,8 @@ func watchLatencyIsFromThePut(t *testing.T, r settle.Reporter) {
 	}
 }
 
-// If puts must wait because the server takes few at once, the events' times from due include
-// the wait, and those from sent do not.
+// Puts wait because the server accepts only a few at once. The latencies of their events include
+// this wait if they are measured from due, but not if they are measured from sent.
 func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	settle.RetryMeasurement(t, func(r settle.Reporter) { watchLatencyHasNoCoordinatedOmission(t, r) })
 }
@@ -96,21 +96,21 @@ func watchLatencyHasNoCoordinatedOmission(t *testing.T, r settle.Reporter) {
 	p.Load.Watch.Streams = 3 // one on each connection
 	p.Load.MaxInFlight = 20
 	m := run(t, p).Measured
-	// On a busy machine the last puts may still wait for room when the window closes.
+	// On a busy machine, the last puts may still be waiting to be sent when the window closes.
 	sentAll := m.Succeeded() == 1000
 	if m.Failed() != m.Outcomes[kv.NotSent] || m.Watch.Delivered != 5*m.Succeeded() {
 		t.Fatalf("%v, %+v", m.Outcomes, m.Watch)
 	}
 	due, sent := m.Watch.FromDue, m.Watch.FromSent
-	// The server stalls for a quarter of the 2 s. Puts that are due then wait until its end,
-	// and only the first ten are sent before. The delays of a busy machine are in both times;
-	// the engine's simulated test has none.
+	// The server stalls for a quarter of the 2 s. Puts that are due during the stall wait until its
+	// end, except the first ten, which are sent before. A busy machine increases both times; the
+	// test with the simulated engine has no such delays.
 	atLeast(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.376e9)
 	atLeast(t, "the mean wait to be sent", due.Mean()-sent.Mean(), 0.056e9)
 	if sent.ValueAtQuantile(90) > 250_000_000 || !sentAll {
 		r.Errorf("p90 from sent %d ns, outcomes %v", sent.ValueAtQuantile(90), m.Outcomes)
 	}
-	// Each event was delayed like its put.
+	// Each event was delayed as long as its put.
 	if sentAll {
 		near(t, "the mean wait to be sent", due.Mean()-sent.Mean(), m.Lateness.Mean(), 0.01)
 	}
@@ -128,7 +128,7 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 		if m.Watching.Lost > 0 {
 			t.Errorf("events were lost: %+v", *m.Watching)
 		}
-		// The null server, which is in this process, too, makes two allocations for each event.
+		// The null server runs in this process, too, and makes two allocations for each event.
 		perEvent := float64(allocations())/float64(m.Watch.Delivered) - 2
 		t.Logf("%d events, %.4f allocations each", m.Watch.Delivered, perEvent)
 		if perEvent > 0.1 {
@@ -137,8 +137,8 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 	})
 }
 
-// 200,000 events per second: 200 puts per second with 1,000 watchers each. However long they
-// take on this machine, each event is counted and timed once.
+// The load causes 200,000 events per second: 200 puts per second, with 1,000 watchers for each.
+// Each event is counted and timed exactly once, however long that takes on this machine.
 func TestManyWatchEventsAreCountedRight(t *testing.T) {
 	t.Parallel()
 	settle.Unraced(t)

@@ -24,7 +24,8 @@ func realConsul(t *testing.T, members int) []string {
 	}).Endpoints
 }
 
-// queried returns a load of puts whose watchers are blocking queries, each on its own connection.
+// queried returns a load of puts whose watchers are blocking queries. Each query has its own
+// connection.
 func queried(endpoints []string, w scenario.Watch, keys uint64) task {
 	l := base(kv.Put, kv.None)
 	l.Clients, l.Total, l.Warmup = 10, 1000, 200*time.Millisecond
@@ -36,9 +37,9 @@ func queried(endpoints []string, w scenario.Watch, keys uint64) task {
 	return p
 }
 
-// settledOnNewest fails the test unless every watcher ended with the newest state of its keys
-// and never received a state twice or an older one. A state that a watcher did not receive must
-// be older than one that it did.
+// settledOnNewest fails the test unless every watcher's last state is the latest state of its keys,
+// and no watcher received a state twice or an older state after a newer one. A state that a watcher
+// did not receive must be older than one that it did receive.
 func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 	t.Helper()
 	if _, err := preload(t.Context(), p); err != nil {
@@ -82,8 +83,8 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 	}
 }
 
-// Blocking queries serve as watchers, on the null server and on a real one, of single keys and
-// of intervals.
+// Blocking queries can be used as watchers of single keys and of intervals, on the null server and
+// on a real server.
 func TestBlockingQueriesServeWatchers(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) []string{
@@ -102,7 +103,7 @@ func TestBlockingQueriesServeWatchers(t *testing.T) {
 	}
 }
 
-// Deletes are reported, too, and queries whose connections are cut continue.
+// Deletes are reported, too, and queries continue after their connections are cut.
 func TestBlockingQueriesSurviveCuts(t *testing.T) {
 	t.Parallel()
 	endpoint := realConsul(t, 1)[0]

@@ -28,8 +28,8 @@ func local() load.Worker {
 	return &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 }
 
-// eachWorker runs a test with every kind of worker: in this process, over a pipe, two together,
-// two together over pipes, and agents over mutual TLS.
+// eachWorker runs a test with every kind of worker: one in this process, one over a pipe, two
+// together, two together over pipes, and agents over mutual TLS.
 func eachWorker(t *testing.T, test func(t *testing.T, w load.Worker)) {
 	for name, w := range map[string]load.Worker{
 		"local": local(), "piped": remote.NewPiped(local()),
@@ -41,10 +41,10 @@ func eachWorker(t *testing.T, test func(t *testing.T, w load.Worker)) {
 	}
 }
 
-// reported collects the reports of a worker.
+// reported collects the reports from a worker.
 type reported struct {
 	mu      sync.Mutex
-	due     uint64 // in the window's seconds
+	due     uint64 // operations due in the window's seconds
 	timed   int64
 	last    *measure.Second
 	order   []string
@@ -84,8 +84,8 @@ func (h *reported) reports(t *testing.T) load.Reports {
 	}
 }
 
-// A load on a real etcd: every kind of worker reports what a single one reports, and several
-// together send as much and report it as one.
+// The load runs on a real etcd. Every kind of worker reports the same result as a single worker.
+// Several workers together send as much as one, and report it like one.
 func TestWorkersOnEtcd(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -127,7 +127,7 @@ func TestWorkersOnEtcd(t *testing.T) {
 	})
 }
 
-// An open loop sends exactly its schedule's operations, with every kind of worker, and reports
+// With every kind of worker, an open loop sends exactly the operations in its schedule and reports
 // the server's errors.
 func TestWorkersReportErrors(t *testing.T) {
 	t.Parallel()
@@ -150,8 +150,8 @@ func TestWorkersReportErrors(t *testing.T) {
 	})
 }
 
-// A stopped load returns what it has measured. A load that is stopped before its window returns
-// ErrNeverOpened, and one that cannot connect returns the reason.
+// If a load is stopped, it returns what it has measured. If it is stopped before its window, it
+// returns ErrNeverOpened. If it cannot connect, it returns the reason.
 func TestWorkersStop(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
@@ -199,7 +199,7 @@ func TestWorkersStop(t *testing.T) {
 	})
 }
 
-// All workers keep to a given start time.
+// All workers begin at the start time that is passed to Run.
 func TestWorkersBeginAtTheGivenTime(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
@@ -219,13 +219,14 @@ func TestWorkersBeginAtTheGivenTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if early := begin.Sub(res.Opened); early > time.Millisecond || early < -time.Millisecond { // the start is a time of the schedule, not of a thread
+		// The start time comes from the schedule and not from a thread's clock.
+		if early := begin.Sub(res.Opened); early > time.Millisecond || early < -time.Millisecond {
 			t.Errorf("it began %v before it should", early)
 		}
 	})
 }
 
-// A load that cannot be divided is refused before anything happens.
+// A load that cannot be divided is refused before the workers do anything.
 func TestWorkersRefuseIndivisibleLoads(t *testing.T) {
 	t.Parallel()
 	l := base(kv.CAS, kv.None)
@@ -245,7 +246,7 @@ func TestWorkersRefuseIndivisibleLoads(t *testing.T) {
 	}
 }
 
-// An assignment that a worker cannot execute yields an error instead of a job.
+// If a worker cannot execute an assignment, Prepare returns an error instead of a job.
 func TestWorkersReportFailedPreparations(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
@@ -283,7 +284,7 @@ func (l *counting) Accept() (net.Conn, error) {
 	return counted{c, sync.OnceFunc(func() { l.open.Add(-1) })}, nil
 }
 
-// serveCounting starts a null server on a counting listener.
+// serveCounting starts a null server behind a listener that counts its connections.
 func serveCounting(t *testing.T) *counting {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -305,7 +306,8 @@ func serveCounting(t *testing.T) *counting {
 	return c
 }
 
-// A job that is connected and does not run ends when it is closed, or when its controller is gone.
+// A job that is connected and is not run ends when it is closed, or when its controller no longer
+// exists.
 func TestConnectedJobIsClosed(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
@@ -334,7 +336,7 @@ func (noClock) Clock(context.Context) (time.Time, error) {
 	return time.Time{}, errors.New("no time")
 }
 
-// Workers that cannot agree on a start time do not stay connected.
+// Workers that cannot agree on a start time disconnect.
 func TestWorkersWithoutAClockEnd(t *testing.T) {
 	t.Parallel()
 	server := serveCounting(t)
@@ -345,7 +347,8 @@ func TestWorkersWithoutAClockEnd(t *testing.T) {
 	eventually(t, "the end of all connections", func() bool { return server.open.Load() == 0 })
 }
 
-// If one of several workers fails, the others end, too, and the result names the failed one.
+// If one of several workers fails, the others end, too, and the result contains the name of the
+// failed worker.
 func TestWorkersFailTogether(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})

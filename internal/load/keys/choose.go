@@ -7,8 +7,9 @@ import (
 
 // Chooser chooses the key of each operation.
 //
-// Invariant: Choose is a pure function of n, and its result is below the key space's N. So an
-// operation has the same key in every run with the same seed, whatever loop sends it.
+// Invariant: the result of Choose depends only on n and is below the number of keys in the key
+// space. So an operation has the same key in every run with the same seed, whichever event loop
+// sends it.
 type Chooser interface {
 	// Choose returns the number of operation n's key.
 	Choose(n uint64) uint64
@@ -23,15 +24,15 @@ func (s Sequential) Choose(n uint64) uint64 { return n % s.N }
 // Uniform chooses every key with the same probability.
 type Uniform struct{ N, Seed uint64 }
 
-// Choose returns a number in [0, N) by multiplication (Lemire, "Fast random integer
-// generation in an interval", 2019). Its bias is below N/2^64.
+// Choose returns a number in [0, N) by means of multiplication (Lemire, "Fast random integer
+// generation in an interval", 2019). The bias is below N/2^64.
 func (u Uniform) Choose(n uint64) uint64 {
 	hi, _ := bits.Mul64(RandomAt(u.Seed, n), u.N)
 	return hi
 }
 
-// Hotspot sends a share of the operations to a share of the keys. Within both parts of the key
-// space it is uniform.
+// Hotspot sends a certain share of the operations to a certain share of the keys. Both among these
+// keys and among the other keys, the distribution is uniform.
 //
 // Example: NewHotspot(1000, 0.1, 0.9, seed) sends 90 % of the operations to keys 0 to 99.
 type Hotspot struct {
@@ -40,14 +41,15 @@ type Hotspot struct {
 	seed   uint64
 }
 
-// NewHotspot returns a chooser over n keys that sends the share ops of the operations to the
-// share keys of the keys, at least one key. Both shares are in (0, 1).
+// NewHotspot returns a chooser for n keys. It sends the share ops of the operations to the share
+// keys of the keys, but at least to one key. Both shares must be in (0, 1).
 func NewHotspot(n uint64, keys, ops float64, seed uint64) Hotspot {
 	hot := uint64(math.Ceil(keys * float64(n)))
 	return Hotspot{n: n, hot: min(max(hot, 1), n), ops: ops, seed: seed}
 }
 
-// Choose implements Chooser: it draws the part of the key space, then the key.
+// Choose implements Chooser. It first draws one of the two parts of the key space, and then a key
+// in that part.
 func (h Hotspot) Choose(n uint64) uint64 {
 	if h.hot == h.n || RandomUnit(h.seed^0x5bd1e995, n) < h.ops {
 		return Uniform{N: h.hot, Seed: h.seed}.Choose(n)
@@ -55,8 +57,8 @@ func (h Hotspot) Choose(n uint64) uint64 {
 	return h.hot + Uniform{N: h.n - h.hot, Seed: h.seed}.Choose(n)
 }
 
-// Zipfian chooses the key of rank r with a probability proportional to 1/r^theta. Ranks are
-// spread over the key space, so that popular keys are not neighbours.
+// Zipfian chooses the key with rank r with a probability that is proportional to 1/r^theta. Ranks
+// are spread over the key space, so that popular keys are not next to each other.
 type Zipfian struct {
 	n                       uint64
 	theta, alpha, zeta, eta float64
@@ -64,12 +66,12 @@ type Zipfian struct {
 	stride                  uint64
 }
 
-// NewZipfian returns a chooser over n keys; theta is in (0, 1). It uses the method of Gray et
-// al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994), like YCSB.
+// NewZipfian returns a chooser for n keys. theta must be in (0, 1). Like YCSB, it uses the method
+// by Gray et al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994).
 func NewZipfian(n uint64, theta float64, seed uint64) Zipfian {
 	z := Zipfian{n: n, theta: theta, alpha: 1 / (1 - theta), zeta: zeta(n, theta), seed: seed, stride: 1}
 	z.eta = (1 - math.Pow(2/float64(n), 1-theta)) / (1 - zeta(min(n, 2), theta)/z.zeta)
-	// A stride that is coprime to n reaches every key exactly once.
+	// If the stride is coprime to n, every key is reached exactly once.
 	for s := uint64(float64(n)*0.6180339887) | 1; s > 1; s -= 2 {
 		if gcd(s, n) == 1 {
 			z.stride = s
@@ -79,7 +81,7 @@ func NewZipfian(n uint64, theta float64, seed uint64) Zipfian {
 	return z
 }
 
-// Choose implements Chooser: it draws a rank and returns its key.
+// Choose implements Chooser. It draws a rank and returns the key with that rank.
 func (z Zipfian) Choose(n uint64) uint64 {
 	hi, lo := bits.Mul64(z.rank(n), z.stride)
 	_, key := bits.Div64(hi, lo, z.n)
@@ -99,9 +101,9 @@ func (z Zipfian) rank(n uint64) uint64 {
 	return min(uint64(float64(z.n)*math.Pow(z.eta*u-z.eta+1, z.alpha)), z.n-1)
 }
 
-// zeta returns the sum of 1/i^theta for i from 1 to n. After a million terms it approximates
-// the rest with the Euler-Maclaurin formula, whose error is far below the resolution of the
-// results.
+// zeta returns the sum of 1/i^theta for i from 1 to n. It adds up to a million terms, and
+// approximates the sum of the others by the Euler-Maclaurin formula. The error is far below the
+// resolution of the results.
 func zeta(n uint64, theta float64) float64 {
 	const exact = 1_000_000
 	sum := 0.0

@@ -11,8 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// This guards against a flaw of other benchmarks: a reused buffer keeps stale bytes, so that a key
-// space of 1,000 has 1,169 keys, and one-byte keys panic.
+// This test guards against a flaw that other benchmarks have: they reuse a buffer that still
+// contains old bytes. As a result, a key space of 1,000 has 1,169 keys, and one-byte keys cause a
+// panic.
 func TestKeysNeverLeaveTheKeySpace(t *testing.T) {
 	for _, c := range []struct {
 		size int
@@ -127,7 +128,8 @@ func TestZipfianFollowsItsLaw(t *testing.T) {
 	c := counts(NewZipfian(n, theta, 5), n, draws)
 	sort.Sort(sort.Reverse(sort.Float64Slice(c)))
 	total := zeta(n, theta)
-	// The first two ranks are exact in this method; the others are approximate.
+	// In this method, the probabilities of the first two ranks are exact, and the others are
+	// approximate.
 	for rank, tolerance := range map[int]float64{1: 0.02, 2: 0.02, 10: 0.25, 100: 0.25} {
 		want := math.Pow(float64(rank), -theta) / total * draws
 		if got := c[rank-1]; math.Abs(got/want-1) > tolerance {
@@ -202,8 +204,8 @@ func TestJudgeDetectsForeignValues(t *testing.T) {
 	}
 }
 
-// The checksum covers key and value, so values of other runs are recognized, whatever their
-// seed, size, client and operation.
+// The checksum covers only the key and the value, so values from other runs are recognized,
+// whatever their seed, size, client and operation were.
 func TestJudgeRecognizesValuesOfEveryRun(t *testing.T) {
 	settle.Unraced(t)
 	key := []byte("some/key")

@@ -8,15 +8,15 @@ import (
 
 // Mix chooses an operation by weight.
 //
-// Example: weights 3 and 1 give upTo = [0.75, 1], and Operation returns the first operation in
-// about three of four cases.
+// Example: if the weights are 3 and 1, upTo is [0.75, 1], and Operation returns the first operation
+// in about three of four cases.
 type Mix struct {
 	operations []scenario.Operation
-	upTo       []float64 // cumulative shares; the last is 1
+	upTo       []float64 // cumulative shares; the last one is 1
 	seed       uint64
 }
 
-// NewMix returns a mix. The weights must be positive; their sum can be any number.
+// NewMix returns a mix. The weights must be positive, but need not add up to a particular number.
 func NewMix(operations []scenario.Operation, seed uint64) Mix {
 	m := Mix{operations: operations, upTo: make([]float64, len(operations)), seed: seed}
 	sum := 0.0
@@ -30,7 +30,8 @@ func NewMix(operations []scenario.Operation, seed uint64) Mix {
 	return m
 }
 
-// Shares returns the operations' shares, in the order given. Their sum is 1.
+// Shares returns the operations' shares, in the order in which the operations were passed to
+// NewMix. The sum is 1.
 func (m *Mix) Shares() []float64 {
 	shares, below := make([]float64, len(m.upTo)), 0.0
 	for i, upTo := range m.upTo {
@@ -39,7 +40,7 @@ func (m *Mix) Shares() []float64 {
 	return shares
 }
 
-// Operation returns operation n. It is a pure function of the seed and n.
+// Operation returns operation n. The result depends only on the seed and n.
 func (m *Mix) Operation(n uint64) *scenario.Operation {
 	if len(m.operations) == 1 {
 		return &m.operations[0]

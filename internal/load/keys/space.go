@@ -1,5 +1,5 @@
-// Package keys computes the kind, the key and the value of each operation, as pure functions of
-// the seed and the operation's number.
+// Package keys computes the kind, the key and the value of each operation. They depend only on the
+// seed and the operation's number.
 package keys
 
 import (
@@ -7,24 +7,24 @@ import (
 	"math"
 )
 
-// alphabet has the characters of base64url in the order of their bytes, so that keys sort like
-// their numbers.
+// alphabet contains the characters of base64url in the order of their byte values, so that keys
+// sort in the order of their numbers.
 const alphabet = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 
 // Space is a key space: N keys of the same length, numbered from 0.
 //
-// Example: NewSpace("qb/", 4, 1000) has the keys qb/0000 to qb/0999.
+// Example: NewSpace("qb/", 4, 1000) contains the keys qb/0000 to qb/0999.
 //
-// Invariant: keys sort like their numbers, and Number is the inverse of Append.
+// Invariant: keys sort in the order of their numbers, and Number is the inverse of Append.
 type Space struct {
 	prefix string
-	size   int // bytes after the prefix
+	size   int // number of bytes after the prefix
 	n      uint64
-	digits bool // use decimal digits, which are easier to read, because they suffice
+	digits bool // use only decimal digits, which are easier to read; set if there are enough of them
 }
 
-// NewSpace returns a space of n keys. Each key is the prefix followed by exactly size bytes. It
-// fails if that is too short for n different keys.
+// NewSpace returns a key space with n keys. Each key consists of the prefix and exactly size bytes.
+// NewSpace returns an error if size is too small for n different keys.
 func NewSpace(prefix string, size int, n uint64) (Space, error) {
 	if n == 0 {
 		return Space{}, fmt.Errorf("a key space needs at least one key")
@@ -42,7 +42,7 @@ func (s Space) N() uint64 { return s.n }
 // Len returns the length of every key in bytes.
 func (s Space) Len() int { return len(s.prefix) + s.size }
 
-// Number returns the number of a key. ok is false if the space does not contain the key.
+// Number returns the number of a key. ok is false if the key is not in the key space.
 func (s Space) Number(key []byte) (number uint64, ok bool) {
 	if len(key) != s.Len() || string(key[:len(s.prefix)]) != s.prefix {
 		return 0, false
@@ -60,7 +60,7 @@ func (s Space) Number(key []byte) (number uint64, ok bool) {
 	return number, number < s.n
 }
 
-// digitOf maps a byte to its position in alphabet; 255 for any other byte.
+// digitOf maps a byte to its position in alphabet, or to 255 if it is not in alphabet.
 var digitOf = func() (v [256]byte) {
 	for i := range v {
 		v[i] = 255
@@ -71,7 +71,7 @@ var digitOf = func() (v [256]byte) {
 	return v
 }()
 
-// Append appends the key with the given number, which must be below N, to b.
+// Append appends the key with the given number to b. The number must be less than N.
 func (s Space) Append(b []byte, number uint64) []byte {
 	b = append(b, s.prefix...)
 	base, set := uint64(len(alphabet)), alphabet

@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// The head of a value consists of base64url characters: a checksum (24 bits) of the key and the
-// rest of the value, the client (30 bits) and the operation's number (42 bits).
+// A value starts with a head of base64url characters. It contains a checksum of the key and of the
+// rest of the value (24 bits), the client (30 bits), and the operation's number (42 bits).
 const (
 	sumLen    = 4
 	clientLen = 5
 	numberLen = 7
-	// HeadLen is the smallest size in bytes of values that are unique and have a checksum.
+	// HeadLen is the minimum size, in bytes, of values that are unique and contain a checksum.
 	HeadLen = sumLen + clientLen + numberLen
 )
 
-// poolLen is the number of different positions in the random text from which values are cut.
+// poolLen is the number of different positions in the random text at which a value can start.
 const poolLen = 1 << 18
 
-// crcTable uses Castagnoli's polynomial, for which CPUs have instructions.
+// crcTable is for Castagnoli's polynomial, because CPUs have instructions for it.
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
-// Values creates and checks values of one size. They are random base64url text, which every
-// store accepts. A Values belongs to one goroutine.
+// Values creates and checks values of one size. The values consist of random base64url text, which
+// every store accepts. A Values must be used by one goroutine only.
 //
-// Invariant: values of at least HeadLen bytes are different for each client and operation
-// number, and Judge recognizes them.
+// Invariant: values with at least HeadLen bytes differ for different clients and different
+// operation numbers, and Judge recognizes them.
 type Values struct {
 	size int
 	seed uint64
@@ -49,10 +49,10 @@ func NewValues(size int, seed uint64) *Values {
 // Size returns the size of every value in bytes.
 func (v *Values) Size() int { return v.size }
 
-// Unique reports whether values contain their client, operation number and checksum.
+// Unique reports whether the values contain their client, operation number and checksum.
 func (v *Values) Unique() bool { return v.size >= HeadLen }
 
-// Append appends the value that operation n of a client writes to key.
+// Append appends to b the value that a client's operation n writes to key.
 func (v *Values) Append(b, key []byte, client uint32, n uint64) []byte {
 	start := len(b)
 	at := RandomAt(v.seed, n) % poolLen
@@ -67,19 +67,19 @@ func (v *Values) Append(b, key []byte, client uint32, n uint64) []byte {
 	return b
 }
 
-// Origin is the possible origin of a value.
+// Origin describes where a value may come from.
 type Origin uint8
 
 // The origins.
 const (
-	Foreign Origin = iota // not written by quorumbench
-	Short                 // too short for a checksum: the origin is unknown
-	Other                 // a run with values of another size
-	Own                   // a run with values of this size
+	Foreign Origin = iota // the value was not written by quorumbench
+	Short                 // the value is too short for a checksum, so its origin is unknown
+	Other                 // the value was written by a run whose values have a different size
+	Own                   // the value was written by a run whose values have this size
 )
 
-// Judge returns the origin of a value of key. The checksum covers only the key and the value, so
-// the values of any run and any seed pass.
+// Judge returns the origin of a value that was read from key. The checksum covers only the key and
+// the value, so values from any run with any seed are recognized.
 func (v *Values) Judge(key, value []byte) Origin {
 	if len(value) < HeadLen {
 		if bytes.ContainsFunc(value, func(r rune) bool { return !strings.ContainsRune(alphabet, r) }) {
@@ -98,22 +98,23 @@ func (v *Values) Judge(key, value []byte) Origin {
 	return Own
 }
 
-// phaseShift is the position of the phase's mark in an operation's number.
+// phaseShift is the position, in an operation's number, of the bits that mark the phase.
 const phaseShift = 40
 
-// Identity returns the identity of the value that operation n writes. Identities of different
-// operations differ, and none is 0. The identity of a small number is small, whatever the
-// phase's mark is, so that varints are short.
+// Identity returns a number that identifies the value that operation n writes. Different operations
+// have different identities, and no identity is 0. If n without the phase's mark is small, the
+// identity is small, too. This keeps the encoded numbers (varints) short.
 func Identity(n uint64) uint64 { return (n&(1<<phaseShift-1))<<2 | n>>phaseShift&3 + 1 }
 
 // ReadIdentity returns the identity of a value whose origin is Own.
 func ReadIdentity(value []byte) uint64 { return Identity(decodeNumber(value)) }
 
-// NoIdentity is an identity that no value of an application has: it would belong to a warm-up, and
-// applications have none.
+// NoIdentity is an identity that no value written by an application has. It would belong to an
+// operation of the warm-up, and applications have no warm-up.
 const NoIdentity = 2 // Identity(1 << phaseShift)
 
-// Identity returns the Identity of a key's value if its origin is Own, else NoIdentity.
+// Identity returns the Identity of a key's value if the value's origin is Own. Otherwise it returns
+// NoIdentity.
 func (v *Values) Identity(key, value []byte) uint64 {
 	if v.Judge(key, value) != Own {
 		return NoIdentity
@@ -121,7 +122,8 @@ func (v *Values) Identity(key, value []byte) uint64 {
 	return ReadIdentity(value)
 }
 
-// decodeNumber returns the operation number in a value of at least HeadLen bytes.
+// decodeNumber returns the operation number that a value contains. The value must have at least
+// HeadLen bytes.
 func decodeNumber(value []byte) (n uint64) {
 	for _, x := range value[sumLen+clientLen : HeadLen] {
 		n = n<<6 | uint64(digitOf[x]&63)
@@ -129,8 +131,8 @@ func decodeNumber(value []byte) (n uint64) {
 	return n
 }
 
-// Number returns the number of the operation that wrote value to key. ok is false if its origin
-// is not Own.
+// Number returns the number of the operation that wrote value to key. ok is false if the value's
+// origin is not Own.
 func (v *Values) Number(key, value []byte) (n uint64, ok bool) {
 	if v.Judge(key, value) != Own {
 		return 0, false
@@ -143,7 +145,7 @@ func checksum(key, rest []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, crcTable), crcTable, rest)
 }
 
-// encodeBits writes the low bits of n into b, six bits per byte.
+// encodeBits encodes the low bits of n into b, six bits per byte.
 func encodeBits(b []byte, n uint64) {
 	for i := len(b) - 1; i >= 0; i-- {
 		b[i] = alphabet[n&63]

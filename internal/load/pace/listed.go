@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// Listed is a list of due times in nanoseconds, in ascending order. All further operations are
-// never due.
+// Listed is a list of due times in nanoseconds, in ascending order. Operations after the end of the
+// list are never due.
 type Listed []int64
 
 // Due implements Pacer.

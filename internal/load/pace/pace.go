@@ -1,8 +1,7 @@
 // Package pace computes when operations are due, as a function of their number.
 //
-// A pacer has no clock, and its results do not depend on earlier calls. So a schedule cannot
-// drift, lose operations, or wait for the store: whatever happens, each operation is due at its
-// time.
+// A pacer has no clock, and its results do not depend on earlier calls. So a schedule cannot drift,
+// lose operations, or wait for the store: each operation has a fixed due time.
 package pace
 
 import (
@@ -11,55 +10,56 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Pacer is a schedule: it computes when operation n is due.
+// Pacer is a schedule. It computes when operation n is due.
 //
-// Example: NewConstant(1000) has operations due at 0, 1 ms, 2 ms and so on. If the store stops
-// for 10 ms, operation 5 remains due at 5 ms, and its wait counts as response time.
+// Example: with NewConstant(1000), operations are due at 0, 1 ms, 2 ms and so on. If the store
+// stops for 10 ms, operation 5 is still due at 5 ms, and its wait is part of its response time.
 //
 // Invariant: Due(n) <= Due(n+1), and Due(n) is always the same for the same n.
 //
-// A pacer belongs to one goroutine.
+// A pacer must be used by one goroutine only.
 type Pacer interface {
-	// Due returns when operation n, counted from 0, is due, in nanoseconds since the start of
-	// the schedule; math.MaxInt64 for never.
+	// Due returns when operation n is due, in nanoseconds since the start of the schedule.
+	// Operations are numbered from 0. math.MaxInt64 means never.
 	Due(n uint64) int64
-	// Rest returns the schedule from operation n, for counting operations that are not sent.
-	// last is a known later point of the schedule, or the zero Point. Rest does not move the
-	// pacer.
+	// Rest returns the part of the schedule that starts with operation n. It is used to count
+	// operations that are not sent. last is a known later point of the schedule, or the zero Point.
+	// Rest does not change the pacer.
 	Rest(n uint64, last Point) Rest
 }
 
-// Rest is the rest of a schedule that will not be sent. Counting its operations takes the same
-// time however many there are. Arguments of successive calls must not decrease.
+// Rest is a part of a schedule whose operations will not be sent. Counting these operations takes
+// the same time however many there are. The arguments of successive calls must not decrease.
 type Rest interface {
 	Pacer
-	// First returns the first operation that is due at or after a time.
+	// First returns the first operation that is due at or after the given time.
 	First(at int64) uint64
 }
 
-// Point is an operation and its due time. The zero Point stands for an unknown one.
+// Point is an operation with its due time. The zero Point means that no point is known.
 type Point struct {
 	N   uint64
 	Due int64
 }
 
-// Constant is a schedule with equal gaps: operation n is due at n/rate.
+// Constant is a schedule with equal gaps between operations: operation n is due at n/rate.
 type Constant struct {
 	gap float64 // nanoseconds
 }
 
-// NewConstant returns a schedule of perSecond operations per second; perSecond is positive.
+// NewConstant returns a schedule with the given number of operations per second. perSecond must be
+// positive.
 func NewConstant(perSecond float64) Constant { return Constant{gap: 1e9 / perSecond} }
 
-// Due returns n times the gap. It multiplies in floating point, which is exact to a nanosecond
-// for a hundred days, and which saturates where an integer product would overflow into the
-// past.
+// Due returns n times the gap. It computes the product in floating point. The result is exact to a
+// nanosecond for a hundred days. For very large n it is math.MaxInt64, where an integer product
+// would overflow to a negative number.
 func (c Constant) Due(n uint64) int64 { return saturate(float64(n) * c.gap) }
 
-// Rest returns the schedule itself, because Due needs no earlier operation.
+// Rest returns the schedule itself, because Due does not depend on earlier operations.
 func (c Constant) Rest(uint64, Point) Rest { return c }
 
-// First divides the time by the gap, and corrects the rounding by means of Due.
+// First divides the time by the gap, and then corrects the rounding error by means of Due.
 func (c Constant) First(at int64) uint64 {
 	n := uint64(min(max(float64(at)/c.gap, 0), math.MaxInt64))
 	for n > 0 && c.Due(n-1) >= at {
@@ -71,20 +71,22 @@ func (c Constant) First(at int64) uint64 {
 	return n
 }
 
-// Poisson is a schedule with independent, exponentially distributed gaps, like arrivals from many
-// independent clients. Each gap is a function of the seed and its number.
+// Poisson is a schedule whose gaps are independent and exponentially distributed, like the gaps
+// between arrivals from many independent clients. Each gap depends only on the seed and on its
+// number.
 //
 // Invariant: sum is the sum of the first n gaps.
 type Poisson struct {
-	gap  float64 // mean, in nanoseconds
+	gap  float64 // mean gap in nanoseconds
 	seed uint64
-	// Number of an operation and the sum of the gaps before it. They make ascending calls of
-	// Due cost one gap each; a descending call starts again at 0.
+	// n is the number of an operation, and sum is the sum of the gaps before this operation. They
+	// are stored so that each call of Due with an ascending argument needs to compute only one gap.
+	// A descending argument starts again at 0.
 	n   uint64
 	sum float64
 }
 
-// NewPoisson returns a schedule of perSecond operations per second on average.
+// NewPoisson returns a schedule with the given mean number of operations per second.
 func NewPoisson(perSecond float64, seed uint64) *Poisson {
 	return &Poisson{gap: 1e9 / perSecond, seed: seed}
 }
@@ -101,7 +103,8 @@ func (p *Poisson) Due(n uint64) int64 {
 	return saturate(p.sum)
 }
 
-// saturate converts a time to an integer, which is math.MaxInt64 if the time is larger.
+// saturate converts a time in nanoseconds to an integer. If the time is too large, the result is
+// math.MaxInt64.
 func saturate(ns float64) int64 {
 	if ns >= math.MaxInt64 {
 		return math.MaxInt64

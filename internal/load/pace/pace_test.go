@@ -41,7 +41,7 @@ func TestPoissonIsAFunctionOfSeedAndNumber(t *testing.T) {
 	for n := range want {
 		want[n] = a.Due(uint64(n))
 	}
-	for n := len(want) - 1; n >= 0; n -= 37 { // in another order
+	for n := len(want) - 1; n >= 0; n -= 37 { // in a different order
 		if got := b.Due(uint64(n)); got != want[n] {
 			t.Fatalf("operation %d is due at %d or at %d", n, want[n], got)
 		}
@@ -51,8 +51,8 @@ func TestPoissonIsAFunctionOfSeedAndNumber(t *testing.T) {
 	}
 }
 
-// The gaps of a Poisson process have a standard deviation equal to their mean, and a share of 1/e of
-// them is longer than the mean.
+// In a Poisson process, the standard deviation of the gaps equals their mean, and a share of 1/e of
+// the gaps is longer than the mean.
 func TestPoissonGapsAreExponential(t *testing.T) {
 	const n, rate = 200_000, 1000.0
 	p := NewPoisson(rate, 3)
@@ -80,7 +80,7 @@ func TestPoissonGapsAreExponential(t *testing.T) {
 	}
 }
 
-// First agrees with Due: it returns the first operation that is due at or after a time.
+// First is consistent with Due: it returns the first operation that is due at or after a time.
 func TestFirstAgreesWithDue(t *testing.T) {
 	for _, rate := range []float64{0.1, 1, 3, 7.7, 999, 123_456.7, 1e6, 1e9} {
 		constant, last := NewConstant(rate), uint64(0)
@@ -108,8 +108,8 @@ func TestFirstAgreesWithDue(t *testing.T) {
 	}
 }
 
-// After the drawn gaps, the rest of a Poisson schedule continues at its rate, or through the known
-// point.
+// After the gaps that it draws, the rest of a Poisson schedule continues at the schedule's rate or,
+// if a later point is known, at the rate that leads to this point.
 func TestPoissonRestContinuesTheSchedule(t *testing.T) {
 	const far = 1e12
 	for _, last := range []Point{{}, {N: far, Due: 2e15}} {

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 )
 
-// A recorded schedule never goes back and keeps its distances, divided by the speed. First is the
-// inverse of Due.
+// In a recorded schedule, due times never decrease, and the gaps are the recorded gaps divided by
+// the speed. First is the inverse of Due.
 func TestRecordedKeepsItsDistances(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -1,20 +1,20 @@
 package pace
 
-// mostWalked is the number of gaps that the rest of a Poisson schedule draws, which takes some
-// milliseconds.
+// mostWalked is the number of gaps that the rest of a Poisson schedule draws. Drawing them takes a
+// few milliseconds.
 const mostWalked = 1 << 18
 
-// poissonRest is the rest of a Poisson schedule. It draws the gaps of the first mostWalked
-// operations, and uses equal gaps for the others. Their number is then accurate to a part in a
-// thousand or better.
+// poissonRest is the rest of a Poisson schedule. It draws the gaps for the first mostWalked
+// operations, and uses equal gaps for the others. So the number of these other operations is
+// accurate to one in a thousand or better.
 type poissonRest struct {
 	drawn Poisson
-	even  uint64  // the first operation with an equal gap
+	even  uint64  // the first operation after an equal gap
 	gap   float64 // the equal gap; 0 until evenGap computes it
 	last  Point
 }
 
-// Rest implements Pacer. The equal gaps lead to the last point, if there is one.
+// Rest implements Pacer. If last is known, the equal gaps are chosen so that they lead to it.
 func (p *Poisson) Rest(n uint64, last Point) Rest {
 	return &poissonRest{drawn: *p, even: n + mostWalked, last: last}
 }
@@ -62,5 +62,5 @@ func (r *poissonRest) First(at int64) uint64 {
 	return r.even
 }
 
-// Rest implements Pacer. It returns r, whatever the operation is.
+// Rest implements Pacer. It returns r, whatever its arguments are.
 func (r *poissonRest) Rest(uint64, Point) Rest { return r }

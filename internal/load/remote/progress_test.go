@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Any number of workers report progress often enough to be shown, and in total hardly more often
-// than a few do.
+// However many workers there are, each reports its progress often enough for display. All workers
+// together send hardly more reports than a few workers do.
 func TestProgressOfManyWorkers(t *testing.T) {
 	for n := range 1001 {
 		every := progressOf(n)

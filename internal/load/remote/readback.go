@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// ReadBack implements load.Worker. Each read is recorded as if it lasted from the request to the
-// worker until its report arrived, on this machine's clock. A longer time can hide a violation, but
-// cannot cause one.
+// ReadBack implements load.Worker. On this machine's clock, each read is recorded with a duration
+// from the request to the worker until the report of the read arrived. Such a longer duration can
+// hide a violation, but cannot make a correct store look wrong.
 func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (found uint64, err error) {
 	asked := measure.Now()
 	r := recorders{of: a, final: true, zero: asked, by: map[uint64]*history.Recorder{}}
@@ -26,24 +26,27 @@ func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Cons
 	if err != nil {
 		return 0, err
 	}
-	_ = s.Close() // it has the reply
+	_ = s.Close() // we have the reply, so an error does not matter
 	if most := a.MostKeys(); got.Found > most {
 		return 0, fmt.Errorf("the worker reports that it found %d of %d keys", got.Found, most)
 	}
 	return got.Found, nil
 }
 
-// mostLoops limits the number of loops that a worker may report.
+// mostLoops limits the number of event loops that a worker may report.
 const mostLoops = 1024
 
-// mostRounds limits how often a worker reads all keys again, because reads fail during an election.
+// mostRounds limits how many times a worker reads all keys. It may repeat the reads because they
+// fail during an election.
 const mostRounds = 8
 
-// recorders records the operations that a worker reports, by its loops.
+// recorders records the operations that a worker reports, with one recorder per event loop of the
+// worker.
 type recorders struct {
-	to    load.History // nil: operations are not recorded
-	of    *load.Assignment
-	final bool      // the operations are reads of the keys after the load, with times on this machine's clock
+	to load.History // nil if operations are not recorded
+	of *load.Assignment
+	// The operations are reads of the keys after the load; their times are on this machine's clock.
+	final bool
 	count uint64    // number of such reads
 	zero  time.Time // start of the clock for such reads
 	by    map[uint64]*history.Recorder
@@ -82,8 +85,8 @@ func (r *recorders) record(b []byte) error {
 	return nil
 }
 
-// ofReadBack reports whether reading the keys after a load can record an operation: a read, or that
-// a key of an earlier load may be gone by the next read.
+// ofReadBack reports whether o is an operation that can be recorded when keys are read after a
+// load: a read, or the possible deletion of a key that an earlier load left.
 func ofReadBack(o *history.Op) bool {
 	if o.Final {
 		return o.Kind == kv.Get || o.Kind == kv.Exists

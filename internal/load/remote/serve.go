@@ -14,28 +14,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// progressEvery is how often each of few workers reports the progress of its load. More workers
-// report proportionally less often.
+// progressEvery is the interval at which a worker reports the progress of its load, if there are at
+// most few workers. If there are more, the interval grows in proportion to their number.
 const (
 	progressEvery = 100 * time.Millisecond
 	few           = 8
 )
 
-// progressOf returns how often each of the given number of workers reports progress.
+// progressOf returns the interval at which each of the given number of workers reports progress.
 func progressOf(workers int) time.Duration {
 	return max(progressEvery, progressEvery*time.Duration(workers)/few)
 }
 
-// Serve executes one call of a Worker with w, replies, and closes the stream. If the other side
-// closes the stream, the call is stopped at once.
+// Serve lets w execute the call that arrives on the stream, replies, and closes the stream. If the
+// other side closes the stream, the call is stopped at once.
 func Serve(ctx context.Context, s Stream, w load.Worker) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := newSender(s, func() {
 		cancel()
-		_ = s.Close() // otherwise the sender would wait for a side that receives nothing
+		_ = s.Close() // otherwise the sender would wait for the other side if that receives nothing
 	})
-	defer func() { _ = out.close() }() // an earlier error is returned
+	defer func() { _ = out.close() }() // an earlier error is returned instead
 	first, err := receive(s, nil)
 	if err != nil {
 		return err
@@ -48,14 +48,14 @@ func Serve(ctx context.Context, s Stream, w load.Worker) error {
 	}
 	go func() {
 		defer cancel()
-		_, _ = s.Receive() // no message is expected; the end of the stream ends the call
+		_, _ = s.Receive() // no message is expected, and the end of the stream ends the call
 	}()
 	out.reply(execute(ctx, w, first, out.history))
 	return out.close()
 }
 
-// receive returns the next message that taken does not handle, if there is a taken. It refuses a
-// second.
+// receive returns the next message for which taken returns false. taken may be nil. receive returns
+// an error for a measure.Second.
 func receive(s Stream, taken func([]byte) bool) (*message, error) {
 	b, err := s.Receive()
 	for err == nil && taken != nil && taken(b) {
@@ -71,7 +71,7 @@ func receive(s Stream, taken func([]byte) bool) (*message, error) {
 	return decode(b)
 }
 
-// execute executes a call with a single reply.
+// execute executes a call that has a single reply.
 func execute(ctx context.Context, w load.Worker, m *message, to load.History) *reply {
 	a := &reply{}
 	var err error
@@ -102,7 +102,7 @@ func execute(ctx context.Context, w load.Worker, m *message, to load.History) *r
 	return a
 }
 
-// serveJob prepares a job, and executes the requests for it until the stream ends.
+// serveJob prepares a job, and executes the requests for the job until the stream ends.
 func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.Worker, asked *message) error {
 	var to load.History
 	if asked.History {
@@ -131,7 +131,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 		m, err := receive(s, nil)
 		switch {
 		case err != nil:
-			return nil // the other side has the ending, or is gone
+			return nil // the other side has the ending, or no longer exists
 		case m.Connect && !connecting:
 			connecting = true
 			running.Go(func() {
@@ -158,7 +158,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 	}
 }
 
-// runJob runs a job, and reports its progress and its ending.
+// runJob runs a job, and reports the job's progress and ending.
 func runJob(ctx context.Context, out *sender, job load.Job, of *load.Assignment, begin time.Time) {
 	until := progress(out, job, of)
 	res, err := job.Run(ctx, begin)
@@ -191,22 +191,22 @@ func progress(out *sender, job load.Job, of *load.Assignment) (until func()) {
 	return func() { close(quit); <-ended }
 }
 
-// mostQueued limits the bytes that wait to be sent, if a load continues while the other side
-// receives nothing.
+// mostQueued limits the number of bytes that wait to be sent. It is reached if a load continues
+// while the other side receives nothing.
 const mostQueued = 64 << 20
 
-// sender sends in its own goroutine, so that the load does not wait for the stream.
+// sender sends messages in its own goroutine, so that the load does not wait for the stream.
 type sender struct {
 	stream Stream
-	fail   func() // is called when nothing can be sent any more
+	fail   func() // called when nothing can be sent any more
 
-	loops atomic.Uint64 // number of loops that have a history
+	loops atomic.Uint64 // number of event loops that have a history
 
 	mu      sync.Mutex
 	wake    *sync.Cond
 	queue   [][]byte
 	queued  int
-	lost    changed // reported, and not sent yet
+	lost    changed // reported by the load, but not sent yet
 	hasLost bool    // lost contains a report
 	done    bool
 	err     error
@@ -250,7 +250,7 @@ func (o *sender) run() {
 	}
 }
 
-// broken notes an error, after which nothing is sent.
+// broken records an error. Nothing is sent after that.
 func (o *sender) broken(err error) {
 	o.mu.Lock()
 	if o.err == nil {
@@ -262,12 +262,14 @@ func (o *sender) broken(err error) {
 	o.fail()
 }
 
-// history implements load.Reports.History. Each block is sent when it is full.
+// history implements load.Reports.History. A block is sent when it is full.
 func (o *sender) history(zero time.Time, _ time.Duration) *history.Recorder {
 	loop, block, begun := o.loops.Add(1)-1, history.NewBlock(), false
 	return &history.Recorder{
 		Take: func() *history.Block {
-			if !begun { // an empty part announces the loop before its first operation, so that its loss is noticed
+			// An empty part announces the loop before its first operation, so that a loss is
+			// noticed.
+			if !begun {
 				begun = true
 				o.enqueue(encodeHistory(loop, zero, block))
 			}
@@ -293,7 +295,7 @@ func (o *sender) enqueue(b []byte) {
 	}
 }
 
-// queueMessage queues a message.
+// queueMessage encodes a message and queues it for sending.
 func (o *sender) queueMessage(m message) {
 	b, err := encode(m)
 	if err != nil {
@@ -302,7 +304,7 @@ func (o *sender) queueMessage(m message) {
 	o.enqueue(b)
 }
 
-// reply queues a reply, or the reason why it cannot be sent.
+// reply queues a reply. If the reply cannot be sent, it queues the reason instead.
 func (o *sender) reply(a *reply) {
 	b, err := encode(message{Answer: a})
 	if err == nil && len(b) > MaxMessage {
@@ -314,8 +316,8 @@ func (o *sender) reply(a *reply) {
 	o.enqueue(b)
 }
 
-// changed is called from the load's loops, so it does not encode anything. Several reports become
-// one message.
+// changed is called by the load's event loops, so it must be quick and encodes nothing. Several
+// reports are combined into one message.
 func (o *sender) changed(term uint64, lost bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,11 +1,11 @@
-// Package remote implements a load.Worker at the other end of a stream of messages: on another
-// machine, where an agent serves it, or behind a pipe.
+// Package remote implements a load.Worker that runs at the other end of a stream of messages: on
+// another machine, where an agent serves it, or behind a pipe.
 //
-// Each call of a Worker uses its own stream, so the code that opens streams (a connection for each,
-// or several on one) does not depend on the messages. The first message contains the call. During a
-// job, messages go in both directions until the job's ending. A message is the JSON of a struct,
-// except for seconds and parts of a history, of which there are many (measure.AppendSecond,
-// encodeHistory).
+// Each call of a Worker uses its own stream. So the code that opens streams does not depend on the
+// messages; it may use one connection per stream, or several streams on one connection. The first
+// message contains the call. During a job, both sides send messages until the job has ended. A
+// message is a struct encoded as JSON. Only seconds and parts of a history have their own encoding,
+// because there are many of them (measure.AppendSecond, encodeHistory).
 package remote
 
 import (
@@ -25,24 +25,24 @@ import (
 )
 
 // Stream carries whole messages in order. Send and Receive may be called from different goroutines.
-// Close ends both.
+// Close ends both calls.
 type Stream interface {
 	Send(message []byte) error
-	// Receive returns io.EOF when the other side has closed.
+	// Receive returns io.EOF when the other side has closed the stream.
 	Receive() ([]byte, error)
 	Close() error
 }
 
-// MaxMessage limits the size of a message. It is enough for the reply to a preload of some million
-// keys.
+// MaxMessage is the maximum size of a message. It is enough for the reply to a preload of several
+// million keys.
 const MaxMessage = 64 << 20
 
-// NewFramed returns a Stream over c, on which each message follows its length in 4 bytes.
+// NewFramed returns a Stream over c. Each message is preceded by its length in 4 bytes.
 func NewFramed(c io.ReadWriteCloser) Stream { return &framed{c: c} }
 
 type framed struct {
 	c  io.ReadWriteCloser
-	mu sync.Mutex // held to send
+	mu sync.Mutex // held while sending
 }
 
 func (f *framed) Send(message []byte) error {
@@ -64,7 +64,7 @@ func (f *framed) Receive() ([]byte, error) {
 	if n > MaxMessage {
 		return nil, tooLong(uint64(n))
 	}
-	// Memory grows with the bytes that arrive, not with the announced length.
+	// Memory grows with the bytes that arrive, and not with the announced length.
 	var b bytes.Buffer
 	if _, err := io.CopyN(&b, f.c, int64(n)); err != nil {
 		return nil, errors.Join(io.ErrUnexpectedEOF, err)
@@ -78,7 +78,7 @@ func tooLong(n uint64) error {
 	return fmt.Errorf("a message of %d bytes is longer than the limit of %d between machines", n, MaxMessage)
 }
 
-// call is what a stream's first message requests.
+// call is the kind of request in a stream's first message.
 type call string
 
 const (
@@ -90,23 +90,24 @@ const (
 	readBack      call = "read-back"
 )
 
-// message is any message except for a second or a part of a history. Fields that do not apply are
+// message is any message that is not a second or a part of a history. Fields that do not apply are
 // omitted.
 type message struct {
-	// In the first message.
+	// Fields of the first message.
 	Call       call             `json:"call,omitempty"`
 	Assignment *load.Assignment `json:"assignment,omitempty"`
-	History    bool             `json:"history,omitempty"` // prepare and read-back: whether to report the operations
-	Level      kv.Consistency   `json:"level,omitempty"`   // read-back
+	// Prepare and read-back: report the operations.
+	History bool           `json:"history,omitempty"`
+	Level   kv.Consistency `json:"level,omitempty"` // read-back
 
-	// In a job, to the worker.
+	// Fields of messages to the worker during a job.
 	Connect  bool       `json:"connect,omitempty"`
 	Run      *time.Time `json:"run,omitempty"` // when to start
 	Stop     bool       `json:"stop,omitempty"`
 	Epoch    uint64     `json:"epoch,omitempty"`
 	Retarget []string   `json:"retarget,omitempty"`
 
-	// From the worker.
+	// Fields of messages from the worker.
 	Answer   *reply         `json:"answer,omitempty"`
 	Changed  *changed       `json:"changed,omitempty"`
 	Mark     *load.Mark     `json:"mark,omitempty"`
@@ -114,7 +115,7 @@ type message struct {
 	Ending   *ending        `json:"ending,omitempty"`
 }
 
-// reply is the reply to a call, to Connect, or to Run if it fails.
+// reply is the reply to a call, to Connect, or to a Run that fails.
 type reply struct {
 	Error       string          `json:"error,omitempty"`
 	NeverOpened bool            `json:"never_opened,omitempty"` // the error is load.ErrNeverOpened
@@ -130,7 +131,7 @@ type changed struct {
 	Lost bool   `json:"lost,omitempty"`
 }
 
-// ending is a load.Ending with the encoded histograms of its watchers.
+// ending is a load.Ending in which the histograms for watchers are encoded.
 type ending struct {
 	load.Ending
 	Created []byte `json:"created,omitempty"`
@@ -168,7 +169,7 @@ func (e *ending) decode() (*load.Ending, error) {
 	return &e.Ending, e.Valid()
 }
 
-// The first byte of a message is its kind.
+// The first byte of a message identifies its kind.
 const (
 	isMessage = 'm'
 	isSecond  = 's'
@@ -182,7 +183,7 @@ func encode(m message) ([]byte, error) {
 
 func encodeSecond(s *measure.Second) []byte { return measure.AppendSecond([]byte{isSecond}, s) }
 
-// asSecond returns the encoded second in a message; ok is false if it contains none.
+// asSecond returns the encoded second that a message contains. ok is false if it contains none.
 func asSecond(b []byte) ([]byte, bool) {
 	if len(b) == 0 || b[0] != isSecond {
 		return nil, false
@@ -190,7 +191,7 @@ func asSecond(b []byte) ([]byte, bool) {
 	return b[1:], true
 }
 
-// part contains operations of one loop. Their times count from zero.
+// part contains operations of one event loop. Their times are relative to zero.
 type part struct {
 	loop uint64
 	zero time.Time
@@ -204,7 +205,8 @@ func encodeHistory(loop uint64, zero time.Time, b *history.Block) []byte {
 	return append(out, b.Bytes()...)
 }
 
-// asHistory returns the encoded part of a history in a message; ok is false if it contains none.
+// asHistory returns the encoded part of a history that a message contains. ok is false if it
+// contains none.
 func asHistory(b []byte) ([]byte, bool) {
 	if len(b) == 0 || b[0] != isHistory {
 		return nil, false
@@ -226,7 +228,7 @@ func readHistory(b []byte) (p part, err error) {
 	return p, err
 }
 
-// decode returns a message that is not a second or a part of a history.
+// decode decodes a message that is not a second or a part of a history.
 func decode(b []byte) (*message, error) {
 	if len(b) == 0 || b[0] != isMessage {
 		return nil, errors.New("received neither a message nor a second")

@@ -23,8 +23,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// fill sets everything below v to values other than zero, and fails for types that cannot be
-// encoded.
+// fill sets all values below v to values other than zero. It fails the test for types that cannot
+// be encoded.
 func fill(t *testing.T, r *rand.Rand, v reflect.Value, at string) {
 	t.Helper()
 	switch v.Kind() {
@@ -76,7 +76,7 @@ func fill(t *testing.T, r *rand.Rand, v reflect.Value, at string) {
 	}
 }
 
-// Assignments and reports can be encoded with all their fields.
+// Assignments and reports are encoded with all their fields.
 func TestAllFieldsAreEncoded(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10 {
@@ -125,7 +125,7 @@ func TestAllFieldsAreEncoded(t *testing.T) {
 	}
 }
 
-// scripted returns a worker whose other side sends what the test wants.
+// scripted returns a worker whose other side is played by the function say.
 func scripted(t *testing.T, say func(s Stream)) *Worker {
 	return New(func(context.Context) (Stream, error) {
 		here, there := net.Pipe()
@@ -139,7 +139,7 @@ func scripted(t *testing.T, say func(s Stream)) *Worker {
 	})
 }
 
-// drain receives until the stream ends, so that the sender does not wait.
+// drain receives messages until the stream ends, so that the sender does not wait.
 func drain(s Stream) {
 	go func() {
 		for {
@@ -154,7 +154,7 @@ func second(index int) []byte {
 	return encodeSecond(&measure.Second{Phase: measure.Measured, Index: index})
 }
 
-// secondWith returns a second in which the given number of operations were due.
+// secondWith returns an encoded second in which the given number of operations were due.
 func secondWith(due uint64, index int) []byte {
 	s := &measure.Second{Phase: measure.Measured, Index: index}
 	s.Due, s.Outcomes[kv.OK] = due, due
@@ -171,7 +171,8 @@ func encoded(m message) []byte {
 	return b
 }
 
-// A worker that reports something no load can report is cut off, and the error contains the reason.
+// If a worker reports something that no load can report, it is cut off, and the error contains the
+// reason.
 func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
 	ok := encoded(message{Answer: &reply{}})
 	whole := func(change func(*load.Ending)) []byte {
@@ -230,7 +231,8 @@ func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
 	}
 }
 
-// A worker that reads keys back may only report reads of its load's keys after the load.
+// A worker that reads keys back may report only reads of its load's keys that took place after the
+// load.
 func TestCutsOffAWorkerWithImpossibleReads(t *testing.T) {
 	last := history.Op{Kind: kv.Get, Final: true}
 	for want, script := range map[string][][]byte{
@@ -270,7 +272,7 @@ func blockOf(o history.Op) *history.Block {
 	return b
 }
 
-// A call ends with its context, even if the worker sends nothing.
+// A call ends when its context ends, even if the worker sends nothing.
 func TestCallEndsWithItsContext(t *testing.T) {
 	why := errors.New("no time")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -280,7 +282,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Waiting for a job's connections ends with the context.
+// The wait for a job's connections ends when the context ends.
 func TestConnectingEndsWithItsContext(t *testing.T) {
 	why := errors.New("no time")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -320,7 +322,7 @@ type silent struct{ load.Job }
 
 func (silent) Close() {}
 
-// Serve does not wait for a side that receives nothing and keeps the stream open.
+// Serve does not wait for another side that receives nothing but keeps the stream open.
 func TestServeEndsIfTheOtherSideReceivesNothing(t *testing.T) {
 	here, there := net.Pipe()
 	defer func() { _ = here.Close() }()
@@ -335,7 +337,7 @@ func TestServeEndsIfTheOtherSideReceivesNothing(t *testing.T) {
 	<-ended
 }
 
-// refusing is a worker on which only Clock may be called.
+// refusing is a worker that supports only Clock.
 type refusing struct{ load.Worker }
 
 func (refusing) Clock(ctx context.Context) (time.Time, error) {
@@ -372,7 +374,7 @@ func TestServeEndsWithTheStream(t *testing.T) {
 	}
 }
 
-// claiming is a stream whose messages announce more bytes than it contains.
+// claiming is a stream whose messages announce more bytes than they contain.
 type claiming struct{ io.Reader }
 
 func (claiming) Write(p []byte) (int, error) { return len(p), nil }
@@ -397,8 +399,8 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// Every message from another machine is decoded or refused, and an ending that is accepted can be
-// merged.
+// Every message from another machine is either decoded or refused. If an ending is accepted, it can
+// be merged.
 func FuzzDecode(f *testing.F) {
 	f.Add(second(3))
 	f.Add(encoded(message{Call: prepare, Assignment: &load.Assignment{Store: "etcd"}}))

@@ -14,21 +14,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// stopWithin limits how long a load may take to end after it was asked to stop.
+// stopWithin is the maximum time in which a load must end after it was asked to stop.
 const stopWithin = 30 * time.Second
 
-// Worker is a load.Worker that sends its calls over streams to another one.
+// Worker is a load.Worker that sends its calls over streams to a load.Worker on the other side.
 type Worker struct {
 	open func(context.Context) (Stream, error)
 }
 
 var _ load.Worker = (*Worker)(nil)
 
-// New returns a worker that opens a stream for each call.
+// New returns a worker that calls open to get a stream for each call.
 func New(open func(context.Context) (Stream, error)) *Worker { return &Worker{open: open} }
 
-// NewPiped returns a worker that sends its calls to w through pipes in this process. They are
-// encoded as they would be for another machine.
+// NewPiped returns a worker that sends its calls to w through pipes in this process. The calls are
+// encoded as if they were sent to another machine.
 func NewPiped(w load.Worker) *Worker {
 	return New(func(context.Context) (Stream, error) {
 		here, there := net.Pipe()
@@ -37,19 +37,19 @@ func NewPiped(w load.Worker) *Worker {
 	})
 }
 
-// callOnce makes a call with a single reply, and returns an empty reply with an error.
+// callOnce makes a call that has a single reply. If there is an error, the returned reply is empty.
 func (w *Worker) callOnce(ctx context.Context, m message) (reply, error) {
 	s, a, err := w.openCall(ctx, m, nil)
 	if err != nil {
 		return reply{}, err
 	}
-	_ = s.Close() // it has the reply
+	_ = s.Close() // we have the reply, so an error does not matter
 	return *a, nil
 }
 
-// openCall opens a stream and makes a call on it. Without an error the stream belongs to the
-// caller. take handles the parts of a history that arrive before the reply; nil: parts of a history
-// are refused.
+// openCall opens a stream and makes a call on it. If there is no error, the caller owns the stream.
+// take handles the parts of a history that arrive before the reply. If take is nil, such parts are
+// refused.
 func (w *Worker) openCall(ctx context.Context, m message, take func([]byte) error) (Stream, *reply, error) {
 	b, err := encode(m)
 	if err != nil {
@@ -63,7 +63,7 @@ func (w *Worker) openCall(ctx context.Context, m message, take func([]byte) erro
 		return nil, nil, err
 	}
 	release := context.AfterFunc(ctx, func() { _ = s.Close() })
-	var wrong error // from what arrived before the reply
+	var wrong error // an error from take
 	got, err := func() (*message, error) {
 		if err := s.Send(b); err != nil {
 			return nil, err
@@ -155,7 +155,7 @@ type job struct {
 	mu       sync.Mutex
 	progress load.Progress
 	running  bool  // Run was called
-	err      error // why it ended without an ending
+	err      error // why the job ended without an ending
 	over     bool  // the ending has arrived
 
 	history recorders // used only by listen
@@ -202,14 +202,14 @@ func (j *job) fail(err error) {
 	}
 }
 
-// second handles the report of a second. Seconds arrive in order.
+// second handles the report of a second. Seconds must arrive in order.
 func (j *job) second(s *measure.Second) error {
 	if l := j.last; l != nil && (s.Phase < l.Phase || s.Phase == l.Phase && s.Index <= l.Index) {
 		return fmt.Errorf("the worker reports second %d of the %v phase after second %d of the %v phase", s.Index, s.Phase, l.Index, l.Phase)
 	}
 	j.last = &measure.Second{Phase: s.Phase, Index: s.Index}
 	if s.Phase == measure.Measured {
-		j.due += s.Due // far from overflowing
+		j.due += s.Due // cannot overflow
 		if d := j.a.Load.Duration; d > 0 && s.Index > int((d+j.a.Load.Timeout)/time.Second)+1 {
 			return fmt.Errorf("the worker reports second %d of a window of %v", s.Index, d)
 		}
@@ -221,7 +221,7 @@ func (j *job) second(s *measure.Second) error {
 	return nil
 }
 
-// handle handles a message; over reports whether it is the last.
+// handle handles a message. It reports whether the message is the last one (over).
 func (j *job) handle(m *message) (over bool, err error) {
 	switch {
 	case m.Changed != nil:
@@ -282,8 +282,8 @@ func (j *job) send(m message) error {
 	return j.stream.Send(b)
 }
 
-// mustSend sends a message that the worker must receive. If it cannot, it returns why the job
-// ended.
+// mustSend sends a message that the worker must receive. If it cannot be sent, mustSend returns the
+// reason why the job ended.
 func (j *job) mustSend(m message) error {
 	failed := j.send(m)
 	if failed == nil {
@@ -311,7 +311,7 @@ func (j *job) Connect(ctx context.Context) error {
 	case <-j.ended:
 	}
 	select {
-	case err := <-j.connected: // the worker's last message
+	case err := <-j.connected: // the worker's last message before the job ended
 		return err
 	default:
 		return j.ending()
@@ -330,14 +330,15 @@ func (j *job) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	select {
 	case <-j.ended:
 	case <-ctx.Done():
-		_ = j.send(message{Stop: true}) // a worker that is gone has stopped
+		// An error means that the worker no longer exists, so it has stopped.
+		_ = j.send(message{Stop: true})
 		limit := time.NewTimer(stopWithin)
 		defer limit.Stop()
 		select {
 		case <-j.ended:
 		case <-limit.C:
 			j.Close()
-			<-j.ended // no more reports are made
+			<-j.ended // after this, no more reports are made
 			return nil, fmt.Errorf("the worker's load did not end within %v after it was stopped", stopWithin)
 		}
 	}
@@ -361,10 +362,11 @@ func (j *job) Progress() load.Progress {
 	return j.progress
 }
 
-// Epoch implements load.Job. Its error does not matter: a worker that is gone needs no epoch.
+// Epoch implements load.Job. An error does not matter, because a worker that is lost needs no
+// epoch.
 func (j *job) Epoch(term uint64) { _ = j.send(message{Epoch: term}) }
 
-// Retarget implements load.Job. Its error does not matter, as for Epoch.
+// Retarget implements load.Job. An error does not matter, as in Epoch.
 func (j *job) Retarget(endpoints []string) { _ = j.send(message{Retarget: endpoints}) }
 
 // Close implements load.Job.

@@ -8,15 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// earlier is a key that existed before the recording.
+// earlier is a key that must have existed before the recording.
 type earlier struct {
-	size  int // of its value, if known
+	size  int // size of the key's value, if known is set
 	known bool
 }
 
-// findBefore finds the keys and leases that existed before the recording: keys that were read,
-// removed, or compared with a revision that no recorded call made, before a call wrote them; and
-// leases that no recorded call granted.
+// findBefore finds the keys and leases that must have existed before the recording. These are the
+// keys that were read, removed, or compared with a revision that no recorded call created, before
+// any recorded call wrote them, and the leases that no recorded call granted.
 func (p *Plan) findBefore() {
 	s := search{plan: p, written: map[string]bool{}, there: map[string]*earlier{}, known: map[int64]bool{0: true}}
 	for _, c := range p.calls {
@@ -44,17 +44,17 @@ func (p *Plan) findBefore() {
 	}
 }
 
-// search looks for the keys and leases that existed before the calls.
+// search looks for the keys and leases that must have existed before the calls.
 type search struct {
 	plan    *Plan
-	written map[string]bool // keys that the calls so far have written
+	written map[string]bool // keys that the calls up to now have written
 	there   map[string]*earlier
-	order   []string // keys of there, as they were found
+	order   []string // keys of there, in the order in which they were found
 	known   map[int64]bool
-	leases  []int64 // without a grant in the recording
+	leases  []int64 // leases that were not granted in the recording
 }
 
-// noteKey notes that a key existed.
+// noteKey records that a key existed before the recording.
 func (s *search) noteKey(key []byte) *earlier {
 	e := s.there[string(key)]
 	if e == nil {
@@ -65,7 +65,7 @@ func (s *search) noteKey(key []byte) *earlier {
 	return e
 }
 
-// searchPart notes the keys and leases that a part of a call shows to have existed.
+// searchPart records the keys and leases that must have existed, because of a part of a call.
 func (s *search) searchPart(c *call.Call, part *call.Part) {
 	if part.Action == call.Grant {
 		s.known[c.Lease] = true
@@ -101,21 +101,22 @@ func (s *search) searchPart(c *call.Call, part *call.Part) {
 	}
 }
 
-// learnSize derives the size of a key's value from a read of the key.
+// learnSize sets the size of a key's value from a read of the key.
 func (p *Plan) learnSize(e *earlier, c *call.Call, part *call.Part) {
 	switch {
 	case e.known || part.Flags&(call.KeysOnly|call.CountOnly) != 0:
-	case p.versions.any: // the response contains it
+	case p.versions.any: // the response contains the size
 		e.size, e.known = part.Value.Size, true
 	default:
 		e.size, e.known = max(c.Got-len(part.Key)-answerBytes, 0), true
 	}
 }
 
-// answerBytes is the approximate size of a response to a read of one key, without key and value.
+// answerBytes is the approximate size of a response to a read of a single key, without the key and
+// the value.
 const answerBytes = 45
 
-// leaseBeyond is how many seconds preloaded leases live beyond the end of the load.
+// leaseBeyond is how many seconds longer than the load preloaded leases must be valid.
 const leaseBeyond = 100
 
 // comparesEarlier reports whether a guard shows that its key existed before the recording.
@@ -138,7 +139,7 @@ func (p *Plan) Before() (engine.Source, uint64) {
 	return &beforeSource{Plan: p, translator: translator{plan: p}}, uint64(len(p.before))
 }
 
-// beforeSource writes the keys and grants the leases that existed before the recording.
+// beforeSource writes the keys and requests the leases that existed before the recording.
 type beforeSource struct {
 	*Plan
 	translator
@@ -157,7 +158,8 @@ func (s *beforeSource) Shares(measure.Phase) []engine.Share {
 	return []engine.Share{{Kind: kv.Put, Fraction: 1}}
 }
 
-// Check implements engine.Source. It keeps the present revision of a key, or the name of a lease.
+// Check implements engine.Source. It stores the revision of a key in this replay, or the name of a
+// lease.
 func (s *beforeSource) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	if part := &s.before[n].Parts[0]; part.Action == call.Write {
 		s.preloaded[string(part.Key)] = preloaded{ev.At, ev.Revision}

@@ -24,15 +24,15 @@ func consulClient(t *testing.T, address string) *api.Client {
 	return c
 }
 
-// Calls of Consul's official client are recorded, and sent again to the same server, with another
-// prefix and faster.
+// Calls from Consul's official client are recorded. They are then sent to the same server again,
+// faster and with a different prefix.
 func TestGuardsHoldAgainOnConsul(t *testing.T) {
 	st := consul.New()
 	address := member(t, st, &consul.Settings{LogLevel: "warn"})
 	direct := consulClient(t, address)
 	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
 		t.Run(name, func(t *testing.T) {
-			for i := range 5 { // they exist before the recording
+			for i := range 5 { // these keys exist before the recording
 				put(t, direct, fmt.Sprintf("registry/k%d", i), "earlier")
 			}
 			path := relayed(t, st, address, redactor, func(relay string) { changeConsul(t, consulClient(t, relay), name) })
@@ -78,7 +78,7 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 		all.Go(func() { chain(t, c.KV(), client) })
 	}
 	all.Wait()
-	// Changes of keys from a list, where each key has the index in the list.
+	// Change keys from a list. In the list, each key has its own index.
 	for i := range 6 {
 		put(t, c, fmt.Sprintf("list-%s/%d", name, i), strings.Repeat("v", 50+i))
 	}
@@ -90,7 +90,7 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 			t.Errorf("%v, %v", ok, err)
 		}
 	}
-	// A transaction returns the index for the guard of the next one.
+	// Each transaction returns the index that the next transaction uses in its guard.
 	txn := func(ops ...*api.KVTxnOp) (bool, *api.KVTxnResponse) {
 		ok, answer, _, err := c.KV().Txn(ops, nil)
 		must(err)
@@ -128,14 +128,14 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 	}
 	_, err = c.Session().Destroy(id, nil)
 	must(err)
-	// These two calls are not sent again.
+	// The following two calls are not sent again.
 	_, _, err = c.KV().Get("list-"+name+"/0", &api.QueryOptions{WaitIndex: 1, WaitTime: 1})
 	must(err)
 	_, err = c.Status().Leader()
 	must(err)
 }
 
-// chain reads keys, and changes them under guards with the indexes that it read.
+// chain reads keys, and changes them under guards that contain the indexes it has read.
 func chain(t *testing.T, c *api.KV, client int) {
 	r := rand.New(rand.NewPCG(1, uint64(client)))
 	for n := range 40 {
@@ -159,7 +159,7 @@ func chain(t *testing.T, c *api.KV, client int) {
 			t.Error(err)
 			return
 		}
-		if n == 20 { // an index that is no longer valid
+		if n == 20 { // an index that is out of date
 			got.ModifyIndex = 3
 			if ok, _, err := c.CAS(got, nil); ok || err != nil {
 				t.Errorf("%v, %v", ok, err)
@@ -168,7 +168,7 @@ func chain(t *testing.T, c *api.KV, client int) {
 	}
 }
 
-// sameConsul compares all keys without and with a prefix.
+// sameConsul compares all keys without a prefix with all keys that have the prefix.
 func sameConsul(t *testing.T, c *api.Client, prefix string) {
 	t.Helper()
 	want, got := map[string]string{}, map[string]string{}

@@ -11,17 +11,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// model is a store that executes one call after another, and makes the records that a relay would
-// make. Clients use versions from earlier responses in their guards.
+// model is a store that executes one call after the other, and creates the records that a relay
+// would create. Clients use versions from earlier responses in their guards.
 type model struct {
-	revisions bool                // as ZooKeeper: responses contain the store's revision, and versions count a key's writes; otherwise versions are revisions, and responses to writes contain none
+	revisions bool                // latest revision
 	at        int64               // newest revision
-	keys      map[string]int64    // versions of the existing keys
+	keys      map[string]int64    // by key: the versions in responses, the latest one last
 	responses map[string][]answer // by key: the versions in responses, the newest last
 	*rand.Rand
 }
 
-// answer is a version in a response, and the response's time.
+// answer is a version in a response, and the time of the response.
 type answer struct{ version, at int64 }
 
 // randomCall executes a random call at the given time.
@@ -61,7 +61,7 @@ func (m *model) randomCall(now int64) *call.Call {
 		m.at++
 	}
 	switch {
-	case what < 3: // reads of one key or both
+	case what < 3: // reads of one key or of both keys
 		if m.revisions || what > 0 {
 			names = names[:1]
 		}
@@ -71,10 +71,10 @@ func (m *model) randomCall(now int64) *call.Call {
 				m.responses[key] = append(m.responses[key], answer{version, c.At + c.Took})
 			}
 		}
-	case what < 5: // a write under a guard on its version
+	case what < 5: // a write under a guard on the written key's version
 		part, held := guard(key)
 		c.Parts = []call.Part{part, write(key, held)}
-	case what == 5: // a write under another guard on the other key
+	case what == 5: // a write that is also guarded by the other key's version
 		part, held := guard(key)
 		second, too := guard(other)
 		c.Parts = []call.Part{part, second, write(other, held && too)}
@@ -94,7 +94,7 @@ func (m *model) randomCall(now int64) *call.Call {
 	return c
 }
 
-// cycle returns a cycle of calls that wait for each other, or nil.
+// cycle returns a cycle of calls that wait for each other, or nil if there is none.
 func cycle(p *Plan) []int32 {
 	state := make([]byte, len(p.calls))
 	var path []int32
@@ -121,8 +121,8 @@ func cycle(p *Plan) []int32 {
 	return nil
 }
 
-// In recordings of a store that executes one call after another, no call waits for itself, however
-// long responses take.
+// If the recorded store executes one call after the other, no call waits for itself, directly or
+// indirectly, however long responses take.
 func TestNoCallWaitsForItself(t *testing.T) {
 	for _, revisions := range []bool{false, true} {
 		for seed := range uint64(settle.Drawn(3000, 300)) {

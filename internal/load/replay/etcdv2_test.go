@@ -28,7 +28,7 @@ func newV2(t *testing.T, address string) *v2 {
 	return &v2{t, address, c}
 }
 
-// v2Answer holds the parts of a response that the test needs.
+// v2Answer holds those fields of a response that the test needs.
 type v2Answer struct {
 	ErrorCode int
 	Node      v2Node
@@ -62,15 +62,15 @@ func (c *v2) ask(method, key, query, form string) (a v2Answer) {
 	return a
 }
 
-// Calls of clients of etcd's v2 API are recorded, and sent again to the same server, below another
-// folder and faster.
+// Calls from clients of etcd's v2 API are recorded. They are then sent to the same server again,
+// faster and below a different folder.
 func TestGuardsHoldAgainOnEtcdV2(t *testing.T) {
 	st := etcdv2.New()
 	address := member(t, st, nil)
 	direct := newV2(t, address)
 	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
 		t.Run(name, func(t *testing.T) {
-			for i := range 5 { // they exist before the recording
+			for i := range 5 { // these keys exist before the recording
 				direct.ask("PUT", fmt.Sprintf("registry/k%d", i), "", "value=earlier")
 			}
 			path := relayed(t, st, address, redactor, func(relay string) { changeV2(t, relay, name) })
@@ -119,7 +119,7 @@ func changeV2(t *testing.T, address, name string) {
 	c.ask("PUT", folder+"/sub/c", "", "value=secret")
 	c.ask("DELETE", folder+"/sub", "recursive=true&dir=true", "")
 	c.ask("DELETE", folder+"/b", "", "")
-	// The calls on the folder and the wait are not sent again.
+	// The call on the folder and the wait are not sent again.
 	c.ask("PUT", folder+"/empty", "dir=true", "")
 	at := c.ask("PUT", folder+"/a", "", "value=secret").Node.ModifiedIndex
 	c.ask("GET", folder+"/a", fmt.Sprintf("wait=true&waitIndex=%d", at), "")
@@ -144,8 +144,8 @@ func chainV2(c *v2, client int) {
 	}
 }
 
-// leavesOf returns all keys below a folder with their values, without those of replays. Names that
-// the store chose are returned without their numbers.
+// leavesOf returns all keys below a folder with their values, except for the keys that replays
+// wrote. If the store chose a part of a name, the name is returned without its number.
 func leavesOf(c *v2, folder string) (all []string) {
 	var add func(n v2Node)
 	add = func(n v2Node) {

@@ -6,32 +6,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// finder finds the needs of one call after the other.
+// finder finds, for one call after the other, the calls for which it must wait in the replay
+// (needs).
 type finder struct {
 	plan   *Plan
 	now    int32
 	found  []int32
 	order  map[string][]revision // by key: its writes, by revision
-	writes map[string][]int32    // by key: its newest writes, at most mostRecent
-	sweeps []sweep               // the newest removals of several keys, at most mostSweeps
+	writes map[string][]int32    // by key: the latest writes, at most mostRecent
+	sweeps []sweep               // the latest removals of several keys, at most mostSweeps
 	grants map[int64]int32
-	// uses contains, by lease, the newest calls that name it, at most mostRecent.
+	// uses contains, by lease, the latest calls that use the lease, at most mostRecent.
 	uses map[int64][]int32
-	// watches contains the newest calls that started or ended watchers, at most mostWatches.
+	// watches contains the latest calls that started or ended watchers, at most mostWatches.
 	watches []int32
-	sources map[int32][]int32  // by slot: the newest calls whose responses contain the version, at most mostRecent
-	reads   map[string][]int32 // by key: the newest reads whose responses contain its version, at most mostRecent
+	// By slot: the latest calls whose responses contain the version, at most mostRecent.
+	sources map[int32][]int32
+	// By key: the latest reads whose responses contain the key's version, at most mostRecent.
+	reads map[string][]int32
 }
 
-// mostRecent limits the writes of a key that are considered. If more clients write a key at once,
-// the order of the other writes may differ.
+// mostRecent limits how many writes of a key are considered. If more clients write the key at once,
+// their other writes may be executed in a different order.
 const mostRecent = 8
 
-// mostWatches limits the starts and ends of watchers that a write waits for.
+// mostWatches limits the number of starts and ends of watchers for which a write waits.
 const mostWatches = 4
 
-// mostSweeps limits the removals of several keys that are considered, and the earlier calls that
-// such a removal waits for.
+// mostSweeps limits how many removals of several keys are considered. It also limits for how many
+// earlier calls such a removal waits.
 const mostSweeps = 64
 
 // sweep is a removal of several keys.
@@ -40,7 +43,7 @@ type sweep struct {
 	by   int32
 }
 
-// needPrevious makes the call wait for the previous write of a key in the store's order.
+// needPrevious makes the call wait for the write of the key that precedes it in the store's order.
 func (f *finder) needPrevious(key []byte) {
 	c := f.plan.calls[f.now]
 	writes := f.order[string(key)]
@@ -52,16 +55,16 @@ func (f *finder) needPrevious(key []byte) {
 	}
 }
 
-// need makes the call wait for another one that is earlier in the recording.
+// need makes the call wait for a given call, if that call is earlier in the recording.
 func (f *finder) need(call int32) {
 	if call < f.now {
 		f.wait(call)
 	}
 }
 
-// wait makes the call wait for another one and returns true, unless the store's revisions show that
-// the other one was executed later. That happens because a key that is removed and created again
-// can have an earlier version again.
+// wait makes the call wait for a given call and returns true. It returns false if the store's
+// revisions show that the given call was executed later. This can happen because a key that is
+// removed and created again can have an earlier version again.
 func (f *finder) wait(call int32) bool {
 	other, own := f.plan.calls[call].Revision, f.plan.calls[f.now].Revision
 	if own > 0 && other > own || call == f.now {
@@ -71,8 +74,8 @@ func (f *finder) wait(call int32) bool {
 	return true
 }
 
-// needNewest makes the call wait for the newest of the given calls with a response when this call
-// was sent.
+// needNewest makes the call wait for one of the given calls: the one whose response was the latest
+// that had arrived when this call was sent.
 func (f *finder) needNewest(calls []int32) {
 	at := f.plan.calls[f.now].At
 	best, end := int32(-1), int64(-1)
@@ -87,7 +90,8 @@ func (f *finder) needNewest(calls []int32) {
 	}
 }
 
-// recent appends n to a list of at most most elements, whose first one it drops if necessary.
+// recent appends n to a list with at most `most` elements. If the list is full, it first removes
+// the oldest element.
 func recent(list []int32, n int32, most int) []int32 {
 	if len(list) == most {
 		copy(list, list[1:])
@@ -96,8 +100,8 @@ func recent(list []int32, n int32, most int) []int32 {
 	return append(list, n)
 }
 
-// needEnded makes the call wait for another one, and returns true, if that one had a response when
-// this call was sent.
+// needEnded makes the call wait for a given call if the response to that call had arrived when this
+// call was sent. It reports whether this is the case.
 func (f *finder) needEnded(n int32) bool {
 	c := f.plan.calls[n]
 	ok := c.Answered() && c.At+c.Took <= f.plan.calls[f.now].At

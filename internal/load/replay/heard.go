@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// responseKeys holds the keys of responses with several keys until their operations end. It
-// implements store.Keys.
+// responseKeys stores the keys in responses that contain several keys, until their operations end.
+// It implements store.Keys.
 type responseKeys struct {
 	bytes []byte
 	keys  []responseKey
@@ -39,7 +39,8 @@ func (h *responseKeys) contains(tag uint32) bool {
 	return false
 }
 
-// version returns the version of a recorded key, which has a prefix in the replay; 0: unknown.
+// version returns the version of a key in a response, or 0 if it is unknown. key is the recorded
+// key; in the replay it has the given prefix.
 func (h *responseKeys) version(tag uint32, prefix string, key []byte) int64 {
 	for i := range h.keys {
 		k := &h.keys[i]
@@ -59,8 +60,8 @@ func (h *responseKeys) version(tag uint32, prefix string, key []byte) int64 {
 
 var slash = []byte{'/'}
 
-// drop discards the keys of a response. The other keys move to its place, because there may always
-// be operations that have not ended.
+// drop removes the keys of a response. It moves the remaining keys to close the gap, because there
+// may never be a time at which all operations have ended.
 func (h *responseKeys) drop(tag uint32) {
 	left, end := h.keys[:0], 0
 	for _, k := range h.keys {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Memory does not grow if two responses are pending at any time.
+// Memory does not grow even if two responses are pending at all times.
 func TestPendingListsDoNotGrow(t *testing.T) {
 	var h responseKeys
 	key := func(n uint32) string { return fmt.Sprintf("key-%05d", n) }

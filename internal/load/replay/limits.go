@@ -13,46 +13,51 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Limits of a replay. A few bytes of a file can state a value of 2 GiB or millions of calls, so
-// recordings have the limits of scenarios, which are checked before memory is allocated.
+// These constants limit a replay. A few bytes in a file can describe a value of 2 GiB or millions
+// of calls. Therefore recordings have the same limits as scenarios, and these limits are checked
+// before memory is allocated.
 const (
-	// A plan may need planPerByte bytes of memory per byte of the recording, as limits counts them,
-	// but at least leastPlan and at most the limit of a load. A recording of an hour at 1,000 calls
-	// per second has about 20 bytes per call and needs about 500 per call. A recording in which few
-	// bytes need much more is refused.
+	// A plan may need planPerByte bytes of memory per byte of the recording, but at least
+	// leastPlan, and at most as much as a load. (The type limits counts this memory.) A recording
+	// of one hour at 1,000 calls per second has about 20 bytes per call and needs about 500 bytes
+	// of memory per call. A recording is refused if it needs much more memory than its size
+	// explains.
 	leastPlan   = 512 << 20
 	planPerByte = 64
-	// callBytes is the memory of a plan per call, without the call's parts: the call itself, its
-	// state, its times and the calls that it waits for.
+	// callBytes is the memory that a plan needs for a call without the call's parts. It includes
+	// the call itself, its state, its times, and the list of calls for which it waits.
 	callBytes = int(unsafe.Sizeof(call.Call{})) + 128
-	// partBytes is the same per part, with its place in the maps of keys.
+	// partBytes is the memory that a plan needs for a part of a call, including the part's entries
+	// in maps of keys.
 	partBytes = int(unsafe.Sizeof(call.Part{})) + 128
-	// mapEntryBytes is the memory of a small entry of a map.
+	// mapEntryBytes is the memory for a small entry in a map.
 	mapEntryBytes = 64
-	// preparing limits the keys that are written concurrently before the load.
+	// preparing limits the number of keys that are written concurrently before the load.
 	preparing = 1024
-	// requestBytes is the memory of a call in flight in addition to its keys and values.
+	// requestBytes is the memory for a call in flight in addition to its keys and values.
 	requestBytes = 512
 )
 
-// limits checks a recording while it is read.
+// limits checks a recording as it is being read.
 type limits struct {
 	path   string
-	most   int // limit of the plan's memory in bytes
-	prefix int // length of the prefix that every key gets
+	most   int // maximum memory of the plan in bytes
+	prefix int // length of the prefix that is added to every key
 	speed  float64
-	calls  uint64     // number of calls so far
-	bytes  int        // memory of the plan so far
-	sizes  [64]uint64 // sizes[n] is the number of calls that send from 2^(n-1) to below 2^n bytes
+	calls  uint64 // number of calls up to now
+	bytes  int    // memory that the plan needs up to now
+	// Sizes[n] is the number of calls that send at least 2^(n-1) but less than 2^n bytes.
+	sizes [64]uint64
 }
 
-// mostPlan returns the limit of a plan's memory in bytes, from the size of the recording's file.
+// mostPlan returns the maximum memory of a plan in bytes. It depends on the size of the recording's
+// file.
 func mostPlan(fileBytes int64) int {
 	return int(min(max(leastPlan, planPerByte*min(fileBytes, scenario.MaxMemory/planPerByte)), scenario.MaxMemory))
 }
 
-// addCall adds a call. It returns an error if the call is larger than a scenario's could be, or if
-// the plan needs too much memory with it.
+// addCall adds a call. It returns an error if the call is larger than a call in a scenario can be,
+// or if the plan now needs too much memory.
 func (l *limits) addCall(c *call.Call) error {
 	l.calls++
 	needs, sends := callBytes, requestBytes
@@ -80,7 +85,8 @@ func (l *limits) addCall(c *call.Call) error {
 	return l.addBytes(needs)
 }
 
-// recordBytes limits the keys of a call, in bytes, in addition to its values.
+// recordBytes is the maximum size of a call in bytes in addition to its values. This is mainly the
+// size of its keys.
 const recordBytes = 8 << 20
 
 func (l *limits) valueError(c *call.Call, size int) error {
@@ -88,7 +94,7 @@ func (l *limits) valueError(c *call.Call, size int) error {
 		l.path, text.FormatSize(size), method(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
 }
 
-// addBytes adds memory to the plan's. It returns an error if the sum is too large.
+// addBytes adds to the memory that the plan needs. It returns an error if the sum is too large.
 func (l *limits) addBytes(bytes int) error {
 	if l.bytes += bytes; l.bytes > l.most {
 		return fmt.Errorf("%s needs more than %s of memory for a replay, after %d of its calls; record for a shorter time, or run the scenario that \"quorumbench traffic profile\" makes of it",
@@ -97,7 +103,7 @@ func (l *limits) addBytes(bytes int) error {
 	return nil
 }
 
-// checkLength returns an error if the replay takes longer than a load may.
+// checkLength returns an error if the replay would take longer than a load may take.
 func (l *limits) checkLength(first, last int64) error {
 	if seconds := float64(last-first) / l.speed / 1e9; seconds > scenario.MaxDuration.Seconds() {
 		return fmt.Errorf("%s lasts %s hours at %s times its speed, but a load can last at most %.0f hours; set a higher --speed",
@@ -106,8 +112,8 @@ func (l *limits) checkLength(first, last int64) error {
 	return nil
 }
 
-// checkInFlight returns an error if the largest calls that can be in flight at once, or the largest
-// keys that are written before the load, need more memory than a load may have.
+// checkInFlight returns an error if too much memory would be needed at once: by the largest calls
+// that can be in flight at the same time, or by the largest keys that are written before the load.
 func (l *limits) checkInFlight(p *Plan, inFlight int) error {
 	if err := l.checkTotal(inFlight, "max-in-flight", "call"); err != nil {
 		return err
@@ -119,8 +125,8 @@ func (l *limits) checkInFlight(p *Plan, inFlight int) error {
 	return before.checkTotal(min(inFlight, preparing), "max-in-flight", "preloaded key")
 }
 
-// checkTotal returns an error if the largest calls need too much memory when most of them are in
-// flight at once. flag is the name of the flag that sets most.
+// checkTotal returns an error if the largest calls need too much memory when `most` calls are in
+// flight at once. flag is the name of the flag that sets most, and what describes a call.
 func (l *limits) checkTotal(most int, flag, what string) error {
 	const room = scenario.MaxMemory
 	need, left, fits := 0.0, float64(most), 0.0
@@ -136,7 +142,7 @@ func (l *limits) checkTotal(most int, flag, what string) error {
 		l.path, text.Plural(uint64(float64(most)-left), what), math.Ceil(need/(1<<30)), int64(room>>30), flag, max(fits, 1))
 }
 
-// method returns how to name a call in a sentence.
+// method returns the words by which a sentence refers to a call.
 func method(c *call.Call) string {
 	if c.Method == "" {
 		return "call"

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// writeCalls writes a recording of n calls, and returns its path.
+// writeCalls writes a recording of n calls. It returns the recording's path.
 func writeCalls(t *testing.T, of store.Store, n int, request func(i int) call.Call) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "small.qbrec")
@@ -29,7 +29,7 @@ func writeCalls(t *testing.T, of store.Store, n int, request func(i int) call.Ca
 			if now := w.Counts().Missed; now == before {
 				break
 			} else {
-				before = now // wait for the disk
+				before = now // wait until the calls are on disk
 			}
 		}
 	}
@@ -43,8 +43,8 @@ func written(size int) call.Part {
 	return call.Part{Action: call.Write, Key: []byte("a"), Value: call.Value{Size: size}}
 }
 
-// A small recording that states more than a scenario may contain is refused, with a sentence,
-// before memory is allocated.
+// A small recording that describes more than a scenario may contain is refused with a one-sentence
+// error, before memory is allocated.
 func TestRefusesSmallRecordingsWithLargeContent(t *testing.T) {
 	one := func(parts ...call.Part) func(int) call.Call {
 		return func(i int) call.Call {
@@ -88,8 +88,8 @@ func repeat(p call.Part, n int) (all []call.Part) {
 	return all
 }
 
-// Recordings of sessions that all overlap, and of guards that all failed, are planned in time. Work
-// that grows with the square of their number would take minutes.
+// Planning takes a limited time even if all sessions in a recording overlap, or all guards failed.
+// If the work grew with the square of their number, it would take minutes.
 func TestPlansManyOddCalls(t *testing.T) {
 	settle.Unraced(t)
 	sessions := func(i int) call.Call {

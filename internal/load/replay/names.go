@@ -32,7 +32,7 @@ func (p *Plan) findNames() {
 	}
 }
 
-// needName makes the call wait for the call that created a sequential key.
+// needName makes the call wait for the call that created a given sequential key.
 func (f *finder) needName(key []byte) {
 	if by, ok := f.plan.names.makers[string(key)]; ok {
 		f.need(by)

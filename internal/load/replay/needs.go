@@ -26,7 +26,7 @@ func (p *Plan) findNeeds() {
 	p.needs.first = append(p.needs.first, uint32(len(p.needs.calls)))
 }
 
-// orders returns the writes of each key in the order of their revisions.
+// orders returns, by key, the writes of the key in the order of their revisions.
 func (p *Plan) orders() map[string][]revision {
 	order := map[string][]revision{}
 	for _, made := range p.made { // ascending
@@ -62,7 +62,7 @@ func (f *finder) needPart(part *call.Part) {
 		return
 	}
 	if part.Scope != call.SingleKey {
-		// Earlier calls may concern any of those keys.
+		// Earlier calls may have used any of the keys.
 		for n := f.now - 1; n >= max(0, f.now-mostSweeps); n-- {
 			f.needEnded(n)
 		}
@@ -81,8 +81,8 @@ func (f *finder) needPart(part *call.Part) {
 	}
 }
 
-// note remembers the keys and leases that a call writes, grants or names, and the versions in its
-// response.
+// note records which keys and leases a call writes, grants or uses, and which versions its response
+// contains.
 func (f *finder) note(c *call.Call) {
 	for _, l := range f.plan.versions.learned[f.now] {
 		f.sources[l.slot] = recent(f.sources[l.slot], f.now, mostRecent)

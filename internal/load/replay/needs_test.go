@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// In a store whose responses to writes contain no version, reads and guards determine the order of
-// calls that overlapped.
+// In a store whose responses to writes contain no version, the order of overlapping calls follows
+// from reads and guards.
 func TestOrdersOverlappingCalls(t *testing.T) {
 	key := []byte("k")
 	read := func(at, took, version int64) *call.Call {

@@ -29,7 +29,7 @@ func containsKey(part *call.Part, key []byte) bool {
 	return bytes.Equal(key, part.Key)
 }
 
-// wroteKey reports whether a part was executed in the recording, and wrote a key, or removed one
+// wroteKey reports whether a part was executed in the recording and wrote a key, or removed a key
 // that may have existed.
 func wroteKey(c *call.Call, part *call.Part) bool {
 	if part.Action != call.Write && part.Action != call.Remove {
@@ -66,12 +66,12 @@ func changesKey(c *call.Call, key []byte) bool {
 	return false
 }
 
-// expectsNoKey reports whether a part is the guard that its key does not exist.
+// expectsNoKey reports whether a part is a guard that requires that its key does not exist.
 func expectsNoKey(part *call.Part) bool {
 	return part.Action == call.Compare && part.Target <= call.Modified && part.Relation == call.Equal && part.Number == 0
 }
 
-// countGuards returns the number of a call's guards.
+// countGuards returns the number of guards in a call.
 func countGuards(c *call.Call) (n int) {
 	for i := range c.Parts {
 		if c.Parts[i].Action == call.Compare {

@@ -9,16 +9,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// places assigns calls to connections, for a store whose sessions are connections. The calls of a
-// recorded session use one connection, in their order. Sessions that do not overlap may share one.
+// places assigns calls to connections, for a store in which a connection is a session. The calls of
+// a recorded session use the same connection, in their recorded order. Sessions that do not overlap
+// may share a connection.
 type places struct {
-	of    []int32   // by call: its place
-	lines [][]int32 // by place: its calls, in order
-	heads []int     // by place: the index in its line before which all calls were sent
-	sent  []bool    // by call: it was sent or given up
+	of    []int32   // by call: the index of its connection (its place)
+	lines [][]int32 // by place: the calls on it, in order
+	heads []int     // by place: the index in lines[place] before which all calls were sent
+	sent  []bool    // by call: the call was sent or given up
 }
 
-// placesOf assigns connections to most places or, if most is 0, to as many as are needed at once.
+// placesOf assigns the recorded connections to at most `most` places. If most is 0, it uses as many
+// places as were needed at the same time.
 func placesOf(calls []*call.Call, connections map[uint32]span, most int) *places {
 	order := make([]uint32, 0, len(connections))
 	for conn := range connections {
@@ -53,13 +55,13 @@ func placesOf(calls []*call.Call, connections map[uint32]span, most int) *places
 	return p
 }
 
-// takenPlace is a place and the end of the latest session on it.
+// takenPlace is a place, and the time at which the latest session on it ends.
 type takenPlace struct {
 	until int64
 	place int32
 }
 
-// takenPlaces implements heap.Interface. Its first place is the one that is free first.
+// takenPlaces implements heap.Interface. Its first element is the place that becomes free first.
 type takenPlaces []takenPlace
 
 func (t takenPlaces) Len() int { return len(t) }
@@ -80,7 +82,7 @@ func (t *takenPlaces) Pop() any {
 	return last
 }
 
-// isNext reports whether a call is the next one of its place.
+// isNext reports whether a call is the next one to be sent on its place.
 func (p *places) isNext(n uint64) bool {
 	at := p.of[n]
 	line := p.lines[at]
@@ -90,7 +92,8 @@ func (p *places) isNext(n uint64) bool {
 	return p.heads[at] == len(line) || line[p.heads[at]] == int32(n)
 }
 
-// span is the time from a connection's first call to the end of its last.
+// span is the period that starts with the first call on a connection and ends when the last call
+// ends.
 type span struct {
 	first, last int64
 	used        bool

@@ -1,5 +1,5 @@
-// Package replay sends the calls of a recording again, at their recorded times. Recorded revisions,
-// versions and leases are translated to those of the store that receives the calls.
+// Package replay sends the calls in a recording again, at their recorded times. It translates
+// recorded revisions, versions and leases to those of the store that receives the calls.
 package replay
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Plan is a recording that is ready to be sent again, once. It implements app.Script.
+// Plan is a recording that is prepared to be sent again, once. It implements app.Script.
 type Plan struct {
 	app.ScriptBase
 	Header  call.Header
-	Problem string // why the recording could not be read to its end; empty if it was read
-	// Left is the number of calls that are not sent again, by method, and Gaps the number of gaps
-	// in the recording.
+	Problem string // why the recording could not be read to its end; empty if it could
+	// Left is the number of calls that are not sent again, by method. Gaps is the number of gaps in
+	// the recording.
 	Left map[string]uint64
 	Gaps int
-	// Connections is the highest number of connections in use at once, and Keys the number of
-	// different keys in the calls. KeyBytes and ValueBytes are the mean sizes of keys and of
-	// written values.
+	// Connections is the highest number of connections that were in use at the same time. Keys is
+	// the number of different keys in the calls. KeyBytes and ValueBytes are the mean sizes of keys
+	// and of written values.
 	Connections          int
 	Keys                 uint64
 	KeyBytes, ValueBytes int
@@ -36,20 +36,21 @@ type Plan struct {
 	prefix string
 	salt   uint64
 
-	needs     needs
-	before    []call.Call
-	states    []state // by call
-	revised   []int64 // by call: the revision that it has made in this replay; 0: unknown
-	lates     []int64 // by call: how late it was sent, in nanoseconds; -1: it was not sent, or it waited
+	needs   needs
+	before  []call.Call
+	states  []state // by call
+	revised []int64 // by call: the revision that it has created in this replay; 0: unknown
+	// By call: how late it was sent, in nanoseconds; -1: it was not sent, or it had to wait.
+	lates     []int64
 	preloaded map[string]preloaded
 	versions  versions
 	names     names
-	places    *places // nil: calls may use any connection
+	places    *places // nil if calls may use any connection
 	watchers  watchers
-	base      int64           // newest revision of the preloaded keys
-	conns     int             // number of connections of this replay
-	writers   map[int64]int32 // by recorded revision: the call that made it
-	made      []revision      // all revisions of writers, ascending
+	base      int64           // latest revision of the preloaded keys
+	conns     int             // number of connections in this replay
+	writers   map[int64]int32 // by recorded revision: the call that created it
+	made      []revision      // all revisions in writers, ascending
 	waited    uint64
 }
 
@@ -58,12 +59,12 @@ type state uint8
 
 const (
 	open state = iota
-	held       // completed; if it has guards, they held
+	held       // completed; if the call has guards, they held
 	refused
 	failed
 )
 
-// revision is a recorded revision and the call that made it.
+// revision is a recorded revision, and the call that created it.
 type revision struct {
 	at int64
 	by int32
@@ -72,7 +73,7 @@ type revision struct {
 // Calls returns the number of calls.
 func (p *Plan) Calls() uint64 { return uint64(len(p.calls)) }
 
-// Prepared returns the number of operations that prepare the store.
+// Prepared returns the number of operations that are needed to prepare the store.
 func (p *Plan) Prepared() uint64 { return uint64(len(p.before)) }
 
 // Kinds returns the number of calls of each kind.
@@ -84,13 +85,14 @@ func (p *Plan) Kinds() map[Kind]uint64 {
 	return out
 }
 
-// Kind is the kind and consistency that a call counts as among all operations.
+// Kind is the kind and consistency under which a call is counted among all operations.
 type Kind struct {
 	Kind  kv.Kind
 	Level kv.Consistency
 }
 
-// kindOf returns what a call counts as. Requests about leases count as keep-alives.
+// kindOf returns the kind and consistency of a call. Requests that concern leases count as
+// keep-alives.
 func kindOf(c *call.Call) Kind {
 	kind, level, ok := c.Kind()
 	if !ok {
@@ -110,27 +112,28 @@ func (p *Plan) schedule() *pace.Recorded {
 	return pace.NewRecorded(at, p.speed)
 }
 
-// Length returns the duration of the replay in nanoseconds.
+// Length returns the duration of the whole replay in nanoseconds.
 func (p *Plan) Length() int64 { return p.schedule().Due(p.Calls()) }
 
 // Outcome holds the results of a replay.
 //
-// Waited is the number of calls that waited for other calls, and Guarded the number of calls with
-// guards. The guards of Held calls held in the recording, those of HeldAgain calls in the recording
-// and the replay, and those of HeldNow calls only in the replay.
+// Waited is the number of calls that waited for other calls. Guarded is the number of calls with
+// guards. Held is the number of calls whose guards held in the recording, HeldAgain the
+// number of calls whose guards held in the recording and in the replay, and HeldNow the number of
+// calls whose guards held only in the replay.
 type Outcome struct {
 	Waited                            uint64
 	Guarded, Held, HeldAgain, HeldNow uint64
-	// Watchers is the number of watchers, Events the number of events that they received in the
-	// recording, and EventsNow that in the replay.
+	// Watchers is the number of watchers. Events is the number of events that they received in the
+	// recording, and EventsNow is the number of events that they received in the replay.
 	Watchers, Events, EventsNow uint64
-	// Gaps contains, in ascending order, the differences in nanoseconds between the times from one
-	// call to the next in the replay and in the recording at this speed. It leaves out calls that
-	// waited for a response or a connection.
+	// Gaps contains timing errors in nanoseconds, in ascending order. Each of them compares the
+	// time between two successive calls in the replay with that in the recording at this speed.
+	// Calls that waited for a response or a connection are omitted.
 	Gaps []int64
 }
 
-// Outcome returns the results after the load has ended.
+// Outcome returns the results of the replay. It must be called after the load has ended.
 func (p *Plan) Outcome() Outcome {
 	o := Outcome{Waited: p.waited, Watchers: uint64(len(p.watchers.by)), Events: p.watchers.total, EventsNow: p.watchers.received}
 	o.Gaps = p.gapErrors()
@@ -164,26 +167,27 @@ func (p *Plan) gapErrors() (all []int64) {
 	return all
 }
 
-// none is a revision that no key has.
+// none is used as a revision that no key has.
 const none = math.MaxInt64
 
-// preloaded is the present revision and version of a preloaded key.
+// preloaded is the revision and version that a preloaded key has in this replay.
 type preloaded struct{ at, version int64 }
 
-// names maps recorded names that the store has chosen to the names that it has chosen in this
-// replay: those of sequential keys, and of leases without numbers.
+// names maps names that the store chose in the recording to the names that it has chosen in this
+// replay. These are the names of sequential keys, and of leases that have no numbers.
 type names struct {
-	keys   map[string]int32 // by recorded key: its index in texts
+	keys   map[string]int32 // by recorded key: the index of its name in texts
 	makers map[string]int32 // by recorded key: the call that created it
 	leases map[int64]int32
-	texts  [][]byte // present names; empty: not known yet
+	texts  [][]byte // names in this replay; empty: not known yet
 }
 
-// nameRoom is how many bytes a store adds to a name, and the length of a lease's name.
+// nameRoom is an upper bound for two lengths in bytes: the text that a store adds to the name of a
+// sequential key, and the name of a lease.
 const nameRoom = 64
 
-// ofKey returns the present name of a recorded key; empty: the key has no other name, or it is not
-// known yet.
+// ofKey returns the name that a recorded key has in this replay. The result is empty if the name is
+// the recorded one or is not known yet.
 func (m *names) ofKey(key []byte) []byte {
 	if len(m.keys) == 0 {
 		return nil
@@ -194,7 +198,7 @@ func (m *names) ofKey(key []byte) []byte {
 	return nil
 }
 
-// ofLease returns the present name of a recorded lease.
+// ofLease returns the name that a recorded lease has in this replay.
 func (m *names) ofLease(lease int64) []byte {
 	if at, ok := m.leases[lease]; ok && lease != 0 {
 		return m.texts[at]
@@ -202,40 +206,44 @@ func (m *names) ofLease(lease int64) []byte {
 	return nil
 }
 
-// keepLease notes the present name of a recorded lease.
+// keepLease stores the name that a recorded lease has in this replay.
 func (m *names) keepLease(lease int64, name []byte) {
 	if at, ok := m.leases[lease]; ok {
 		m.texts[at] = append(m.texts[at][:0], name...)
 	}
 }
 
-// needs contains the calls whose responses each call waits for:
+// needs contains, for each call, the calls for whose responses it waits:
 //
-//   - For each revision in its guards: the call that made the revision.
-//   - For each key that it writes or guards: the previous write by the store's revisions, so that
-//     the writes of a key are executed in the recorded order. If the call's revision is unknown:
-//     the newest write with a response when the call was sent.
-//   - For a watcher, a compaction or a read at a revision: the newest write up to that revision. For
-//     the end of a watcher: its start. For a write or a compaction: the newest starts and ends of
-//     watchers with a response.
-//   - For a lease: its grant. For the end of a lease: the calls that name it. For a sequential key:
-//     its creation.
-//   - If guards contain versions that only reads return. For a guard: the read that returned the
-//     version. For that read: the newest write with a response. For a write: the reads with a
-//     response before it.
-//   - Calls that overlapped it, but were executed before it according to guards and reads, even if
-//     they were sent later (told.go).
+//   - For each revision in its guards: the call that created the revision.
+//   - For each key that it writes or guards: the previous write in the order of the store's
+//     revisions. So the writes of a key are executed in the recorded order. If the revision of this
+//     call is unknown, it is the write whose response was the latest that had arrived when this call
+//     was sent.
+//   - For a watcher, a compaction, or a read at a revision: the latest write up to that revision. For
+//     the end of a watcher: the start of the watcher. For a write or a compaction: the latest starts
+//     and ends of watchers whose responses had arrived.
+//   - For the use of a lease: the grant of the lease. For the end of a lease: the calls that use the
+//     lease. For the use of a sequential key: its creation.
+//   - If only the responses to reads contain the versions in guards: For a guard, the read that
+//     returned the version. For that read, the latest write whose response had arrived. For a write,
+//     the reads whose responses had arrived before it.
+//   - Calls that overlapped this call, but were executed before it according to guards and reads,
+//     even if they were sent later (told.go).
 //
-// A call only waits for calls that the store executed earlier, so there are no cycles. In an
-// inconsistent recording, which is not from such a store, timeouts end the wait.
+// A call waits only for calls that the store executed earlier, so there are no cycles. A recording
+// that contradicts this does not come from such a store. In that case the wait ends when the calls
+// time out.
 type needs struct {
-	first []uint32 // by call: the index of its first need in calls; then the end of the last
+	// By call: the index of its first need in calls; the last element is the length of calls.
+	first []uint32
 	calls []int32
 }
 
 func (n *needs) callsFor(call uint64) []int32 { return n.calls[n.first[call]:n.first[call+1]] }
 
-// revisionOf returns the present revision of the write that made a recorded revision of a key.
+// revisionOf returns the revision, in this replay, of the write that created a recorded revision of
+// a key.
 func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
 	if recorded <= 0 {
 		return recorded
@@ -252,8 +260,9 @@ func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
 	return none
 }
 
-// revisionAt returns the present revision of the store that corresponds to a recorded one: that of
-// the newest write up to it, if that write was repeated; otherwise 0, which stands for the present.
+// revisionAt returns the revision of the store in this replay that corresponds to a recorded
+// revision. It is the revision of the latest write up to the recorded revision, if that write was
+// sent again. Otherwise it is 0, which stands for the current revision.
 func (p *Plan) revisionAt(recorded int64) int64 {
 	i := sort.Search(len(p.made), func(i int) bool { return p.made[i].at > recorded })
 	if i == 0 {
@@ -262,31 +271,33 @@ func (p *Plan) revisionAt(recorded int64) int64 {
 	return p.revised[p.made[i-1].by]
 }
 
-// versions contains the versions in recorded responses, and the guards that need them. A slot is
-// the number of a version of a key that a guard names. Slots are assigned when the recording is
-// read, so that the load allocates no memory.
+// versions contains the versions in recorded responses and the guards that use these versions. Each
+// version of a key that occurs in a guard has a number, its slot. Slots are assigned when the
+// recording is read, so that the load allocates no memory.
 //
-// For example, call 3 reads version 7 of key k, and call 5 writes k under the guard that its
-// version is 7. If this version has slot 0, then guards[{5, 0}] is 0, and learned[3] contains k and
-// slot 0. When the response to call 3 has version 12 in the replay, now[0] becomes 12, and the
-// guard of call 5 is sent with version 12.
+// For example, call 3 reads version 7 of key k, and call 5 writes k under a guard that requires
+// version 7. If this version has slot 0, then guards[{5, 0}] is 0, and learned[3] contains k and
+// slot 0. If the response to call 3 contains version 12 in the replay, now[0] becomes 12, and call
+// 5 is sent with version 12 in its guard.
 type versions struct {
-	any     bool                       // some response contains a version
-	guards  map[guardAt]int32          // the slot of the version in a guard
-	learned map[int32][]learnedVersion // by call: the versions in its response that guards need
-	now     []int64                    // by slot: the present version; 0: unknown
-	// enders contains, by slot, the calls whose guard on the version held, and that replaced the
-	// version.
+	any     bool                       // a response contains a version
+	guards  map[guardAt]int32          // the slot of the version that a guard requires
+	learned map[int32][]learnedVersion // by call: the versions in its response that guards require
+	now     []int64                    // by slot: the version in this replay; 0: unknown
+	// enders contains, by slot, the calls whose guard required this version and held, and that
+	// replaced this version.
 	enders map[int32][]int32
-	// changes contains, by key, the same calls with the versions that they replaced, ascending.
+	// changes contains the same calls by key, with the versions that they replaced, in ascending
+	// order.
 	changes map[string][]change
-	// readers contains, by slot, the calls without guards that read the version.
+	// readers contains, by slot, the calls without guards that read this version.
 	readers map[int32][]int32
-	// creators contains, by key, the calls whose guard held that the key does not exist.
+	// creators contains, by key, the calls whose guard required that the key does not exist, and
+	// held.
 	creators map[string][]int32
 }
 
-// change is a call that replaced the version from.
+// change is a call (by) that replaced a version (from).
 type change struct {
 	from int64
 	by   int32
@@ -295,27 +306,28 @@ type change struct {
 // guardAt identifies a part of a call.
 type guardAt struct{ call, part int32 }
 
-// learnedVersion is a version of a key in a response.
+// learnedVersion is a key's version that a response contains.
 type learnedVersion struct {
-	key  []byte // as recorded
+	key  []byte // the recorded key
 	slot int32
-	read bool // the call read the version, and did not write it
+	read bool // the call read the version; otherwise the call wrote it
 	// version is the recorded version.
 	version int64
 }
 
-// watchers holds the watchers that a recording starts. The replay starts each of them on one
-// connection.
+// watchers holds the watchers that a recording starts. In the replay, all calls for the same
+// watcher use the same connection.
 type watchers struct {
-	of    map[int32]uint32 // by call that starts or ends a watcher: the watcher
+	of    map[int32]uint32 // by call that starts or ends a watcher: the number of the watcher
 	by    []int32          // by watcher: the call that starts it
 	then  []uint64         // by watcher: number of events in the recording
 	now   []uint64         // by watcher: number of events in the replay
 	ended uint64           // number of watchers that the store has ended in the replay
 
 	total, received uint64 // sums of then and of now
-	asked, till     int64  // received when Awaits was last called, and the end of the wait for more events
+	// Asked: value of received at the last call of Awaits; till: end of the wait for more events.
+	asked, till int64
 }
 
-// unknownWatcher is the number of a watcher that the recording does not start.
+// unknownWatcher stands for a watcher whose start is not in the recording.
 const unknownWatcher = 1<<31 - 1

@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/proxied"
 )
 
-// Calls of ZooKeeper's Go client to zetcd are recorded, and sent again to it.
+// Calls from ZooKeeper's Go client to zetcd are recorded, and are then sent to zetcd again.
 func TestGuardsHoldAgainOnZetcd(t *testing.T) {
 	st := zetcd.New()
 	a := proxied.Start(t, st, servers.Installed(t, st), 1).Access
@@ -38,7 +38,8 @@ func TestGuardsHoldAgainOnZetcd(t *testing.T) {
 	checkHidden(t, path, "registry", "made ")
 }
 
-// Calls of Consul's client to cetcd are recorded, and sent again to it, if its binary exists.
+// Calls from Consul's client to cetcd are recorded and sent to cetcd again. The test needs a cetcd
+// binary.
 func TestGuardsHoldAgainOnCetcd(t *testing.T) {
 	binary := os.Getenv("QUORUMBENCH_CETCD")
 	if binary == "" {

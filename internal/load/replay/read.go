@@ -11,21 +11,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Options holds the parameters of a replay.
+// Options holds the parameters for a replay.
 type Options struct {
-	Speed  float64 // factor by which the replay is faster than the recording; above 0
-	Prefix string  // is added to every key
-	Salt   uint64  // makes the leases' numbers different from those of other replays
-	// Connections is the number of connections; 0: as many as the recording uses at once. In a
-	// store whose sessions are connections, the recorded sessions share these.
+	Speed  float64 // how many times faster than the recording the replay is; above 0
+	Prefix string  // the prefix that is added to every key
+	Salt   uint64  // makes the numbers of leases differ from those in other replays
+	// Connections is the number of connections. 0 means as many as the recording uses at the same
+	// time. If a connection is a session in the store, the recorded sessions share these
+	// connections.
 	Connections int
 	// MaxInFlight limits the calls in flight.
 	MaxInFlight int
-	// Compactions is set if compactions are sent. They drop the history of all keys of the store.
+	// Compactions is set if compactions are sent. A compaction deletes the history of all keys in
+	// the store.
 	Compactions bool
 }
 
-// Read returns a plan of the calls in a recording that the store can repeat.
+// Read returns a plan with the calls in a recording that the store can repeat.
 func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, preloaded: map[string]preloaded{}}
 	r := reader{plan: p, options: o, connections: map[uint32]span{}, events: map[stream]uint64{},
@@ -68,10 +70,10 @@ type reader struct {
 	options     Options
 	limit       limits
 	connections map[uint32]span
-	events      map[stream]uint64 // number of events that each watcher received
+	events      map[stream]uint64 // number of events that each watcher received in the recording
 }
 
-// takeRecord adds a record to the plan, or counts it as a call that is not sent again.
+// takeRecord adds a record's call to the plan, or counts it as a call that is not sent again.
 func (r *reader) takeRecord(record call.Record) error {
 	p, c := r.plan, record.Call
 	switch {
@@ -102,7 +104,8 @@ func (r *reader) takeRecord(record call.Record) error {
 	return nil
 }
 
-// planConnections sets the number of connections, and the calls that share one.
+// planConnections sets the number of connections, and determines which calls must use the same
+// connection.
 func (r *reader) planConnections() {
 	p := r.plan
 	p.Connections = mostAtOnce(r.connections)
@@ -115,7 +118,7 @@ func (r *reader) planConnections() {
 	}
 }
 
-// mostAtOnce returns the highest number of connections that were in use at once.
+// mostAtOnce returns the highest number of connections that were in use at the same time.
 func mostAtOnce(connections map[uint32]span) (most int) {
 	var begins, ends []int64
 	for _, s := range connections {
@@ -133,7 +136,7 @@ func mostAtOnce(connections map[uint32]span) (most int) {
 	return most
 }
 
-// findWriters finds the calls that made the recorded revisions.
+// findWriters finds the calls that created the recorded revisions.
 func (p *Plan) findWriters() {
 	p.writers = map[int64]int32{}
 	for n, c := range p.calls {

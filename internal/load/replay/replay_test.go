@@ -16,18 +16,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// Calls of etcd's official client, which reads keys and changes them by their revisions, are
-// recorded, and sent to another etcd, faster.
+// Calls from etcd's official client, which reads keys and changes them depending on their
+// revisions, are recorded. They are then sent to a different etcd, faster.
 func TestGuardsHoldAgainOnEtcd(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
 	plain := official.Etcd(t, store.Access{Endpoints: []string{from}})
-	for i := range 5 { // they exist before the recording
+	for i := range 5 { // these keys exist before the recording
 		if _, err := plain.Put(t.Context(), key(i), "earlier"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// The order of a removal of a prefix and of writes below it is not kept, so this key has no
-	// other writes.
+	// A removal of a prefix and the writes below this prefix may be executed in a different order
+	// in the replay. So this key has no other writes.
 	if _, err := plain.Put(t.Context(), "/other/a", "earlier"); err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,8 @@ func TestGuardsHoldAgainOnEtcd(t *testing.T) {
 
 func key(i int) string { return "/registry/k" + strconv.Itoa(i) }
 
-// change makes the recorded calls: chains of guarded writes, with creations, deletions, a guard
-// that does not hold, lists and a lease.
+// change makes the calls that are recorded: chains of guarded writes, with creations, deletions, a
+// guard that does not hold, lists and a lease.
 func change(t *testing.T, c *clientv3.Client) {
 	ctx := t.Context()
 	must := func(err error) {
@@ -87,8 +87,8 @@ func change(t *testing.T, c *clientv3.Client) {
 	must(err)
 }
 
-// checkSameKeys compares the keys of both stores, of which one has a prefix. After a plain recording the
-// values are the same, too.
+// checkSameKeys compares the keys in two stores. In one of them the keys have a prefix. If the
+// recording contains the values, the values must be equal, too.
 func checkSameKeys(t *testing.T, a, b *clientv3.Client) {
 	t.Helper()
 	want, err := a.Get(t.Context(), "", clientv3.WithFromKey())

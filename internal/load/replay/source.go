@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// source makes the calls for the single loop that sends them.
+// source creates the calls. A single event loop sends them.
 type source struct {
 	engine.ReactiveBase
 	*Plan
 	translator
-	asked uint64 // the number, plus one, of the latest call that had to wait
+	asked uint64 // 1 + the number of the latest call that had to wait
 	lists responseKeys
-	keys  store.RangeOp // for calls that collect keys
-	watch store.WatchOp // for calls that start or end a watcher
+	keys  store.RangeOp // used by calls whose keys are collected
+	watch store.WatchOp // used by calls that start or end a watcher
 }
 
 var _ engine.Reactive = (*source)(nil)
@@ -55,8 +55,8 @@ func (s *source) Shares(measure.Phase) (all []engine.Share) {
 	return all
 }
 
-// Check implements engine.Source. It keeps the outcome of a call, and the names and versions in the
-// response.
+// Check implements engine.Source. It stores the outcome of a call, and the names and versions that
+// the response contains.
 func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	c := s.calls[n]
 	s.watchers.till = 0 // the wait for more events starts after the last response
@@ -79,7 +79,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 func (s *source) Failed(n uint64) {
 	s.watchers.till = 0
 	if s.states[n] = failed; s.places != nil {
-		s.places.sent[n] = true // no call waits for it any more
+		s.places.sent[n] = true // other calls no longer wait for it
 	}
 }
 
@@ -94,7 +94,7 @@ func (s *source) Sent(n uint64, late int64, waited bool) {
 func (s *source) Ready(n uint64) bool {
 	for _, call := range s.needs.callsFor(n) {
 		if s.states[call] == open {
-			if n >= s.asked { // the first time
+			if n >= s.asked { // counted only the first time
 				s.asked = n + 1
 				s.waited++
 			}
@@ -104,7 +104,7 @@ func (s *source) Ready(n uint64) bool {
 	return s.places == nil || s.places.isNext(n)
 }
 
-// keepNames keeps the names in a response.
+// keepNames stores the names that a response contains.
 func (s *source) keepNames(c *call.Call, ev *store.Event) {
 	if len(s.names.texts) == 0 {
 		return
@@ -130,8 +130,8 @@ func (s *source) keepNames(c *call.Call, ev *store.Event) {
 	}
 }
 
-// Place implements engine.Reactive. The calls of a session, and those of a watcher, use a fixed
-// connection.
+// Place implements engine.Reactive. All calls of a session use the same connection, and so do all
+// calls for a watcher.
 func (s *source) Place(n uint64) int {
 	if s.places != nil {
 		return int(s.places.of[n])
@@ -150,7 +150,7 @@ func (p *Plan) Source() engine.Source {
 	return s
 }
 
-// keepVersions keeps the names and versions in a response.
+// keepVersions stores the names and versions that a response contains.
 func (s *source) keepVersions(n uint64, c *call.Call, ev *store.Event) {
 	s.keepNames(c, ev)
 	learned := s.versions.learned[int32(n)]
@@ -171,7 +171,8 @@ func (s *source) keepVersions(n uint64, c *call.Call, ev *store.Event) {
 	s.lists.drop(ev.Tag)
 }
 
-// quiet is the time without an event, in nanoseconds, after which no more events are awaited.
+// quiet is how long, in nanoseconds, no event must have arrived before the replay stops waiting for
+// events.
 const quiet = int64(500_000_000)
 
 // Notified implements engine.Reactive.

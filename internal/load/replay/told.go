@@ -9,10 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Versions that are not revisions of the store, or that responses to writes do not contain, are
-// translated through the call that first returned them: if the response to a call contained a
-// version of a key in the recording, the response to the same call contains the key's present
-// version, which replaces the recorded one in guards.
+// There are versions that are not revisions of the store, and versions that are missing in
+// responses to writes. Such a version is translated by means of the call that first returned it. If
+// the response to a call contained a version of a key in the recording, then the response to the
+// same call in the replay contains the version that the key has now. That version replaces the
+// recorded one in guards.
 
 // versionOf is a recorded version of a key.
 type versionOf struct {
@@ -20,7 +21,7 @@ type versionOf struct {
 	version int64
 }
 
-// findVersions finds the calls whose responses contain the versions in guards.
+// findVersions finds the calls whose responses contain the versions that guards require.
 func (p *Plan) findVersions() {
 	p.versions = versions{guards: map[guardAt]int32{}, learned: map[int32][]learnedVersion{}, enders: map[int32][]int32{}, changes: map[string][]change{}, readers: map[int32][]int32{}, creators: map[string][]int32{}}
 	for _, c := range p.calls {
@@ -78,7 +79,8 @@ func (p *Plan) findVersions() {
 	}
 }
 
-// presentGuard returns the present version or revision for the recorded one in a guard.
+// presentGuard returns the version or revision that a guard must require in this replay instead of
+// the recorded one.
 func (p *Plan) presentGuard(at guardAt, part *call.Part) int64 {
 	slot, ok := p.versions.guards[at]
 	switch {
@@ -95,8 +97,9 @@ func (p *Plan) presentGuard(at guardAt, part *call.Part) int64 {
 	return p.revisionOf(part.Key, part.Number)
 }
 
-// needGuard makes the call wait for a call whose response contains the version in a part's guard:
-// the newest with a response when this call was sent, or else the newest.
+// needGuard makes the call wait for a call whose response contains the version that a part's guard
+// requires. This is the latest of those whose responses had arrived when this call was sent, or
+// else the latest of all.
 func (f *finder) needGuard(part int32) {
 	c := f.plan.calls[f.now]
 	held := c.OK() && c.Held
@@ -123,7 +126,8 @@ func (f *finder) needGuard(part int32) {
 			return
 		}
 	}
-	for i := len(sources) - 1; i >= 0; i-- { // except for a call that waits for this one, because it saw this one's change
+	// Except for a call that waits for this call because it saw the change.
+	for i := len(sources) - 1; i >= 0; i-- {
 		if n := sources[i]; !slices.Contains(f.plan.needs.callsFor(uint64(n)), f.now) {
 			f.need(n)
 			return
@@ -131,8 +135,9 @@ func (f *finder) needGuard(part int32) {
 	}
 }
 
-// needReaders makes a call whose guard held wait for the reads that were sent after it and before
-// its response, but saw the version that it replaced. Otherwise they would return the new version.
+// needReaders makes a call whose guard held wait for certain reads: those that were sent after it
+// and before its response arrived, but saw the version that it replaced. Without the wait, these
+// reads would return the new version.
 func (f *finder) needReaders(slot int32) {
 	c, readers := f.plan.calls[f.now], f.plan.versions.readers[slot]
 	from, _ := slices.BinarySearch(readers, f.now)
@@ -143,14 +148,15 @@ func (f *finder) needReaders(slot int32) {
 	}
 }
 
-// needWinner makes a call whose guard did not hold wait for the call whose guard held, and that
-// replaced the version in both guards: the newest that was sent before this call's response. If
-// this call has several guards, it is unknown which of them did not hold; it then waits for the
-// newest with a response when it was sent.
+// needWinner makes a call whose guard did not hold wait for the call that won: its guard required
+// the same version and held, and it replaced that version. If there are several, it waits for the
+// latest one that was sent before the response to this call. If this call has several guards, it is
+// unknown which of them did not hold. Then it waits for the latest winner whose response had
+// arrived when this call was sent.
 func (f *finder) needWinner(enders []int32) {
 	c := f.plan.calls[f.now]
 	several := countGuards(c) > 1
-	// Calls are ordered by time, and those sent later are not considered.
+	// Calls are ordered by time, and calls that were sent later are not considered.
 	last := sort.Search(len(enders), func(i int) bool { return f.plan.calls[enders[i]].At >= c.At+c.Took })
 	for i := last - 1; i >= max(0, last-mostEnders) && c.OK(); i-- {
 		n := enders[i]
@@ -161,10 +167,10 @@ func (f *finder) needWinner(enders []int32) {
 	}
 }
 
-// mostEnders limits the calls that needWinner considers.
+// mostEnders limits how many calls needWinner considers.
 const mostEnders = 1024
 
-// needWritesRead makes a call that reads a version wait for the write of that version.
+// needWritesRead makes a call that reads a version wait for the write that created this version.
 func (f *finder) needWritesRead(c *call.Call) {
 	for _, l := range f.plan.versions.learned[f.now] {
 		writes := f.order[string(l.key)]
@@ -181,8 +187,9 @@ func (f *finder) needWritesRead(c *call.Call) {
 	}
 }
 
-// needReplacers makes a read wait for the writes that replaced an older version than it saw, even
-// if they had no response, or were not sent yet, when the read was sent.
+// needReplacers makes a read wait for the writes that replaced a version older than the one it saw.
+// It does so even if these writes had no response yet, or were not sent yet, when the read was
+// sent.
 func (f *finder) needReplacers(l learnedVersion) {
 	c, changes := f.plan.calls[f.now], f.plan.versions.changes[string(l.key)]
 	i, _ := slices.BinarySearchFunc(changes, l.version, func(a change, version int64) int { return cmp.Compare(a.from, version) })
@@ -201,7 +208,7 @@ func (f *finder) needReplacers(l learnedVersion) {
 	}
 }
 
-// needReads makes a write wait for the reads of its key that saw the state before it.
+// needReads makes a write wait for the reads of its key that saw the state before the write.
 func (f *finder) needReads(key []byte) {
 	c := f.plan.calls[f.now]
 	for _, n := range f.reads[string(key)] {

@@ -4,8 +4,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// translator converts recorded calls to the calls to send. Each call reuses the memory of the one
-// before.
+// translator converts recorded calls to the calls to send. Each call reuses the memory of the
+// previous one.
 type translator struct {
 	plan  *Plan
 	call  call.Call
@@ -18,7 +18,7 @@ func (t *translator) translate(n uint64, c *call.Call) *call.Call {
 	t.call.Parts = parts
 	for i := range parts {
 		if part := &parts[i]; part.Action == call.Grant && part.Lease == 0 {
-			part.Lease = c.Lease // the store chose it
+			part.Lease = c.Lease // the store chose the number of the lease
 		}
 		t.part(guardAt{int32(n), int32(i)}, &parts[i])
 	}
@@ -53,13 +53,13 @@ func (t *translator) part(at guardAt, part *call.Part) {
 	t.keys(part)
 }
 
-// keys adds the prefix to a part's keys.
+// keys adds the prefix to the keys in a part.
 func (t *translator) keys(part *call.Part) {
 	if name := t.plan.names.ofKey(part.Key); len(name) > 0 {
 		part.Key = name
 	}
 	if part.Flags&call.Sequential != 0 {
-		part.End = nil // the store chooses it
+		part.End = nil // the store chooses the name
 	}
 	prefix := t.plan.prefix
 	if prefix == "" {
@@ -69,7 +69,7 @@ func (t *translator) keys(part *call.Part) {
 	switch part.Scope {
 	case call.Rest, call.Interval:
 		part.End = t.prefixed(part.End)
-	case call.From: // until the last key with the prefix
+	case call.From: // the range ends after the last key that has the prefix
 		part.Scope = call.Rest
 		part.End = t.prefixed(nil)
 	}
@@ -81,11 +81,11 @@ func (t *translator) prefixed(key []byte) []byte {
 	return t.bytes[at:len(t.bytes):len(t.bytes)]
 }
 
-// letters contains the digits of base64url, which the values of all loads consist of.
+// letters contains the digits of base64url. The values in all loads consist of these digits.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// value returns the recorded value or, if only its hash is recorded, a value of its size that is a
-// function of the hash. Equal values stay equal.
+// value returns the recorded value. If only the hash of the value is recorded, it returns a value
+// of the same size that depends only on the hash, so that equal values stay equal.
 func (t *translator) value(v *call.Value) []byte {
 	if v.Text != nil {
 		return v.Text
@@ -105,8 +105,8 @@ func (t *translator) value(v *call.Value) []byte {
 	return t.bytes[at:len(t.bytes):len(t.bytes)]
 }
 
-// lease returns the present number of a recorded lease. It is positive, and differs between replays
-// on the same store.
+// lease returns the number that a recorded lease has in this replay. It is positive, and differs
+// between replays on the same store.
 func (t *translator) lease(recorded int64) int64 {
 	if recorded == 0 {
 		return 0

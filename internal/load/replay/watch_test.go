@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// Watchers of etcd's official client, which start at the present and at an earlier revision, and a
-// compaction are recorded and sent again.
+// Watchers of etcd's official client, one starting at the current revision and one at an earlier
+// revision, and a compaction are recorded and sent again.
 func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
 	st := etcd.New()
@@ -38,7 +38,7 @@ func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 				t.Errorf("not replayed: %v", plan.Left)
 			}
 			c := official.Etcd(t, store.Access{Endpoints: []string{to}})
-			// Revisions before the compaction are gone.
+			// Revisions before the compaction no longer exist.
 			if _, err := c.Get(t.Context(), "a", clientv3.WithRev(2)); err == nil {
 				t.Error("a revision before the compaction still exists")
 			}
@@ -53,7 +53,8 @@ func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 	}
 }
 
-// watchAndWrite makes the recorded calls, and returns how many events its watchers received.
+// watchAndWrite makes the calls that are recorded. It returns the number of events that its
+// watchers received.
 func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (received int) {
 	t.Helper()
 	ctx := t.Context()
@@ -74,7 +75,7 @@ func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (received in
 	}
 	first, end := context.WithCancel(ctx)
 	events := c.Watch(first, prefix, clientv3.WithPrefix(), clientv3.WithCreatedNotify(), clientv3.WithPrevKV())
-	<-events // the watcher exists
+	<-events // wait until the watcher exists
 	var at int64
 	for i := range 20 {
 		put, err := c.Put(ctx, fmt.Sprintf("%s%d", prefix, i%4), "secret")
@@ -86,11 +87,11 @@ func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (received in
 	_, err := c.Delete(ctx, prefix+"1")
 	must(err)
 	take(events, 21)
-	// A watcher that starts at an earlier revision receives the writes since then at once.
+	// A watcher that starts at an earlier revision immediately receives the writes since then.
 	later := c.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(at), clientv3.WithFilterDelete())
 	take(later, 10)
 	end()
-	for range events { // until the watcher has ended
+	for range events { // wait until the watcher has ended
 	}
 	_, err = c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(at))
 	must(err)

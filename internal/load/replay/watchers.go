@@ -13,7 +13,7 @@ type stream struct {
 }
 
 // findWatchers finds the calls that start or end each watcher. events is the number of events that
-// each watcher received.
+// each watcher received in the recording.
 func (p *Plan) findWatchers(events map[stream]uint64) {
 	w := &p.watchers
 	w.of = map[int32]uint32{}
@@ -42,38 +42,39 @@ func (p *Plan) findWatchers(events map[stream]uint64) {
 	w.now = make([]uint64, len(w.by))
 }
 
-// needWatch adds the needs of the start or end of a watcher, of a compaction, and of a read at a
-// revision: the newest write up to that revision, or the start of the watcher.
+// needWatch makes four kinds of calls wait: the start of a watcher, a compaction and a read at a
+// revision wait for the latest write up to that revision; the end of a watcher waits for its start.
 func (f *finder) needWatch(part *call.Part) {
 	switch part.Action {
 	case call.Watch:
 		f.needUntil(part.Number - 1)
-		if part.Number == 0 { // earlier writes are not reported
+		if part.Number == 0 { // earlier writes are not reported to the watcher
 			f.needUntil(f.plan.calls[f.now].Revision)
 		}
-	case call.Compaction: // watchers that start at an earlier revision must have started
+	case call.Compaction: // watchers that start at an earlier revision must have started by then
 		f.needUntil(part.Number)
 		f.needWatchers()
 	case call.Read:
 		f.needUntil(part.Number)
 	case call.Unwatch:
-		f.needUntil(f.plan.calls[f.now].Revision) // its events must arrive before the end
+		f.needUntil(f.plan.calls[f.now].Revision) // the watcher's events must arrive before it ends
 		if w := &f.plan.watchers; w.of[f.now] != unknownWatcher {
 			f.need(w.by[w.of[f.now]])
 		}
-	case call.Write, call.Remove: // watchers must report it
+	case call.Write, call.Remove: // watchers must report this write
 		f.needWatchers()
 	}
 }
 
-// needWatchers makes the call wait for the newest starts and ends of watchers that had a response.
+// needWatchers makes the call wait for the latest starts and ends of watchers whose responses had
+// arrived.
 func (f *finder) needWatchers() {
 	for _, n := range f.watches {
 		f.needEnded(n)
 	}
 }
 
-// needUntil makes the call wait for the newest write up to a revision.
+// needUntil makes the call wait for the latest write up to the given revision.
 func (f *finder) needUntil(revision int64) {
 	made := f.plan.made
 	if i := sort.Search(len(made), func(i int) bool { return made[i].at > revision }); revision > 0 && i > 0 {
@@ -81,9 +82,10 @@ func (f *finder) needUntil(revision int64) {
 	}
 }
 
-// compactedAt returns the present revision for a compaction at a recorded one. It is at most the
-// present start of a watcher that started at the recorded revision: other keys may be written in
-// another order, and the store may not have read that watcher's events yet.
+// compactedAt returns the revision to which the replay must compact instead of the recorded
+// revision. If a watcher starts at the recorded revision, the result is at most the revision at
+// which the watcher starts in the replay. The reason is that writes of other keys may be executed
+// in a different order, and that the store may not have read the watcher's events yet.
 func (p *Plan) compactedAt(recorded int64) int64 {
 	now := p.revisionAt(recorded)
 	if now <= 0 {
@@ -95,7 +97,8 @@ func (p *Plan) compactedAt(recorded int64) int64 {
 	return now
 }
 
-// watchedFrom returns the present revision at which a watcher starts; 0: the store's newest.
+// watchedFrom returns the revision at which a watcher starts in the replay, or 0 for the store's
+// current revision.
 func (p *Plan) watchedFrom(recorded int64) int64 {
 	if recorded > 0 {
 		if now := p.revisionAt(recorded - 1); now > 0 {

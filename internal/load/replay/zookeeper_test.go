@@ -20,14 +20,14 @@ import (
 
 var open = zk.WorldACL(zk.PermAll)
 
-// Calls of ZooKeeper's Go client are recorded, and sent again to the same server, below another
-// node and faster.
+// Calls from ZooKeeper's Go client are recorded. They are then sent to the same server again,
+// faster and below a different node.
 func TestGuardsHoldAgainOnZooKeeper(t *testing.T) {
 	st := zookeeper.New()
 	no := false
 	address := member(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
 	direct := official.ZooKeeper(t, store.Access{Endpoints: []string{address}})
-	// These nodes exist before the recording, with their versions.
+	// These nodes, with their versions, exist before the recording.
 	make1(t, direct, "/registry", "")
 	for i := range 5 {
 		key := fmt.Sprintf("/registry/k%d", i)
@@ -90,7 +90,7 @@ func changeZooKeeper(t *testing.T, address, name string) {
 	make1(t, c, root, "secret")
 	_, _, events, err := c.ChildrenW(root)
 	must(err)
-	// A queue of sequential nodes, which are deleted again.
+	// Create a queue of sequential nodes, and delete them again.
 	var names []string
 	for range 4 {
 		made, err := c.Create(root+"/item-", []byte("secret"), zk.FlagSequence|zk.FlagEphemeral, open)
@@ -112,7 +112,8 @@ func changeZooKeeper(t *testing.T, address, name string) {
 	if must(err); ok {
 		t.Error("a node that was never created exists")
 	}
-	// Transactions return the versions for the guards of the next ones. The last guard does not hold.
+	// Each transaction returns the versions that the next transaction uses in its guards. The last
+	// guard does not hold.
 	make1(t, c, root+"/stays", "secret")
 	for range 3 {
 		_, stat, err := c.Get(root + "/stays")
@@ -128,7 +129,7 @@ func changeZooKeeper(t *testing.T, address, name string) {
 	c.Close()
 }
 
-// chainZooKeeper reads nodes, and changes them under guards with the versions that it read.
+// chainZooKeeper reads nodes, and changes them under guards that contain the versions it has read.
 func chainZooKeeper(t *testing.T, c *zk.Conn, client int) {
 	r := rand.New(rand.NewPCG(2, uint64(client)))
 	for n := range 40 {
@@ -151,8 +152,8 @@ func chainZooKeeper(t *testing.T, c *zk.Conn, client int) {
 	}
 }
 
-// treeOf returns all nodes below a node with their data. Sequential names are returned without
-// their numbers.
+// treeOf returns all nodes below a node with their data. The names of sequential nodes are returned
+// without their numbers.
 func treeOf(t *testing.T, c *zk.Conn, root string) (all []string) {
 	t.Helper()
 	children, _, err := c.Children(root)
@@ -177,7 +178,7 @@ func treeOf(t *testing.T, c *zk.Conn, root string) (all []string) {
 	return all
 }
 
-// sameZooKeeper compares all nodes with those below a node.
+// sameZooKeeper compares all nodes with the nodes below the given node.
 func sameZooKeeper(t *testing.T, c *zk.Conn, below string) {
 	t.Helper()
 	var got []string

@@ -6,22 +6,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Answers remembers the operations that wrote the store's latest revisions. All loops of a
-// generator share it without locks, like Times.
+// Answers stores which operations wrote the store's latest revisions. All event loops of a
+// generator share it without locks, as they share Times.
 type Answers struct {
 	of    []answered
 	mask  uint64
 	count atomic.Uint64
 }
 
-// answered is the entry of a write while revision holds the write's revision; 0 means no write.
+// answered identifies the write that created a revision. If revision is 0, the entry is empty.
 type answered struct {
 	revision atomic.Int64
-	key      atomic.Uint64 // as in Times
+	key      atomic.Uint64 // encoded as in Times
 }
 
-// NewAnswers returns an Answers for at least the n latest writes, within bounds; 0 means as many as
-// possible.
+// NewAnswers returns an Answers with space for the latest n writes or more, within bounds. If n is
+// 0, it has as much space as possible.
 func NewAnswers(n uint64) *Answers {
 	size := uint64(fewestTimes)
 	for size < mostTimes && (size < 2*n || n == 0) {
@@ -30,7 +30,7 @@ func NewAnswers(n uint64) *Answers {
 	return &Answers{of: make([]answered, size), mask: size - 1}
 }
 
-// Put notes that the phase's n-th operation wrote a revision.
+// Put records that operation n of the phase created a revision.
 func (a *Answers) Put(revision int64, phase measure.Phase, n uint64) {
 	e := &a.of[uint64(revision)&a.mask]
 	e.revision.Store(0)
@@ -39,10 +39,11 @@ func (a *Answers) Put(revision int64, phase measure.Phase, n uint64) {
 	a.count.Add(1)
 }
 
-// Count returns the number of calls of Put.
+// Count returns how many times Put was called.
 func (a *Answers) Count() uint64 { return a.count.Load() }
 
-// Lookup returns the operation that wrote a revision; ok is false if it is unknown or forgotten.
+// Lookup returns the operation that created a revision. ok is false if the operation is unknown or
+// no longer stored.
 func (a *Answers) Lookup(revision int64) (phase measure.Phase, n uint64, ok bool) {
 	e := &a.of[uint64(revision)&a.mask]
 	if e.revision.Load() != revision {

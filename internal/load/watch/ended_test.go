@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The events of watchers that the store ended are not awaited: CaughtUp is true when all other
-// watchers have theirs.
+// The sink does not wait for the events of watchers that the store has ended. CaughtUp returns true
+// when all other watchers have received their events.
 func TestEndedWatchersAreNotAwaited(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
 	if err != nil {
@@ -33,7 +33,7 @@ func TestEndedWatchersAreNotAwaited(t *testing.T) {
 	}
 }
 
-// The creation of every watcher is timed once, over all loops.
+// The creation of each watcher is timed once, whichever loop it belongs to.
 func TestCreationIsTimed(t *testing.T) {
 	var sinks []*Sink
 	board := NewBoard(1, 2, 1)

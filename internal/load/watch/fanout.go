@@ -4,18 +4,20 @@ import (
 	"sync/atomic"
 )
 
-// fanOut determines when the last watcher has received a write, if all watch all keys. All loops of
-// a generator share it without locks.
+// fanOut determines when a write has reached the last watcher. It is used if all watchers watch all
+// keys. All event loops of a generator share it without locks.
 type fanOut struct {
 	watchers uint32
-	counts   []atomic.Uint64 // by place: the number of the write, and in the lower bits how many watchers have received it
+	// Upper bits: number of the write; lower bits: how many watchers have received it.
+	counts []atomic.Uint64
 }
 
-// countBits is the number of bits in fanOut.counts that count watchers.
+// countBits is the number of lower bits in an element of fanOut.counts that count watchers.
 const countBits = 24
 
-// countLast counts that a watcher has received the n-th write of the measured phase, and reports
-// whether all have received it now. It returns false if a later write has taken write n's place.
+// countLast counts that a watcher has received write n of the measured phase. It reports whether
+// all watchers have received the write now. It returns false if a later write has replaced write n
+// in counts.
 func (f *fanOut) countLast(n uint64) bool {
 	e := &f.counts[n%uint64(len(f.counts))]
 	name := n << countBits
@@ -25,7 +27,7 @@ func (f *fanOut) countLast(n uint64) bool {
 		switch {
 		case was>>countBits == n:
 			now = was + 1
-		case was>>countBits > n: // a later write has the place
+		case was>>countBits > n: // a later write has replaced write n
 			return false
 		}
 		if e.CompareAndSwap(was, now) {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Each write has one last event, in whichever loop it arrives, unless a later write has taken its
-// place.
+// For each write there is exactly one last event, whichever loop receives it, unless a later write
+// has replaced the write in fanOut.counts.
 func TestEachWriteHasOneLastEvent(t *testing.T) {
 	const loops, each, writes = 4, 250, 300
 	b := NewBoard(1, loops, writes)
@@ -39,8 +39,8 @@ func TestEachWriteHasOneLastEvent(t *testing.T) {
 	}
 }
 
-// The time until the last event counts from when the write was due. A watcher that receives it
-// twice counts once.
+// The time until the last event is measured from when the write was due. A watcher that receives an
+// event twice is counted once.
 func TestTimesTheLastEvent(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
 	if err != nil {
@@ -62,7 +62,7 @@ func TestTimesTheLastEvent(t *testing.T) {
 	}
 }
 
-// Only events with versions of their keys can show that none was lost.
+// Only events that contain the versions of their keys can show that no event was lost.
 func TestVersionsShowSkippedEvents(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
 	if err != nil {

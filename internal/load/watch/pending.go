@@ -2,8 +2,9 @@ package watch
 
 import "github.com/quorumbench/quorumbench/internal/measure"
 
-// An event without a value belongs to the write whose response has the same revision of the store.
-// An event that arrives before the response waits for it, and is then identified and timed.
+// If an event has no value, it is matched with the write whose response contains the same revision
+// of the store. If the event arrives before the response, it is stored until the response arrives.
+// Only then is it identified and timed.
 
 // pending is an event that waits for the response to its write.
 type pending struct {
@@ -11,7 +12,8 @@ type pending struct {
 	reordered    bool
 }
 
-// timeOrKeep returns what such an event is, or keeps it until Resolve.
+// timeOrKeep identifies and times the event if the response to its write has arrived. Otherwise it
+// stores the event until Resolve is called.
 func (s *Sink) timeOrKeep(p pending) (seen Seen) {
 	if seen, ok := s.identify(&p); ok {
 		return seen
@@ -30,8 +32,9 @@ func (s *Sink) identify(p *pending) (seen Seen, ok bool) {
 	return seen, true
 }
 
-// Resolve calls found for each pending event whose write has a response by now, with the event's
-// arrival time. An event that has waited for Config.Patience belongs to a write of another program.
+// Resolve identifies the stored events whose writes have responses by now. For each of them it
+// calls found, with the time at which the event arrived. An event that has waited for
+// Config.Patience is considered to belong to a write by another program.
 func (s *Sink) Resolve(now int64, found func(seen Seen, at int64)) {
 	if len(s.pending) == 0 {
 		return

@@ -7,25 +7,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Plan describes the watchers of a load whose operations are not a mix on one key space.
+// Plan describes the watchers of a load whose operations are not chosen from a mix over a single
+// key space.
 type Plan struct {
-	// Sink contains the board and the watchers, with the numbers of the keys whose events are
-	// compared with acknowledged writes.
+	// Sink contains the board and the watchers. Each watcher has the numbers of the keys whose
+	// events are compared with acknowledged writes.
 	Sink Config
 	// Streams is the number of watch streams. Watchers are assigned to streams in turn, and streams
-	// to connections. With as many streams as watchers, each watcher has its own.
+	// to connections. If there are as many streams as watchers, each watcher has its own stream.
 	Streams int
-	// Connections is the number of connections for watchers only; 0 uses the load's connections.
+	// Connections is the number of connections that only watchers use. If it is 0, watchers use the
+	// load's connections.
 	Connections int
-	// AskEvery is the time between two progress requests, each to the next watcher's stream; 0:
-	// none are sent.
+	// AskEvery is the time between two progress requests. Successive requests go to the streams of
+	// successive watchers. If it is 0, no requests are sent.
 	AskEvery time.Duration
-	// Silent reports whether a watcher's stream gets no progress requests; nil: every stream does.
+	// Silent reports whether a watcher's stream gets no progress requests. If it is nil, every
+	// stream gets them.
 	Silent func(watcher uint32) bool
-	// Acknowledged handles the response, without an error, to a write that was sent at sent and
-	// whose Fill returned ref; nil: the source itself updates the board.
+	// Acknowledged handles a successful response to a write. ref is the value that Fill returned
+	// for the write, and sent is when the write was sent. If it is nil, the source itself updates
+	// the board.
 	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
-	// Fill completes the operation that creates a watcher, except for its stream. The memory that
-	// op refers to is valid until the next call.
+	// Fill completes the operation that creates a watcher, except for the watcher's stream. The
+	// memory that op refers to must stay valid until the next call of Fill.
 	Fill func(watcher uint32, op *store.Op)
 }

@@ -1,11 +1,11 @@
 package watch
 
-// CaughtUp reports whether every watcher has received the events of Config.Expect; false if it is
-// 0.
+// CaughtUp reports whether every watcher has received the events of Config.Expect. It returns false
+// if Config.Expect is 0.
 func (s *Sink) CaughtUp() bool { return s.cfg.Expect > 0 && s.awaited == 0 }
 
-// Settled reports whether all expected events have arrived. Its cost is proportional to watchers
-// times keys, unless no event has arrived since the last call.
+// Settled reports whether all expected events have arrived. Its cost is proportional to the number
+// of watchers times their number of keys, except if no event has arrived since the last call.
 func (s *Sink) Settled() bool {
 	if s.checked {
 		return false
@@ -22,7 +22,8 @@ func (s *Sink) Settled() bool {
 	return true
 }
 
-// lacks reports whether the i-th watcher has not received all expected events of its k-th key.
+// lacks reports whether watcher i has not received all expected events for its key k. k is an index
+// in the watcher's range of keys.
 func (s *Sink) lacks(i int, k uint64) bool {
 	place := s.place[i] + int(k)
 	if !s.cfg.States {
@@ -32,7 +33,7 @@ func (s *Sink) lacks(i int, k uint64) bool {
 	return len(s.cfg.Key) == 0 && s.cfg.Board.superseded(s.cfg.Watchers[i].First+k, &s.states[place])
 }
 
-// due returns how many events the i-th watcher should receive of its k-th key.
+// due returns how many events watcher i should receive for its key k.
 func (s *Sink) due(i int, k uint64) uint32 {
 	if len(s.cfg.Key) > 0 {
 		return s.cfg.Expect

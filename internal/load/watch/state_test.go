@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// statesOf returns a sink of watchers that receive the states of one key, and a board on which the
-// n-th write was due at n*10 and sent at n*10+1.
+// statesOf returns a sink whose watchers receive the states of one key. It also returns a board, on
+// which write n was due at n*10 and sent at n*10+1.
 func statesOf(t *testing.T, watchers int) (*Sink, *Board, *keys.Values) {
 	t.Helper()
 	space, err := keys.NewSpace("k", 8, 1)
@@ -30,12 +30,12 @@ func statesOf(t *testing.T, watchers int) (*Sink, *Board, *keys.Values) {
 	return NewSink(cfg), b, cfg.Values
 }
 
-// Skipped states are coalesced. A state that is known to be newer than a watcher's last one is
-// lost.
+// States that are skipped count as coalesced. If a state is known to exist that is newer than the
+// last state of a watcher, the newer state counts as lost.
 func TestStates(t *testing.T) {
 	type step struct {
-		acked    uint64 // a write, acknowledged 5 after it was sent; with del, a delete
-		received int64  // a watcher receives the write, at revision received+100
+		acked    uint64 // a write, acknowledged 5 after it was sent; if del is set, it is a delete
+		received int64  // a watcher receives the state after this write, at revision received+100
 		watcher  uint32
 		at       int64
 		del      bool

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Take handles an event that arrived at the given time. The event's Watcher is its number in the
-// loop.
+// Take handles an event that arrived at the given time. ev.Watcher must be the watcher's number in
+// this event loop.
 func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	place, key := s.find(ev)
 	if place < 0 {
@@ -32,7 +32,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
 	}
 	if !ours && s.cfg.Names != nil && ev.Version == 0 {
-		// A lease has expired. The store deleted the key; no client did.
+		// A lease has expired, so the store deleted the key, and not a client.
 		return Seen{Passed: seen.Passed, MadeUp: seen.MadeUp, ShowsPassed: seen.ShowsPassed}
 	}
 	if !ours {
@@ -59,7 +59,8 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	return seen
 }
 
-// noteArrival counts an event at its place, and returns what the event shows about earlier ones.
+// noteArrival counts an event for its watcher and key, and returns what the event shows about
+// earlier events.
 func (s *Sink) noteArrival(place int, key uint64, ev *store.Event, at int64) (seen Seen) {
 	s.checked = false
 	before := s.skippedAt(place)
@@ -79,14 +80,14 @@ func (s *Sink) noteArrival(place int, key uint64, ev *store.Event, at int64) (se
 	} else {
 		seen.MadeUp = before - now
 	}
-	// An event without its key's version, or of a deletion, which has none, shows nothing about
-	// earlier ones.
+	// If an event does not contain the version of its key, it shows nothing about earlier events.
+	// The event for a deletion never contains a version.
 	seen.ShowsPassed = s.showsPassed() && (ev.Version > 0 || seen.Passed+seen.MadeUp > 0)
 	return seen
 }
 
-// skippedAt returns how many events of a place's key are known to be missing; 0 if missing events
-// are no loss.
+// skippedAt returns how many events are known to be missing for a watcher and key. It returns 0 if
+// missing events do not count as lost.
 func (s *Sink) skippedAt(place int) uint32 {
 	if !s.showsPassed() {
 		return 0
@@ -94,12 +95,12 @@ func (s *Sink) skippedAt(place int) uint32 {
 	return s.tracks[place].skipped()
 }
 
-// showsPassed reports whether events show that earlier ones are missing: they contain their keys'
-// versions, and the watchers should receive each version.
+// showsPassed reports whether events show that earlier events are missing. They do if they contain
+// the versions of their keys and the watchers should receive every version.
 func (s *Sink) showsPassed() bool { return !s.cfg.States && !s.cfg.Coalesced && !s.cfg.ByRevision }
 
-// find returns the place of the event's watcher and key, and the key's number. The place is -1 if
-// the watcher does not watch the key.
+// find returns the index of the event's watcher and key in tracks or states (place), and the number
+// of the key. place is -1 if the watcher does not watch the key.
 func (s *Sink) find(ev *store.Event) (place int, key uint64) {
 	if int(ev.Watcher) >= len(s.cfg.Watchers) {
 		return -1, 0
@@ -125,7 +126,7 @@ func (s *Sink) find(ev *store.Event) (place int, key uint64) {
 	return at + int(number-w.First), number
 }
 
-// noKey is the number of a key outside the load's key space.
+// noKey is used as the number of a key outside the load's key space.
 const noKey = ^uint64(0)
 
 // judge classifies an event.

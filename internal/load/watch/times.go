@@ -1,5 +1,5 @@
-// Package watch evaluates the events that a load's watchers receive: which of them were lost,
-// duplicated or out of order, and how long after their writes they arrived.
+// Package watch evaluates the events that a load's watchers receive. It determines which events
+// were lost, duplicated or out of order, and how long after their writes they arrived.
 package watch
 
 import (
@@ -8,30 +8,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Times remembers when the latest writes were due, sent and acknowledged. All loops of a generator
-// share it without locks: a write is due in one loop, and its event arrives in another, perhaps
-// before the write's response.
+// Times stores when the latest writes were due, sent and acknowledged. All event loops of a
+// generator share it without locks. This is necessary because a write is sent by one loop, and its
+// event may arrive in another loop, possibly before the response to the write.
 type Times struct {
 	of   []times
 	mask uint64
 }
 
-// times holds the times of the write whose name is in key; 0 means no write.
+// times holds the times of the write that is identified by key. If key is 0, the entry is empty.
 type times struct {
 	key              atomic.Uint64
 	due, sent, acked atomic.Int64
 }
 
-// Bounds of the number of entries. At 50,000 writes per second the last ten seconds of both phases
-// take 32 MiB. In a load with few operations the warm-up may have many more, and a busy machine
-// handles its events late.
+// These are the bounds for the number of entries. At 50,000 writes per second, 32 MiB are enough
+// for the last ten seconds of both phases. The lower bound is high for two reasons: in a load with
+// few operations, the warm-up may have many more, and a busy machine handles the warm-up's events
+// late.
 const (
 	fewestTimes = 1 << 16
 	mostTimes   = 1 << 20
 )
 
-// NewTimes returns a Times for at least the n latest writes of each phase, within bounds; 0 means
-// as many as possible.
+// NewTimes returns a Times with space for the latest n writes of each phase or more, within bounds.
+// If n is 0, it has as much space as possible.
 func NewTimes(n uint64) *Times {
 	size := uint64(fewestTimes)
 	for size < mostTimes && (size < 2*n || n == 0) {
@@ -40,13 +41,14 @@ func NewTimes(n uint64) *Times {
 	return &Times{of: make([]times, size), mask: size - 1}
 }
 
-// key returns the name of a write. The phases have different places, because events of the warm-up
-// may arrive after the start of the window.
+// key returns a number that identifies a write. The two phases use different entries, because
+// events for the warm-up may arrive after the start of the window.
 func key(phase measure.Phase, n uint64) uint64 { return n<<2 | uint64(phase)<<1 | 1 }
 
 func (t *Times) entry(key uint64) *times { return &t.of[key>>1&t.mask] }
 
-// Due notes when the phase's n-th operation was due. The operation is not sent yet.
+// Due records when operation n of the phase was due. It must be called before the operation is
+// sent.
 func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
 	k := key(phase, n)
 	e := t.entry(k)
@@ -57,7 +59,7 @@ func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
 	e.key.Store(k)
 }
 
-// Acked notes when an operation was acknowledged, unless the operation is forgotten.
+// Acked records when an operation was acknowledged, if the operation is still stored.
 func (t *Times) Acked(phase measure.Phase, n uint64, at int64) {
 	k := key(phase, n)
 	if e := t.entry(k); e.key.Load() == k {
@@ -65,7 +67,8 @@ func (t *Times) Acked(phase measure.Phase, n uint64, at int64) {
 	}
 }
 
-// ackedAt returns when the write with the given name was acknowledged; 0: unknown.
+// ackedAt returns when the write that is identified by name was acknowledged, or 0 if this is
+// unknown.
 func (t *Times) ackedAt(name uint64) int64 {
 	e := t.entry(name)
 	at := e.acked.Load()
@@ -75,7 +78,7 @@ func (t *Times) ackedAt(name uint64) int64 {
 	return at
 }
 
-// Sent notes when an operation was sent, unless the operation is forgotten.
+// Sent records when an operation was sent, if the operation is still stored.
 func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 	k := key(phase, n)
 	if e := t.entry(k); e.key.Load() == k {
@@ -83,8 +86,8 @@ func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 	}
 }
 
-// Lookup returns when an operation was due and sent; ok is false if it is forgotten or was never
-// sent.
+// Lookup returns when an operation was due and sent. ok is false if the operation is no longer
+// stored or was never sent.
 func (t *Times) Lookup(phase measure.Phase, n uint64) (due, sent int64, ok bool) {
 	want := key(phase, n)
 	e := t.entry(want)

@@ -7,7 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Loops write and read at the same time. A read returns the times of its operation, or none.
+// Event loops read and write at the same time. A read returns the times of the requested operation,
+// or none.
 func TestTimesAreConsistentAcrossLoops(t *testing.T) {
 	times := NewTimes(1)
 	const n = 200_000
@@ -17,7 +18,7 @@ func TestTimesAreConsistentAcrossLoops(t *testing.T) {
 			for i := loop; i < n; i += 2 {
 				times.Due(measure.Measured, i, int64(2*i+1))
 				times.Sent(measure.Measured, i, int64(2*i+2))
-				times.Sent(measure.Measured, i+fewestTimes, 1) // unknown, and therefore ignored
+				times.Sent(measure.Measured, i+fewestTimes, 1) // unknown operation, so this is ignored
 			}
 		})
 		wg.Go(func() {

@@ -9,20 +9,21 @@ import (
 // RecordedWatcher describes a watcher whose events are recorded in a history.
 type RecordedWatcher struct {
 	Watcher
-	Number uint32 // its number, counted over all loops
-	Newest bool   // it receives only the newest version
+	Number uint32 // number of the watcher, counted over all event loops
+	Newest bool   // the watcher receives only the latest version of a key
 }
 
-// EventOp returns the record of an event that a watcher received now (engine.History), without the
-// event's key and values. ok is false if the event is not recorded.
+// EventOp returns the record of an event that a watcher received at the time now. asked and from
+// have the same meaning as in engine.History. The record does not contain the event's key and
+// values. ok is false if the event is not recorded.
 func (t *RecordedWatcher) EventOp(ev *store.Event, asked, from, now int64) (o history.Op, ok bool) {
 	o = history.Op{
 		Kind: kv.Watch, Session: t.Number, Member: ev.Member, Key: t.First, Outcome: ev.Outcome,
 		Invoked: now, Done: now, At: max(ev.At, 0), Mod: max(ev.Revision, 0),
 	}
 	if ev.What == store.Notify && ev.Mod < 0 {
-		// A deletion without its revision and the previous version. It is recorded as a watcher
-		// that starts after a response in which the key is missing.
+		// This is a deletion whose revision and previous version are unknown. It is recorded as if
+		// a watcher started after a response in which the key does not exist.
 		o.Watch, o.Outcome, o.Written, o.Joined = history.Began, kv.Miss, t.Keys, t.Newest
 		o.At, o.Mod = o.Mod, 0
 		return o, o.At > 0
@@ -41,22 +42,23 @@ func (t *RecordedWatcher) EventOp(ev *store.Event, asked, from, now int64) (o hi
 	return o, true
 }
 
-// History records the events of a Plan's watchers, for verification.
+// History records the events that a Plan's watchers receive, for verification.
 type History struct {
 	To       *history.Recorder
 	Watchers []Watcher
-	Newest   bool // they receive only the newest version
+	Newest   bool // the watchers receive only the latest version of a key
 	op       history.Op
 }
 
 // EventCompleter completes the records of events.
 type EventCompleter interface {
 	// CompleteEvent sets the key and the values of a watcher's event in o. It returns false if the
-	// event is not recorded.
+	// event must not be recorded.
 	CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool
 }
 
-// Record records an event that a watcher received now (engine.History).
+// Record records an event that a watcher received at the time now. asked and from have the same
+// meaning as in engine.History.
 func (h *History) Record(watcher uint32, ev *store.Event, asked, from, now int64, of EventCompleter) {
 	t := RecordedWatcher{Watcher: h.Watchers[watcher], Number: watcher, Newest: h.Newest}
 	o, ok := &h.op, false

@@ -4,7 +4,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Summarize returns the totals of all loops' watchers, after the loops have ended.
+// Summarize returns the totals for the watchers of all event loops. It must be called after the
+// loops have ended.
 func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
 	t := &measure.WatchTotals{}
 	for i := range b.acked {
@@ -32,8 +33,8 @@ func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
 	return t
 }
 
-// missing returns how many due events of a key did not arrive: those that are lost, and those that
-// a later event replaces.
+// missing returns how many of the expected events for a key did not arrive. lost is the number of
+// lost events, and coalesced is the number of events that a later event replaced.
 func (s *Sink) missing(i int, k uint64, due uint32) (lost, coalesced uint32) {
 	place := s.place[i] + int(k)
 	switch {

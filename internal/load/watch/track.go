@@ -2,16 +2,17 @@ package watch
 
 import "math/bits"
 
-// track holds what one watcher received about one key. A key's versions count from 1 with each
-// write since its creation, so a version that is skipped is a lost event, unless it arrives later.
+// track holds what one watcher has received for one key. The version of a key is 1 when it is
+// created, and each write increases it by 1. So if a version is skipped, an event is lost, unless
+// it arrives later.
 type track struct {
 	last int64  // highest version received
 	base int64  // lowest version received
-	rev  int64  // the store's revision at last; 0: no event yet
-	seen uint64 // bit i: version last-i was received
-	got  uint32 // distinct events
-	// missing is the number of versions between base and last that were not received, and earlier
-	// the number of such events before the key's last deletion.
+	rev  int64  // the store's revision at version last; 0: no event has arrived yet
+	seen uint64 // bit i is set if version last-i was received
+	got  uint32 // number of different events
+	// missing is the number of versions between base and last that were not received. earlier is
+	// the number of versions before the last deletion of the key that were not received.
 	missing, earlier uint32
 }
 
@@ -19,19 +20,21 @@ type track struct {
 type verdict uint8
 
 const (
-	fresh     verdict = iota // later than all before
-	late                     // new, but out of order
-	duplicate                // received before
+	fresh     verdict = iota // later than all earlier events
+	late                     // new, but not in order
+	duplicate                // was received before
 )
 
-const window = 64 // number of versions in track.seen
+const window = 64 // number of versions that seen covers
 
-// take classifies and counts an event with the key's version and the store's revision. Version 0 is
-// a deletion, and a negative version is unknown.
+// take classifies and counts an event. version is the key's version, and revision is the store's
+// revision. Version 0 means that the key was deleted. A negative version means that the version is
+// unknown.
 //
-// A version older than the window counts as a missing one while a version of that age is missing,
-// and otherwise as a duplicate. For example, after versions 1 to 4, 6 and 8 to 200, version 5
-// counts as late twice, and then as a duplicate.
+// A version that is older than the window is classified as late, and then counts as one of the
+// missing versions, as long as a version of that age is missing. After that it is classified as a
+// duplicate. For example, if versions 1 to 4, 6 and 8 to 200 were received, version 5 is classified
+// as late twice, and then as a duplicate.
 func (t *track) take(version, revision int64) verdict {
 	v := t.judge(version, revision)
 	if v != duplicate {
@@ -58,8 +61,8 @@ func (t *track) judge(version, revision int64) verdict {
 	return t.judgeEarlier(version)
 }
 
-// judgeRevision classifies an event without a version. An event older than the last counts as new,
-// because such events are few, and no memory is kept of them.
+// judgeRevision classifies an event that has no version. If the event is older than the last one,
+// it counts as new. Such events are few, and no record of them is kept.
 func (t *track) judgeRevision(revision int64) verdict {
 	switch {
 	case revision > t.rev:
@@ -71,9 +74,9 @@ func (t *track) judgeRevision(revision int64) verdict {
 	return late
 }
 
-// begin notes the state of the key when a watcher starts, and the revision that caused it. Versions
-// between it and the last event were skipped. If the key has the same version as before at a higher
-// revision, it was deleted and created again.
+// begin records the state of the key when a watcher starts. revision is the revision that caused
+// this state. Versions between the last event and this state were skipped. If the key has the same
+// version as before at a higher revision, it was deleted and created again.
 func (t *track) begin(version, revision int64) {
 	switch {
 	case t.rev == 0:
@@ -82,7 +85,7 @@ func (t *track) begin(version, revision int64) {
 		last := t.last
 		if t.rev = revision; version != last || version > 0 {
 			t.follow(version)
-			t.missing++ // and the present version
+			t.missing++ // the current version was skipped, too
 		}
 	}
 }
@@ -90,8 +93,9 @@ func (t *track) begin(version, revision int64) {
 // skipped returns the number of versions that were skipped.
 func (t *track) skipped() uint32 { return t.missing + t.earlier }
 
-// lostAndSkipped returns, for a watcher that may skip versions, the number of due events after the
-// last one that arrived, which are lost, and the number of skipped versions.
+// lostAndSkipped is used for a watcher that may skip versions. lost is the number of expected
+// events that should have come after the last one that arrived. passed is the number of versions
+// that were skipped.
 func (t *track) lostAndSkipped(due uint32) (lost, passed uint32) {
 	passed = t.skipped()
 	if arrived := t.got + passed; due > arrived {
@@ -100,12 +104,12 @@ func (t *track) lostAndSkipped(due uint32) (lost, passed uint32) {
 	return lost, passed
 }
 
-// follow updates the versions with an event that is newer than all before.
+// follow updates the track for an event that is newer than all earlier events.
 func (t *track) follow(version int64) {
 	switch {
-	case version == 0: // deleted; the next version is 1
+	case version == 0: // deleted; the next version will be 1
 		t.newLife(0)
-	case version <= t.last: // deleted and created again, without an event of the deletion
+	case version <= t.last: // deleted and created again, and no event for the deletion arrived
 		t.newLife(1)
 		t.shift(version)
 	default:
@@ -113,13 +117,14 @@ func (t *track) follow(version int64) {
 	}
 }
 
-// newLife starts again after a deletion. unseen is the number of its events that were not received.
+// newLife starts counting versions again after a deletion. unseen is the number of events for the
+// deletion that were not received.
 func (t *track) newLife(unseen uint32) {
 	t.earlier += t.missing + unseen
 	t.last, t.base, t.seen, t.missing = 0, 0, 1, 0
 }
 
-// shift moves last up to version.
+// shift increases last to version.
 func (t *track) shift(version int64) {
 	d := version - t.last
 	t.missing += uint32(d - 1)
@@ -131,11 +136,11 @@ func (t *track) shift(version int64) {
 	}
 }
 
-// judgeEarlier classifies an event that is older than the newest.
+// judgeEarlier classifies an event that is older than the latest event.
 func (t *track) judgeEarlier(version int64) verdict {
 	age := t.last - version
 	switch {
-	case age < 0 || version == 0: // from the key's life before its deletion
+	case age < 0 || version == 0: // from before the key's last deletion
 		if t.earlier == 0 {
 			return duplicate
 		}
@@ -160,7 +165,7 @@ func (t *track) judgeEarlier(version int64) verdict {
 	return late
 }
 
-// missingInWindow returns how many of the missing versions are inside the window.
+// missingInWindow returns how many of the missing versions are covered by seen.
 func (t *track) missingInWindow() uint32 {
 	known := ^uint64(0)
 	if n := t.last - t.base + 1; n < window {
@@ -169,7 +174,7 @@ func (t *track) missingInWindow() uint32 {
 	return uint32(bits.OnesCount64(^t.seen & known))
 }
 
-// lost returns how many of the due events were not received.
+// lost returns how many of the expected events (due) were not received.
 func (t *track) lost(due uint32) uint32 {
 	lost := t.missing + t.earlier
 	if due > t.got {

@@ -7,7 +7,8 @@ import (
 
 type event struct{ version, revision int64 }
 
-// writeEvents returns the events of n writes of a key; with deletions, some of them are deletes.
+// writeEvents returns the events of n writes to a key. If deletions is set, some of the writes are
+// deletes.
 func writeEvents(r *rand.Rand, n int, deletions bool) (events []event) {
 	version, revision := int64(r.IntN(3)*40), int64(100)
 	for range n {
@@ -20,7 +21,7 @@ func writeEvents(r *rand.Rand, n int, deletions bool) (events []event) {
 	return events
 }
 
-// disturb drops, duplicates and delays events, none by more than within places.
+// disturb drops, duplicates and delays events. It delays no event by more than within positions.
 func disturb(r *rand.Rand, events []event, within int) (out []event) {
 	type placed struct {
 		event
@@ -39,7 +40,7 @@ func disturb(r *rand.Rand, events []event, within int) (out []event) {
 		}
 		all = append(all, placed{e, i})
 	}
-	// A stable sort by place. Duplicates have two places.
+	// This is a stable sort by position. Duplicate events have two positions.
 	for at := 0; at < len(events)+within; at++ {
 		for _, p := range all {
 			if p.at == at {
@@ -50,8 +51,8 @@ func disturb(r *rand.Rand, events []event, within int) (out []event) {
 	return out
 }
 
-// A track counts what a model with unlimited memory counts, whichever events are lost, duplicated
-// or late, as long as none is later than the window.
+// A track counts the same as a model with unlimited memory, whichever events are lost, duplicated
+// or late, as long as no event is so late that it is outside the window.
 func TestTrackAgreesWithAModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 500 {
@@ -92,15 +93,16 @@ func TestTrackAgreesWithAModel(t *testing.T) {
 		if tr.missing != between {
 			t.Fatalf("round %d: %d are missing, want %d", round, tr.missing, between)
 		}
-		// Events lost before the first and after the last only show in the number of writes.
+		// Events that were lost before the first or after the last received event show only in the
+		// number of writes.
 		if lost, want := tr.lost(uint32(len(events))), uint32(len(events)-len(seen)); lost != want {
 			t.Fatalf("round %d: %d are lost, want %d", round, lost, want)
 		}
 	}
 }
 
-// After a deletion, versions start again. Ordered events are neither lost nor duplicates, and
-// events that are left out are lost.
+// After a deletion, versions start again at 1. Events that arrive in order count neither as lost
+// nor as duplicates, and omitted events count as lost.
 func TestTrackFollowsDeletions(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -125,15 +127,16 @@ func TestTrackFollowsDeletions(t *testing.T) {
 				t.Fatalf("%+v is not new once", e)
 			}
 		}
-		// A life of the key that was left out as a whole only shows in the number of writes.
+		// If all events between a creation and a deletion of the key were omitted, this shows only
+		// in the number of writes.
 		if part.missing+part.earlier > left || part.lost(100) != left {
 			t.Fatalf("%d lost, want %d", part.lost(100), left)
 		}
 	}
 }
 
-// A version older than the window counts as late while a version of that age is missing, and then
-// as a duplicate.
+// A version that is older than the window is classified as late while a version of that age is
+// missing, and after that as a duplicate.
 func TestTrackBeyondItsWindow(t *testing.T) {
 	var tr track
 	for v := int64(1); v <= 200; v++ {
@@ -152,11 +155,12 @@ func TestTrackBeyondItsWindow(t *testing.T) {
 	}
 }
 
-// Versions that a watcher of the newest version skips are not lost. Those after the last event are.
+// If a watcher receives only the latest version, versions that it skips do not count as lost.
+// Versions after the last event do.
 func TestCountsSkippedVersions(t *testing.T) {
 	tr := track{}
 	tr.begin(5, 100)
-	tr.begin(5, 90) // known already
+	tr.begin(5, 90) // this is already known
 	for _, e := range []struct{ version, revision int64 }{{6, 110}, {9, 120}} {
 		if v := tr.take(e.version, e.revision); v != fresh {
 			t.Fatalf("%+v is %v", e, v)
@@ -171,29 +175,29 @@ func TestCountsSkippedVersions(t *testing.T) {
 	if v := tr.take(9, 120); v != duplicate {
 		t.Errorf("again: %v", v)
 	}
-	tr.begin(12, 150) // created again; three versions were skipped
+	tr.begin(12, 150) // the watcher is created again; three versions were skipped
 	if lost, passed := tr.lostAndSkipped(7); lost != 0 || passed != 5 {
 		t.Errorf("created again: %d lost, %d skipped", lost, passed)
 	}
-	tr.begin(12, 150) // unchanged
+	tr.begin(12, 150) // nothing has changed
 	if _, passed := tr.lostAndSkipped(0); passed != 5 {
 		t.Errorf("unchanged: %d skipped", passed)
 	}
 	tr.begin(0, 155)
 	tr.take(12, 160)
-	tr.begin(12, 165) // deleted and created again, with the version that it had
+	tr.begin(12, 165) // the key was deleted and created again, and has the same version as before
 	if _, passed := tr.lostAndSkipped(0); passed < 7 {
 		t.Errorf("the same version after a deletion: %d skipped", passed)
 	}
 	tr = track{}
 	tr.begin(9, 120)
-	tr.take(2, 170) // deleted and created again; only the last version was reported
+	tr.take(2, 170) // the key was deleted and created again, and only the last version was reported
 	if _, passed := tr.lostAndSkipped(0); passed != 2 {
 		t.Errorf("a lower version after a deletion: %d skipped", passed)
 	}
 }
 
-// Without versions, revisions show which events are new.
+// If events have no versions, revisions show which events are new.
 func TestEventsWithoutVersions(t *testing.T) {
 	tr := track{}
 	for _, e := range []struct {
