@@ -15,7 +15,7 @@ import (
 // maxPEM is the maximum size of a PEM file, in bytes.
 const maxPEM = 4 << 20
 
-// KeyPair reads a certificate and its key from files.
+// KeyPair reads a certificate and its private key from files.
 func KeyPair(cert, key string) (tls.Certificate, error) {
 	certPEM, err := files.Read(cert, maxPEM)
 	if err != nil {

@@ -133,7 +133,7 @@ func pairsOf(first, n, size int) (pairs []store.Pair) {
 }
 
 func TestRangesAreJudged(t *testing.T) {
-	const first = 90 // ten keys are left
+	const first = 90 // ten keys remain from there to the end of the key space
 	for name, c := range map[string]struct {
 		limit, count int64
 		change       func(p []store.Pair) []store.Pair

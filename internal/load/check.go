@@ -26,7 +26,8 @@ func (p *plan) check(ctx context.Context) error {
 		return err
 	}
 	l := p.Load
-	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive || p.script != nil { // leases and locks do not exist yet
+	// Leases and locks do not exist yet, so Check does a get.
+	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive || p.script != nil {
 		l.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}}
 	}
 	src, err := newSource(&l)

@@ -28,7 +28,7 @@ type chronicle struct {
 	numbers  []uint32        // numbers of the loop's watchers, among the watchers of all loops
 	event    history.Op      // the last record about a watcher; reused memory
 
-	stms  []stmState      // by the operations' tags
+	stms  []stmState      // by the tags of the operations
 	holds map[uint32]hold // by client: its hold of the lock
 	// doubtful contains the clients whose holds no longer prove anything: their request to release
 	// a lock received no reply. The request may still end a later hold, which has the same key.
@@ -85,7 +85,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 		case expected == history.AnyMod: // the codec has read the version itself
 			c.setExpected(ev, o)
 		}
-	case kv.Ephemeral: // same as a compare-and-set with version 0
+	case kv.Ephemeral: // recorded like a compare-and-set with version 0
 		o.Kind, o.Written, o.Expected = kv.CAS, keys.Identity(n), 0
 		if o.Outcome == kv.Conflict {
 			c.setConflict(ev, o)
@@ -179,7 +179,7 @@ func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	switch o.Outcome {
 	case kv.OK:
 		o.Read, o.Mod = keys.ReadIdentity(ev.Value), ev.VersionRevision()
-	case kv.Stale, kv.Unverifiable: // the value is from another run
+	case kv.Stale, kv.Unverifiable: // the value was written by a different run
 		o.Read, o.Mod = history.Unseen, ev.VersionRevision()
 	}
 }

@@ -51,7 +51,7 @@ type effort struct {
 	pause                time.Duration // pause before the next try
 }
 
-// effort returns the initial effort for n operations that prepare the load.
+// effort returns the effort with which the preparation starts. n is the number of operations.
 func (p *plan) effort(n uint64) *effort {
 	l := &p.Load
 	e := &effort{clients: l.Clients}
@@ -94,7 +94,8 @@ func (e *effort) adapt(t *measure.Totals, did uint64, took time.Duration, why er
 	}
 	switch {
 	case why != nil:
-		// A limit refuses sooner, unless it is silent; so try a single connection.
+		// A connection limit refuses sooner than that, unless it drops connections silently. In
+		// that case a single connection may succeed.
 		if did == 0 && took > quickly {
 			few := e.connections == 1
 			e.connections = 1

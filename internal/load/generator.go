@@ -34,7 +34,7 @@ type generator struct {
 	stage   stage
 	running sync.WaitGroup
 	results []*engine.Result
-	ended   chan struct{} // closed when all seconds are merged
+	ended   chan struct{} // closed when all seconds have been merged
 }
 
 // stage is how far a generator has progressed.
@@ -114,7 +114,7 @@ func newGenerator(p *plan) (*generator, error) {
 	return g, nil
 }
 
-// addLoop creates loop i of n.
+// addLoop creates loop i of n loops.
 func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
 	cfg, err := g.plan.config(i, n, shared, g.watching, g.noteCaughtUp)
 	if err != nil {

@@ -30,7 +30,7 @@ var (
 // verification checks all of them.
 type listings struct {
 	src       *source
-	ascending bool      // the store promises ascending order
+	ascending bool      // the store guarantees ascending order
 	keep      bool      // store the keys for the history
 	byTag     []listing // by the tag of the operation
 	skip      int64     // number of following replies whose values are not checked
@@ -120,7 +120,7 @@ func (l *listings) end(tag uint32) *listing {
 	return at
 }
 
-// found appends a key from a reply to to, if the key belongs to the key space.
+// found appends to `to` a key from a reply, if the key belongs to the key space.
 func (s *source) found(to []foundKey, key, value []byte, revision int64) []foundKey {
 	number, ok := s.space.Number(key)
 	if !ok {

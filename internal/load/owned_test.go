@@ -38,7 +38,7 @@ func TestSessionsEndInTheHistory(t *testing.T) {
 				if by[o.Key] == nil {
 					by[o.Key] = map[int64]uint32{}
 				}
-				by[o.Key][o.At] = o.Session % 4 // index of the client's connection
+				by[o.Key][o.At] = o.Session % 4 // the clients use four connections
 			}
 		case o.Kind == kv.Delete && o.Outcome == kv.ConnectionLost:
 			if ends++; o.Invoked < lastDone || !o.Indefinite() || o.Written != history.Absent {

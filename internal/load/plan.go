@@ -28,11 +28,11 @@ import (
 
 // plan is an assignment together with the objects that a worker creates to execute it.
 type plan struct {
-	grants *store.Grants // leases granted to a script; nil for any other load
+	grants *store.Grants // leases that were granted to a script; nil for any other load
 	Assignment
 	store    store.Store
 	access   store.Access
-	versions *keys.Versions // nil unless the load has compare-and-sets
+	versions *keys.Versions // nil if the load has no compare-and-sets
 	reports  Reports
 	attended bool // Local.InAgent
 	now      func() time.Time
@@ -43,7 +43,7 @@ type plan struct {
 	// Length of an open loop's window that ends after a total of operations; 0: not computed yet.
 	length int64
 
-	script app.Script // nil: the load's mix, keys and arrivals define its operations
+	script app.Script // nil if the load's mix, keys and arrivals define its operations
 	// chronicler creates the History for a script's loop. If it is nil, newChronicle does.
 	chronicler func(*history.Recorder) engine.History
 
@@ -110,7 +110,7 @@ func (p *plan) pacer(use string) pace.Pacer {
 	return nil
 }
 
-// config returns the configuration of loop i of n.
+// config returns the configuration of loop i of n loops.
 func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func()) (engine.Config, error) {
 	src, err := newSource(&p.Load)
 	if err != nil {
@@ -229,7 +229,7 @@ func (p *plan) dialer() poll.Dialer {
 	return d
 }
 
-// Dialer returns a dialer for connections to a store.
+// Dialer returns a dialer that opens connections to a store.
 func Dialer(st store.Store, access store.Access) poll.Dialer {
 	d := poll.Dialer{Timeout: access.Timeout(), TLS: access.TLS, Connect: access.Dial}
 	if d.TLS != nil {

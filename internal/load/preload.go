@@ -50,8 +50,8 @@ func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 	}
 }
 
-// sendPass executes one operation on each key whose number is in left. It adds the numbers of the
-// keys that had no acceptable reply to bad.
+// sendPass executes one operation on each key whose number is in left. It adds to bad the numbers
+// of the keys that had no acceptable reply.
 func (p *plan) sendPass(ctx context.Context, what scenario.Operation, left, bad *set, noted *preloading) error {
 	_, err := p.repeat(ctx, what, left, p.reports, func(s *source) engine.Source {
 		return &preloadSource{source: s, bad: bad, what: what, noted: noted}

@@ -18,7 +18,7 @@ const ProbeName = "quorumbench-probe"
 // begin with this key.
 func ProbeKey(prefix string) []byte { return []byte(prefix + ProbeName) }
 
-// Lease is a granted lease, with its name if the store names leases.
+// Lease is a lease that was granted, with its name if the store names leases.
 type Lease struct {
 	ID   int64
 	Name string

@@ -74,7 +74,7 @@ func (s *source) leaseNameOf(n uint64, client uint32) []byte {
 	return s.names[s.leaseIndex(n, client)]
 }
 
-// stmOf returns the settings of the load's optimistic transactions.
+// stmOf returns the settings for the load's optimistic transactions.
 func stmOf(l *scenario.Load) *scenario.STM {
 	if l.STM != nil {
 		return l.STM

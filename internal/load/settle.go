@@ -134,7 +134,7 @@ func (p *plan) awaitLastWrite(ctx context.Context, endpoint string, level kv.Con
 	}
 }
 
-// ask executes one operation at an endpoint. It returns an error if the operation failed.
+// ask executes one operation at an endpoint. It also returns an error if the operation failed.
 func (p *plan) ask(ctx context.Context, endpoint string, op *store.Op) (store.Event, error) {
 	ev, err := p.dialer().Ask(ctx, endpoint, p.store.Codecs(p.access), op)
 	switch {

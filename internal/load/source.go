@@ -38,9 +38,9 @@ type source struct {
 	written  [][]byte     // values that the STM writes
 	lock     []byte       // name of the STM's lock
 	leases   []int64      // leases of this loop's clients; in an open loop, all leases
-	names    [][]byte     // names of the leases, if they have names
+	names    [][]byte     // names of the leases, if leases have names
 	loops    uint64
-	stmReads store.STMObserver // records the reads and commits of STMs; may be nil
+	stmReads store.STMObserver // records what STMs read and commit; may be nil
 	board    *watch.Board      // shared with the watchers; nil if there are none
 
 	answers      answers // checks replies

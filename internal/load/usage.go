@@ -50,12 +50,12 @@ type usage struct {
 	sum   probe.Sched
 }
 
-// counters holds counters that were read at the same time.
+// counters holds the values of counters that were read at the same time.
 type counters struct {
-	cpu       float64 // seconds, of this process
+	cpu       float64 // CPU time of this process, in seconds
 	system    probe.SystemCPU
 	hasSystem bool
-	held      int64 // time throttled, in nanoseconds
+	held      int64 // how long this process was throttled, in nanoseconds
 	hasHeld   bool
 }
 

@@ -20,7 +20,7 @@ type watching struct {
 	board *watch.Board
 	sinks []*watch.Sink
 
-	scripted *watch.Plan // nil: the load's Watch defines the watchers
+	scripted *watch.Plan // nil if the load's Watch defines the watchers
 }
 
 // newWatching returns the state that a load's watchers share, or nil if there are no watchers.
@@ -47,7 +47,7 @@ func newWatching(p *plan, loops int) *watching {
 	return w
 }
 
-// watchMode returns the mode of the load's watches.
+// watchMode returns the mode that the load's watches use.
 func (p *plan) watchMode() kv.WatchMode {
 	can := p.store.Capabilities().Watches
 	return can.Mode(p.Load.Watch.Mode)

@@ -123,7 +123,7 @@ func (c *cuttable) serve(t *testing.T, to string) (endpoint string) {
 	return l.Addr().String()
 }
 
-// eventually polls until ok returns true, or fails the test after patience.
+// eventually polls until ok returns true. It fails the test if that takes longer than patience.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); runtime.Gosched() {

@@ -50,9 +50,9 @@ type Job interface {
 	// Connect opens all connections and creates the watchers that must exist before the load
 	// starts. If it returns an error, the job has ended.
 	Connect(ctx context.Context) error
-	// Run begins the first phase at the time begin on the worker's clock, or as soon as possible if
-	// that time has passed. It returns after the load has ended and drained. If ctx is cancelled,
-	// the window closes early, and Run returns the measurements up to then.
+	// Run begins the first phase at the time `begin` on the worker's clock, or as soon as possible
+	// if that time has passed. It returns after the load has ended and drained. If ctx is
+	// cancelled, the window closes early, and Run returns the measurements up to then.
 	Run(ctx context.Context, begin time.Time) (*Result, error)
 	// Progress returns the load's progress. Progress, Epoch and Retarget may be called at any time.
 	Progress() Progress
@@ -105,7 +105,7 @@ type History func(zero time.Time, within time.Duration) *history.Recorder
 // marks combines the marks from several loops or workers: a phase begins when the first of them
 // begins it, and the load ends when the last of them has ended.
 type marks struct {
-	parts  int        // number of loops or workers
+	parts  int        // number of loops or workers whose marks are combined
 	report func(Mark) // may be nil
 
 	mu    sync.Mutex

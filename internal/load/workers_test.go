@@ -329,7 +329,7 @@ func TestConnectedJobIsClosed(t *testing.T) {
 	})
 }
 
-// noClock is a worker that cannot report its time.
+// noClock is a worker whose Clock returns an error.
 type noClock struct{ load.Worker }
 
 func (noClock) Clock(context.Context) (time.Time, error) {

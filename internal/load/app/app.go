@@ -14,14 +14,15 @@ import (
 	"time"
 )
 
-// Application describes an application to a scenario, and creates the scripts that send its load.
+// Application describes an application for use in scenarios, and creates the scripts that send its
+// load.
 type Application interface {
 	application.Application
 	// Script returns a new script for one load of the application.
 	Script(Setup) Script
 }
 
-// Setup holds the parameters of a script.
+// Setup holds the parameters with which a script is created.
 type Setup struct {
 	Settings application.Settings
 	Way      int // index in Definition.Ways
@@ -104,7 +105,8 @@ type Model interface {
 	// MakeRead is called with op, which gets a key after the load. It changes op if the application
 	// reads its keys in a different way.
 	MakeRead(number uint64, op *store.Op)
-	// Exists reports whether a successful response to such a read means that the key exists.
+	// Exists reports whether a successful response to a read after the load means that the key
+	// exists.
 	Exists(ev *store.Event) bool
 }
 

@@ -65,7 +65,7 @@ func (k *EphemeralKey) Absent() {
 // with it any more.
 func (k *EphemeralKey) SessionGone() { k.There, k.Unsure = false, 0 }
 
-// MayEnd records, once, that the key may have been deleted at or after the time from.
+// MayEnd records, once, that the key may have been deleted at or after the time `from`.
 func (k *EphemeralKey) MayEnd(to *history.Recorder, session uint32, from, now int64) {
 	if k.There && !k.Ended {
 		k.Ended = true
@@ -94,7 +94,7 @@ func (k *EphemeralKey) SessionEnded(to *history.Recorder, o *history.Op) {
 	}
 }
 
-// RecordPossibleDelete records that a key may have been deleted at or after the time from. The
+// RecordPossibleDelete records that a key may have been deleted at or after the time `from`. The
 // record is a delete that may or may not have been executed.
 func RecordPossibleDelete(to *history.Recorder, key uint64, session uint32, from, now int64) {
 	o := history.PossibleDelete(key, session, from, now)
@@ -191,8 +191,8 @@ func (h *Hold) Granted(to *history.Recorder, lock uint64, holder uint32, l *Leas
 	})
 }
 
-// Released records that a holder believed that it held the lock until the time at. It does nothing
-// if the holder did not have the lock.
+// Released records that a holder believed that it held the lock until the time `at`. It does
+// nothing if the holder did not have the lock.
 func (h *Hold) Released(to *history.Recorder, lock uint64, holder uint32, l *Lease, at, now int64) {
 	if h.Token == 0 {
 		return

@@ -18,7 +18,7 @@ type timed[E any] struct {
 	call E
 }
 
-// Add adds a call that becomes due at the time at, counted from the start of the window.
+// Add adds a call that becomes due at the given time, counted from the start of the window.
 func (t *Timeline[E]) Add(at time.Duration, call E) {
 	if at >= 0 && at < t.Length {
 		t.all = append(t.all, timed[E]{at, call})

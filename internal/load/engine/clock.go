@@ -125,7 +125,7 @@ func (l *Loop) openWindow(at int64) {
 	}
 	if l.sched.pacer != nil && l.sched.due < at {
 		oldest = min(oldest, l.sched.due)
-		// The rest of the warm-up's schedule is still due, too.
+		// The remaining operations in the warm-up's schedule are still due, too.
 		l.res.CarriedIn += l.sched.backlog(at)
 	}
 	if l.cfg.Shared.several() {
@@ -145,7 +145,7 @@ func (l *Loop) closeWindow(at int64) {
 		l.areaAt = at
 	}
 	if !l.stopped {
-		l.startDueUntil(at) // operations that became due just before
+		l.startDueUntil(at) // the operations that became due just before the close
 	}
 	if l.cfg.Fine {
 		for client := range l.closed.clients { // clients that are still waiting for their next success

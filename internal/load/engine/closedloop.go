@@ -16,7 +16,7 @@ type closedLoop struct {
 	batch    span    // numbers that this loop has taken from the total and not started
 	inWindow int     // open operations that are due in the window
 	lastAt   int64   // when the last of these operations ended
-	idle     []int32 // clients that found no number left
+	idle     []int32 // clients for which no operation number was left
 	asking   []int32 // copy of idle, used while these clients ask again
 	rests    rests
 	clients  []client
@@ -27,11 +27,11 @@ type closedLoop struct {
 // the client's next operation reads the place anyway, so counting touches no other cache line.
 type client struct {
 	place     int
-	completed uint64 // operations due in the window and completed
-	succeeded int64  // time of its last success, or of its start; only with Config.Fine
+	completed uint64 // number of operations that were due in the window and completed
+	succeeded int64  // time of the client's last success, or of its start; used only with Config.Fine
 }
 
-// startNext starts a client's next operation, which is due at due.
+// startNext starts a client's next operation. due is the time at which it is due.
 func (l *Loop) startNext(client int32, due int64) {
 	if l.draining {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Phase is a part of the load.
+// Phase is the warm-up or the measurement window.
 type Phase struct {
 	Kind measure.Phase
 	// Pacer is the schedule of an open loop. It is nil for a closed loop.
@@ -61,13 +61,13 @@ type Config struct {
 	// loop.
 	Shared      *Shared
 	Phases      []Phase
-	Timeout     int64 // nanoseconds after an operation was sent
-	MaxInFlight int   // limit of an open loop, for all loops together
-	// DrainOnStop limits the wait for operations in flight after Stop, in nanoseconds.
+	Timeout     int64 // in nanoseconds, counted from when an operation was sent
+	MaxInFlight int   // maximum number of operations in flight in an open loop, over all loops together
+	// DrainOnStop is the maximum wait for operations in flight after Stop, in nanoseconds.
 	DrainOnStop int64
 	Seed        uint64
-	// MaxHeld limits the bytes of incomplete replies that all connections of this loop
-	// buffer; 0 means poll.DefaultMaxHeld.
+	// MaxHeld is the maximum number of bytes that all connections of this loop together buffer for
+	// incomplete replies. 0 means poll.DefaultMaxHeld.
 	MaxHeld int
 	// Fine records in each second the times at which operations ended within that second
 	// (measure.Fine).
@@ -75,9 +75,9 @@ type Config struct {
 	// LeaseOf returns the number of the lease that a client renews with operation n. It is called
 	// only for keep-alives. It is nil if expired leases are not recorded.
 	LeaseOf func(n uint64, client uint32) int64
-	// Deliver receives complete seconds in order; a measure.Collector merges them. Recycle returns a
-	// histogram for reuse, or nil if none is free. The goroutine that merges seconds calls Recycle
-	// too, so Recycle must be safe for concurrent use. Neither function may block for long.
+	// Deliver receives complete seconds in order; a measure.Collector merges them. Recycle returns
+	// a histogram for reuse, or nil if none is free. The goroutine that merges seconds calls
+	// Recycle too, so Recycle must be safe for concurrent use. Neither function may block for long.
 	Deliver func(*measure.Second)
 	Recycle func() *measure.Histogram
 	// Changed is called with lost set when a connection was lost, and with lost unset when a reply
@@ -89,7 +89,7 @@ type Config struct {
 	Mark func(Mark) (then func())
 }
 
-// Mark describes the beginning of a phase, or the end of the last one.
+// Mark describes the beginning of a phase, or the end of the last phase.
 type Mark struct {
 	Phase  measure.Phase // the phase that began or ended
 	Ended  bool

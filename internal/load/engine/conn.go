@@ -31,25 +31,25 @@ type conn struct {
 	moved    bool // the place has a new connection; this one only waits for its open operations
 	movedAt  int64
 	state    connState
-	endpoint string // of the current or last connection
+	endpoint string // endpoint of the current connection or, if there is none, of the last one
 	want     string // endpoint of the next dial
 	misled   bool   // the connection goes to an endpoint other than want
 	codec    store.Codec
 	open     int      // operations that the codec holds, including late ones
 	late     int      // operations that were given up and whose replies may still arrive
 	unsent   []unsent // operations that are submitted but not written, in output order
-	wrote    uint64   // bytes written since it was dialled
-	queue    []waiter // operations that wait for room, oldest first
+	wrote    uint64   // number of bytes written since the connection was dialed
+	queue    []waiter // operations that wait for room on the connection, oldest first
 	stalled  bool     // accepts no operation although it has no open operation that could make room
 	blocked  bool     // the socket's buffer is full
 	dirty    bool     // listed in connections.dirty
-	proven   bool     // a reply arrived since it was dialled
+	proven   bool     // a reply arrived since the connection was dialed
 	member   uint64
 	tick     int64 // when the codec next wants to be called; 0: not known yet
 	backoff  int64
 	redialAt int64
 	dials    uint64
-	err      error // why the last attempt failed
+	err      error // why the last dial or connection failed
 }
 
 // unsent is an operation that is encoded but not written. Its first byte comes after the first
@@ -113,7 +113,7 @@ func (c *conn) appendOutcomes(to []store.Event) []store.Event {
 	return to
 }
 
-// isReply reports whether an event was caused by a reply of the server.
+// isReply reports whether an event was caused by a reply from the server.
 func isReply(ev *store.Event) bool {
 	return ev.Outcome != kv.NotSent && ev.Outcome != kv.ConnectionLost
 }

@@ -45,7 +45,7 @@ type connections struct {
 	ops      *slots
 
 	table  []*conn
-	places []int // by place: index of its current connection
+	places []int // by place: index of its current connection in table
 	spare  []int // indexes of ended connections without a place, for reuse
 	dirty  []int // indexes of connections with output
 	last   int   // the last place that route chose instead of the requested place
@@ -288,7 +288,7 @@ func (cs *connections) settle(i int, now int64) {
 	}
 	cs.redialLater(i, now)
 	if cs.brief && len(c.queue) == 0 {
-		c.redialAt = never // vacant: no operation waits for it
+		c.redialAt = never // the place is vacant: no operation waits for it
 	}
 	cs.changed(0, true)
 }
@@ -317,7 +317,7 @@ func (cs *connections) replace(i int, now int64) {
 	cs.dial(i)
 }
 
-// whyDown returns the error of the first place that is not connected.
+// whyDown returns the error of the first place that is not connected and has an error.
 func (cs *connections) whyDown() error {
 	for _, c := range cs.table {
 		if (c.state == down || c.state == parting) && c.err != nil {

@@ -84,7 +84,7 @@ func TestAwaitsTheEndOfSessions(t *testing.T) {
 		another     bool       // the connection has a different session by then
 		cut         bool       // the server closes the connection without a reply
 		call        *call.Call
-		sets        bool // the call sets existing keys and creates none
+		sets        bool // the call sets existing keys and creates no keys
 		want        int
 	}{
 		"answered":          {want: 2},

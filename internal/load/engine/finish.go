@@ -91,7 +91,7 @@ func (l *Loop) judge(sl *slot, ev *store.Event, now int64) kv.Outcome {
 	} else if !outcome.Definite() {
 		l.watchers.noteUnsure(sl)
 	}
-	if sl.state == waiting { // never encoded, so its kind is not known yet
+	if sl.state == waiting { // the operation was never encoded, so its kind is not known yet
 		sl.kind, sl.level = l.cfg.Source.Kind(sl.acc.Phase, sl.n)
 	}
 	if l.reactive != nil {
@@ -131,8 +131,8 @@ func (l *Loop) memberOf(sl *slot, ev *store.Event) uint64 {
 	return ev.Member
 }
 
-// countSuccess counts an operation in the second in which it was due, and its completion in
-// the current second.
+// countSuccess counts an operation in the second in which it was due. It also counts its
+// completion, in the current second.
 func (l *Loop) countSuccess(sl *slot, outcome kv.Outcome, ev *store.Event, now int64) {
 	series, acc := l.seriesOf(sl, ev), sl.acc
 	acc.Outcomes[outcome]++
@@ -179,8 +179,8 @@ func (l *Loop) countFine(sl *slot, series *measure.Series, outcome kv.Outcome, e
 	}
 }
 
-// freeClient ends an operation of a closed loop and starts its client's next one, unless the
-// client has to rest first.
+// freeClient ends an operation in a closed loop. Then it starts the client's next operation, unless
+// the client must rest first.
 func (l *Loop) freeClient(tag uint32, at place, outcome kv.Outcome, now int64) {
 	sl := &l.slots.table[tag]
 	l.noteHeld(sl, now)
@@ -220,7 +220,7 @@ func (l *Loop) freePlace(tag uint32, at place) {
 	l.noteFreed()
 }
 
-// keepErrorText keeps the first text for each kind of error.
+// keepErrorText stores the first error text for each kind of error.
 func (l *Loop) keepErrorText(o kv.Outcome, words []byte) {
 	if l.res.ErrorTexts[o] != "" {
 		return

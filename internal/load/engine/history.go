@@ -33,7 +33,7 @@ type History interface {
 	// creation, and from is the first revision that the loop requested. If from is 0, the loop
 	// requested the writes after the creation.
 	WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64)
-	// MayEnd reports that a key may have been deleted at or after the time from, because the
+	// MayEnd reports that a key may have been deleted at or after the time `from`, because the
 	// session that created it was closed or its connection was lost. ref is the value that Fill
 	// returned.
 	MayEnd(ref uint64, session uint32, from, now int64)

@@ -11,7 +11,8 @@ import (
 type leases map[int64]lease
 
 type lease struct {
-	// The lease lives at least until then, on the loop's clock; 0: this loop has not renewed it.
+	// The lease is valid at least until this time, on the loop's clock; 0: this loop has not
+	// renewed it.
 	until int64
 	gone  bool
 }
@@ -25,7 +26,8 @@ func (l leases) noteReply(number, sent, at int64, ev *store.Event, s *second) {
 	switch {
 	case ev.Outcome == kv.OK && ev.Count > 0:
 		one.until = max(one.until, sent+min(ev.Count, math.MaxInt32)*secondNS)
-	case ev.Outcome == kv.BadRequest && ev.At > 0 && !one.gone: // the store reports that the lease does not exist
+	// The reply reports that the lease does not exist.
+	case ev.Outcome == kv.BadRequest && ev.At > 0 && !one.gone:
 		one.gone = true
 		if s != nil {
 			s.fine().LeaseEnded(number, at < one.until, at-s.start)

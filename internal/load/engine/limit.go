@@ -17,7 +17,7 @@ type limit struct {
 	mu sync.Mutex // held while units move from one account to another
 }
 
-// account fills a cache line, so that loops do not slow each other down.
+// account fills a whole cache line, so that two loops never write to the same line.
 type account struct {
 	free atomic.Int64
 	_    [56]byte
@@ -65,7 +65,7 @@ func (m *limit) move(loop int) bool {
 	}
 }
 
-// takeFrom takes up to n units from an account and returns the number taken.
+// takeFrom takes up to n units from an account. It returns the number of units that it took.
 func takeFrom(a *atomic.Int64, n int64) int64 {
 	for {
 		free := a.Load()

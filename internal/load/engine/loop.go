@@ -160,7 +160,7 @@ func (l *Loop) createWatchers(by int64) error {
 	}
 }
 
-// prepare runs one turn before the load begins.
+// prepare runs one turn of the loop before the load begins.
 func (l *Loop) prepare(by int64) {
 	l.wait(min(by, l.conns.tickAt, l.conns.redialAt, l.now+heartbeat))
 	l.advance(l.poller.Now())

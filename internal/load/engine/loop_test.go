@@ -188,7 +188,7 @@ func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 		b.serve = stalls(start+4*secondNS, start+5*secondNS)
 		b.run(t)
 		s := measure.Summarize(b.totals.Merged().Response, b.totals.Failed())
-		near(t, "p90", s.Percentile(90).NS, 2e6, 1) // a few ms, as the stall ends
+		near(t, "p90", s.Percentile(90).NS, 2e6, 1) // a few ms, because the stall has just ended
 		near(t, "p95", s.Percentile(95).NS, 0.5e9, 0.01)
 		near(t, "p99", s.Percentile(99).NS, 0.9e9, 0.01)
 		near(t, "p50", s.Percentile(50).NS, 1.01e6, 0.02)
@@ -310,7 +310,8 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 		t.Errorf("due %d, outcomes %v", b.totals.Due, b.totals.Outcomes)
 	}
 	near(t, "operations done a second", float64(b.totals.Done)/b.totals.Seconds, 5000, 0.001)
-	near(t, "operations carried into the window", float64(b.res.CarriedIn), 5, 0.3) // 1 ms and the wire
+	// 1 ms in the server, plus the time on the wire.
+	near(t, "operations carried into the window", float64(b.res.CarriedIn), 5, 0.3)
 	for _, s := range b.each {
 		if s.Phase == measure.Measured && s.Due != 5000 {
 			t.Errorf("second %d: %d were due", s.Index, s.Due)
@@ -398,7 +399,7 @@ func TestLostConnectionIsIndefiniteAndDoesNotSpin(t *testing.T) {
 // Operations that are due and cannot be sent wait, and the wait is part of their response time.
 func TestOpenLoopCountsTheBacklog(t *testing.T) {
 	b := newBench(1, 0, open(1000, 4*secondNS))
-	b.room = 1 // one operation at a time, 2 ms each: half of the rate
+	b.room = 1 // one operation at a time, 2 ms each, so half of the rate is possible
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 2*millisecond-10_000, reply(request, kv.OK)) }
 	b.run(t)
 	near(t, "done in the window", float64(b.totals.Done), 2000, 0.01)
@@ -426,7 +427,7 @@ func TestMaxInFlightIsReported(t *testing.T) {
 func TestDetectsPausesOfTheGenerator(t *testing.T) {
 	b := newBench(2, 4, closed(3*secondNS))
 	paused := false
-	b.at = func(s *sim) { // SIGSTOP: the world continues, the loop does not
+	b.at = func(s *sim) { // as after SIGSTOP: the servers continue, but the loop does not
 		if s.now > 3e9 && !paused {
 			paused = true
 			s.now += 700 * millisecond

@@ -143,7 +143,8 @@ func (a *abandoning) divide(phase measure.Phase, shares []Share, count uint64) [
 		owed[i] -= float64(parts[i])
 		left -= parts[i]
 	}
-	for ; left > 0; left-- { // fewer iterations than shares, apart from floating-point error
+	// Needs fewer iterations than there are shares, apart from floating-point errors.
+	for ; left > 0; left-- {
 		most := 0
 		for i := range owed {
 			if owed[i] > owed[most] {

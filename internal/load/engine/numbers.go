@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// mostNumbers is the largest batch of operation numbers.
+// mostNumbers is the maximum number of operation numbers in a batch.
 const mostNumbers = 256
 
 // span is the half-open range of numbers [first, end).
@@ -53,7 +53,7 @@ func (w *work) nextBatch(loop, loops int) span {
 	return batch
 }
 
-// giveBack returns numbers that were not started.
+// giveBack returns numbers that were taken but not started to the total.
 func (w *work) giveBack(s span) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

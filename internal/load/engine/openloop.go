@@ -16,12 +16,12 @@ const (
 // openLoop tracks how far an open loop has come in its schedule, and what blocks it.
 type openLoop struct {
 	sched     schedule // the next operation
-	more      bool     // the last turn stopped at mostAtOnce although more is due
+	more      bool     // the last turn stopped after mostAtOnce operations, although more were due
 	owedOpen  int      // number of open operations that have slot.owed set
 	abandoned abandoning
 	blockedBy blocker
 	roomBy    blocker // the value that blockedBy had until roomAt
-	roomAt    int64   // when a connection or the limit became free after a blockage
+	roomAt    int64   // when a connection or a unit of the limit became free after the loop was blocked
 }
 
 // mostAtOnce is the largest number of due operations that are started in one turn. The others wait

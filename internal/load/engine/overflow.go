@@ -67,7 +67,8 @@ func (s *spill) add(o spilled) bool {
 	return true
 }
 
-// takeFirst removes and returns the first operation in the queue, if it was due before the given time.
+// takeFirst removes and returns the first operation in the queue, if that was due before the given
+// time.
 func (s *spill) takeFirst(before int64) (o spilled, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

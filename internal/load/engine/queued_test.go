@@ -33,7 +33,7 @@ func TestFullConnectionCausesNoErrors(t *testing.T) {
 // its connection.
 func TestWaitingForOthersDoesNotTimeOut(t *testing.T) {
 	settle.Unraced(t)
-	for _, room := range []int{1, 3} { // HTTP/1.1, and a few streams
+	for _, room := range []int{1, 3} { // as in HTTP/1.1, and with a few streams
 		b := crowd(50, room, 100*millisecond, 6*secondNS)
 		b.cfg.Timeout = 150 * millisecond
 		b.run(t)
@@ -54,7 +54,7 @@ func TestUnwrittenOperationsDoNotFail(t *testing.T) {
 		fault   func(b *bench)       // applied at 3 s, one second into the window
 		refused int64                // dials fail until this time
 		lost    uint64               // number of operations that the server had received
-		notSent func(n uint64) bool  // whether the count is plausible for 100 clients
+		notSent func(n uint64) bool  // reports whether the count is plausible for 100 clients
 		heal    func(b *bench) int64 // applied half a second after the fault
 	}{
 		{name: "the limit is lowered", fault: func(b *bench) { b.codecs[0].room = 2 }},

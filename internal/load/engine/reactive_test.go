@@ -176,7 +176,7 @@ func TestLostConnectionsAreReported(t *testing.T) {
 	}
 }
 
-// muteCodec reports that its connection is mute, at and after the time from.
+// muteCodec reports that its connection is mute, at and after the time `from`.
 type muteCodec struct {
 	*simCodec
 	from, now int64

@@ -29,7 +29,7 @@ type reading struct {
 	bytes  []byte
 	err    error
 	at     int64
-	lag    int64 // time since the bytes arrived, as far as it is known
+	lag    int64 // time since the bytes arrived, if known
 	weight int64 // number of reads that this read represents; 0: it is not sampled
 }
 
@@ -42,8 +42,8 @@ type reads struct {
 	readings []reading
 	left     []poll.Ready // connections with more data than readTurn allowed
 	sample   sampling
-	lag      int64 // of the current reading
-	weight   int64 // of the current reading
+	lag      int64 // lag of the reading that is being processed
+	weight   int64 // weight of the reading that is being processed
 }
 
 // sampling selects the reads for which the loop records how much time the generator added: one read
@@ -51,11 +51,11 @@ type reads struct {
 // of replies after a pause. It also selects late reads and late operations, up to sampledReads per
 // second, because they determine the highest percentiles.
 type sampling struct {
-	every   int64 // a power of two
+	every   int64 // distance between two sampled reads; a power of two
 	count   int64 // number of reads, without late ones
 	late    int64 // late reads and operations in this second
 	sampled int64 // sampled reads since the last change of every
-	before  int64 // count at the end of the last second
+	before  int64 // value of count at the end of the last second
 }
 
 // sampledReads is the target number of sampled reads per second. Up to twice as many may occur. A
@@ -72,7 +72,7 @@ func (s *sampling) nextWeight(late bool) int64 {
 		return 0
 	}
 	weight := s.every
-	if s.sampled++; s.sampled > 2*sampledReads { // far more reads than in the second before
+	if s.sampled++; s.sampled > 2*sampledReads { // far more reads than in the previous second
 		s.set(8 * s.every)
 	}
 	return weight
@@ -213,7 +213,7 @@ func (l *Loop) processReadings() {
 		i, c, err := r.conn, l.conns.table[r.conn], r.err
 		r.err = nil // so that the reading does not keep the error in memory
 		if c.state != up || c.dials != r.dial {
-			continue // the connection has ended since
+			continue // the connection has ended in the meantime
 		}
 		l.advance(r.at)
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 
 // recording holds the loop's state for its History.
 type recording struct {
-	recorded  history.Op // reused for each operation
-	completed Completion // reused for each operation
+	recorded  history.Op // reused memory for each operation
+	completed Completion // reused memory for each operation
 	owned     [][]owned  // by place: keys that the store deletes when the place's session ends
 }
 

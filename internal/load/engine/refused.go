@@ -94,7 +94,7 @@ func (r *rests) restAfter(sl *slot, outcome kv.Outcome, at, timeout int64) int64
 	refused := outcome == kv.Refused || outcome == kv.NoLeader
 	switch {
 	case outcome == kv.WrongAnswer || outcome == kv.TimedOut:
-		return 0 // not a refusal, or it already took the timeout
+		return 0 // the failure is not a refusal, or already took the whole timeout
 	case r.usual > 0 && (refused || took < r.usual):
 		return min(r.usual, lastRest)
 	case r.usual == 0 && took < timeout:

@@ -9,9 +9,9 @@ package engine
 type moving uint8
 
 const (
-	nothingOpen moving = iota // nothing: the place is dialled now or will be
-	mustDrain                 // call detach: operations are open
-	mustReplace               // call replaceConn: no operation is open
+	nothingOpen moving = iota // nothing: the place is being dialed or will be dialed
+	mustDrain                 // call detach, because operations are open
+	mustReplace               // call replaceConn, because no operation is open
 )
 
 // retarget changes the endpoint of a place, and returns the step that the loop must take now.

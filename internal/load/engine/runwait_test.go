@@ -48,7 +48,7 @@ func TestRunWaitsCountInOneTurn(t *testing.T) {
 	turn(millisecond, 200_000) // not read
 	turn(millisecond, 50_000)
 	ask(250_000)
-	for range 10 { // not read for longer than runWaitEvery
+	for range 10 { // the counter is not read for longer than runWaitEvery
 		turn(millisecond, 10_000)
 	}
 	turn(400*millisecond, 0) // stopped

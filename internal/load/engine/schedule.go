@@ -70,7 +70,7 @@ func (s *schedule) computeDue() {
 
 // ownIndex returns the index of operation n's place in this loop's list of places.
 func (s *schedule) ownIndex() int {
-	if s.stride == 1 { // one loop: no division
+	if s.stride == 1 { // there is one loop, so no division is needed
 		return int(s.place)
 	}
 	return int(s.place / s.stride)

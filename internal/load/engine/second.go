@@ -22,7 +22,7 @@ const (
 type second struct {
 	measure.Second
 	start    int64              // on the loop's clock
-	open     int                // operations due in this second that have not ended
+	open     int                // number of operations that were due in this second and have not ended
 	last     *cell              // the cell that was used last
 	cells    []*cell            // the cells that wrap the elements of Cells, in the same order
 	prompt   *measure.LiveSteps // lateness of the operations that were not blocked
@@ -131,7 +131,7 @@ func (q *secondQueue) mayFail(series *measure.Series, outcome kv.Outcome) bool {
 	return true
 }
 
-// beginSecond opens a phase's second that starts at start.
+// beginSecond adds a second to the queue. The second belongs to a phase and starts at start.
 func (q *secondQueue) beginSecond(phase measure.Phase, index int, start int64) *second {
 	s := &second{start: start}
 	s.Phase, s.Index = phase, index
@@ -212,7 +212,7 @@ func (q *secondQueue) recordAs(h **measure.Histogram, ns, weight int64) {
 	measure.RecordAll(*h, ns, uint64(weight))
 }
 
-// recordSuccess records a completed operation in the second in which it was due.
+// recordSuccess records a completed operation in second s, in which the operation was due.
 func (q *secondQueue) recordSuccess(s *second, series *measure.Series, response, service int64) {
 	c := q.cell(s, series)
 	if c.response == nil {

@@ -126,7 +126,7 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 		tag := c.unsent[k].tag
 		sl := &table[tag]
 		if sl.state != submitted || sl.n != c.unsent[k].n || int(sl.conn) != i {
-			continue // it was given up in the meantime
+			continue // the operation was given up in the meantime
 		}
 		switch {
 		case l.cfg.NewConnection:
@@ -152,7 +152,7 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 	}
 }
 
-// recordLateness records the lateness of an operation of an open loop.
+// recordLateness records how late an operation of an open loop was sent.
 func (l *Loop) recordLateness(sl *slot) {
 	own := sl.sent - sl.ready
 	l.secs.recordLateness(sl.acc, sl.sent-sl.due, own)

@@ -4,7 +4,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// none ends a list of slots.
+// none is the end of a list of slots.
 const none = ^uint32(0)
 
 // slot is an operation between its start and its end. The slot's index in the table is the tag by

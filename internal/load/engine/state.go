@@ -44,7 +44,7 @@ type Loop struct {
 
 	cfg     Config
 	poller  poll.Poller
-	parking poll.Parking // the poller, if it implements Parking
+	parking poll.Parking // the poller, if it implements poll.Parking
 	control mailbox
 
 	conns    connections
@@ -65,7 +65,7 @@ type Loop struct {
 	openLoop
 	closed closedLoop
 
-	now   int64     // the loop's clock, as read last
+	now   int64     // the loop's clock, as it was read last
 	clock clockwork // current phase and second
 	stage
 	warmup slotsPassed
@@ -80,7 +80,7 @@ type stage struct {
 	areaAt    int64 // the time up to which Result.InFlightArea has been computed
 	draining  bool  // no more operations become due
 	stopped   bool  // Stop was called
-	drainTill int64 // after Stop: when the wait for operations in flight ends
+	drainTill int64 // after Stop: when the loop stops waiting for operations in flight
 }
 
 // endedCounts counts ended operations, including those in the warm-up.

@@ -10,7 +10,7 @@ import (
 // busy, operations that are due wait for a connection. This wait is not the generator's lateness.
 func TestWaitingForAConnectionIsNotGeneratorLateness(t *testing.T) {
 	b := newBench(2, 0, warm(open(1000, secondNS)), open(1000, 4*secondNS))
-	b.room = 1 // 2.5 ms each: 800/s of the 1000/s
+	b.room = 1 // each takes 2.5 ms, so 800 of the 1000 operations per second are possible
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 2_490_000, reply(request, kv.OK)) }
 	b.run(t)
 	d := &b.totals.Disturbed

@@ -24,8 +24,8 @@ type warming struct {
 	steady atomic.Bool
 
 	mu     sync.Mutex
-	done   []uint64 // by slot: completed operations
-	passed []int    // by slot: loops that have reached its end
+	done   []uint64 // by time slot: number of completed operations
+	passed []int    // by time slot: number of loops that have reached its end
 }
 
 // slotLength returns the length of a warm-up's time slots. It is chosen so that even a short

@@ -49,16 +49,17 @@ type Watching struct {
 // are smaller than watchMark.
 const watchMark = 1 << 30
 
-// retryWatch is the wait before the watchers of an ended stream are created again.
+// retryWatch is how long the loop waits before it recreates the watchers of a stream that has
+// ended.
 const retryWatch = 100 * millisecond
 
 type watcherState uint8
 
 const (
 	absent watcherState = iota // waits to be created
-	asked                      // its creation was submitted
+	asked                      // its creation was requested
 	alive
-	ended // the store refused it; it is not created again
+	ended // the store refused it, so it is not created again
 )
 
 // watchers manages one loop's watchers. It knows which watchers exist on which connection, which
@@ -118,7 +119,7 @@ func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
 	}
 }
 
-// begin allows the creation of watchers, and starts it on the connections that are up.
+// begin allows the creation of watchers, and starts to create them on the connections that are up.
 func (w *watchers) begin(now int64) {
 	if w.none || w.open {
 		return

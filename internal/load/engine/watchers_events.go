@@ -10,7 +10,7 @@ import (
 // Watch events are counted in the second in which they arrive. Their latency is measured from the
 // write that caused them, so this file also records when writes were due, sent and acknowledged.
 
-// handleEvent processes a watch event that arrived now.
+// handleEvent processes a watch event that arrived at the time `now`.
 func (w *watchers) handleEvent(ev *store.Event, now int64, s *second, secs *secondQueue) {
 	w.seen[ev.Watcher] = max(w.seen[ev.Watcher], ev.Revision)
 	w.events++

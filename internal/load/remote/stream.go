@@ -123,7 +123,7 @@ type reply struct {
 	Loops       int             `json:"loops,omitempty"`
 	First       int64           `json:"first,omitempty"`
 	Preloaded   *load.Preloaded `json:"preloaded,omitempty"`
-	Found       uint64          `json:"found,omitempty"` // number of keys that were read back
+	Found       uint64          `json:"found,omitempty"` // number of keys that exist
 }
 
 type changed struct {

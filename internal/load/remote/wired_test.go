@@ -300,7 +300,7 @@ func TestConnectingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// talkative is a worker whose loads report more than the other side receives.
+// talkative is a worker whose loads report more than the other side reads.
 type talkative struct{ load.Worker }
 
 func (talkative) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
@@ -328,7 +328,7 @@ func TestServeEndsIfTheOtherSideReceivesNothing(t *testing.T) {
 	defer func() { _ = here.Close() }()
 	ended := make(chan struct{})
 	go func() {
-		_ = Serve(context.Background(), NewFramed(there), talkative{}) // its error is not tested
+		_ = Serve(context.Background(), NewFramed(there), talkative{}) // the error is not tested
 		close(ended)
 	}()
 	if err := NewFramed(here).Send(encoded(message{Call: prepare})); err != nil {

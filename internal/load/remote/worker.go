@@ -32,7 +32,8 @@ func New(open func(context.Context) (Stream, error)) *Worker { return &Worker{op
 func NewPiped(w load.Worker) *Worker {
 	return New(func(context.Context) (Stream, error) {
 		here, there := net.Pipe()
-		go func() { _ = Serve(context.Background(), NewFramed(there), w) }() // the caller receives the error
+		// The caller receives the error in the reply.
+		go func() { _ = Serve(context.Background(), NewFramed(there), w) }()
 		return NewFramed(here), nil
 	})
 }
@@ -90,7 +91,7 @@ func (w *Worker) openCall(ctx context.Context, m message, take func([]byte) erro
 		err = got.Answer.err()
 	}
 	if err != nil {
-		_ = s.Close() // its error does not matter
+		_ = s.Close() // an error does not matter
 		return nil, nil, err
 	}
 	return s, got.Answer, nil

@@ -17,7 +17,7 @@ type model struct {
 	revisions bool                // latest revision
 	at        int64               // newest revision
 	keys      map[string]int64    // by key: the versions in responses, the latest one last
-	responses map[string][]answer // by key: the versions in responses, the newest last
+	responses map[string][]answer // by key: the versions in responses, the latest one last
 	*rand.Rand
 }
 

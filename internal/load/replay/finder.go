@@ -12,7 +12,7 @@ type finder struct {
 	plan   *Plan
 	now    int32
 	found  []int32
-	order  map[string][]revision // by key: its writes, by revision
+	order  map[string][]revision // by key: its writes, in the order of their revisions
 	writes map[string][]int32    // by key: the latest writes, at most mostRecent
 	sweeps []sweep               // the latest removals of several keys, at most mostSweeps
 	grants map[int64]int32

@@ -54,7 +54,7 @@ type Plan struct {
 	waited    uint64
 }
 
-// state is the progress of a call.
+// state is how far a call has progressed.
 type state uint8
 
 const (
@@ -70,13 +70,13 @@ type revision struct {
 	by int32
 }
 
-// Calls returns the number of calls.
+// Calls returns the number of calls that are sent again.
 func (p *Plan) Calls() uint64 { return uint64(len(p.calls)) }
 
 // Prepared returns the number of operations that are needed to prepare the store.
 func (p *Plan) Prepared() uint64 { return uint64(len(p.before)) }
 
-// Kinds returns the number of calls of each kind.
+// Kinds returns, for each kind, the number of calls that are sent again.
 func (p *Plan) Kinds() map[Kind]uint64 {
 	out := map[Kind]uint64{}
 	for _, c := range p.calls {
@@ -319,9 +319,9 @@ type learnedVersion struct {
 // watcher use the same connection.
 type watchers struct {
 	of    map[int32]uint32 // by call that starts or ends a watcher: the number of the watcher
-	by    []int32          // by watcher: the call that starts it
-	then  []uint64         // by watcher: number of events in the recording
-	now   []uint64         // by watcher: number of events in the replay
+	by    []int32          // by watcher: the number of the call that starts it
+	then  []uint64         // by watcher: number of events that it received in the recording
+	now   []uint64         // by watcher: number of events that it has received in the replay
 	ended uint64           // number of watchers that the store has ended in the replay
 
 	total, received uint64 // sums of then and of now

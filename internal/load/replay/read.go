@@ -20,7 +20,7 @@ type Options struct {
 	// time. If a connection is a session in the store, the recorded sessions share these
 	// connections.
 	Connections int
-	// MaxInFlight limits the calls in flight.
+	// MaxInFlight is the maximum number of calls in flight.
 	MaxInFlight int
 	// Compactions is set if compactions are sent. A compaction deletes the history of all keys in
 	// the store.
@@ -32,7 +32,7 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, preloaded: map[string]preloaded{}}
 	r := reader{plan: p, options: o, connections: map[uint32]span{}, events: map[stream]uint64{},
 		limit: limits{path: path, most: leastPlan, prefix: len(o.Prefix), speed: o.Speed}}
-	if about, err := os.Stat(path); err == nil { // otherwise ReadRecording returns the reason
+	if about, err := os.Stat(path); err == nil { // if there is an error, ReadRecording returns it, too
 		r.limit.most = mostPlan(about.Size())
 	}
 	var err error

@@ -31,7 +31,9 @@ func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 				}
 			})
 			plan, o := resend(t, st, path, to, replay.Options{Speed: 5, Prefix: name + "/", Salt: 7, Compactions: true})
-			if o.Watchers != 3 || o.Events != uint64(received) || o.EventsNow+6 < o.Events || o.EventsNow > o.Events+6 { // writes of other keys may be in another order, and the last events may not have arrived
+			// Writes of other keys may be executed in a different order, and the last events may be
+			// missing.
+			if o.Watchers != 3 || o.Events != uint64(received) || o.EventsNow+6 < o.Events || o.EventsNow > o.Events+6 {
 				t.Errorf("the watchers received %d events: %+v", received, o)
 			}
 			if len(plan.Left) > 0 {

@@ -39,7 +39,7 @@ func (b *Board) ExpectStates() {
 	b.deleted = make([]atomic.Bool, len(b.acked))
 }
 
-// Acknowledge counts an acknowledged write of a key.
+// Acknowledge counts an acknowledged write to a key.
 func (b *Board) Acknowledge(key uint64) {
 	if key < uint64(len(b.acked)) {
 		b.acked[key].Add(1)

@@ -9,7 +9,7 @@ import (
 
 // Watcher defines the range of keys that a watcher watches.
 type Watcher struct {
-	First uint64 // number of the first key
+	First uint64 // number of the first key in the range
 	Keys  uint64 // number of keys
 }
 

@@ -13,7 +13,7 @@ type RecordedWatcher struct {
 	Newest bool   // the watcher receives only the latest version of a key
 }
 
-// EventOp returns the record of an event that a watcher received at the time now. asked and from
+// EventOp returns the record of an event that a watcher received at the time `now`. asked and from
 // have the same meaning as in engine.History. The record does not contain the event's key and
 // values. ok is false if the event is not recorded.
 func (t *RecordedWatcher) EventOp(ev *store.Event, asked, from, now int64) (o history.Op, ok bool) {
@@ -57,7 +57,7 @@ type EventCompleter interface {
 	CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool
 }
 
-// Record records an event that a watcher received at the time now. asked and from have the same
+// Record records an event that a watcher received at the time `now`. asked and from have the same
 // meaning as in engine.History.
 func (h *History) Record(watcher uint32, ev *store.Event, asked, from, now int64, of EventCompleter) {
 	t := RecordedWatcher{Watcher: h.Watchers[watcher], Number: watcher, Newest: h.Newest}

@@ -134,7 +134,7 @@ func TestRefusesImpossibleSettings(t *testing.T) {
 	}
 }
 
-// first returns the first call of a kind.
+// first returns the number of the first call of a given kind, and the call.
 func (s *script) first(call Call) (n uint64, e entry) {
 	for n, e := range s.schedule.entries {
 		if e.call == call {

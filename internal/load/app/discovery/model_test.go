@@ -44,7 +44,7 @@ func TestRecordsMembershipCalls(t *testing.T) {
 		call  Call
 		ev    store.Event
 		value func(key []byte) []byte
-		want  history.Op // without its Key and Written
+		want  history.Op // complete except for Key and Written
 	}{
 		"registered":          {Register, store.Event{At: 50, Revision: 1}, nil, history.Op{Kind: kv.CAS, At: 50}},
 		"existing":            {Register, store.Event{At: 50, Revision: -1, Outcome: kv.Conflict}, nil, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Read: history.Unseen}},
@@ -151,7 +151,7 @@ func TestRecordsCatalogCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		call Call
 		ev   store.Event
-		want history.Op // without its Key and Written
+		want history.Op // complete except for Key and Written
 	}{
 		"registered":          {Register, store.Event{Count: -1}, history.Op{Kind: kv.Put}},
 		"possibly registered": {Register, store.Event{Outcome: kv.TimedOut}, history.Op{Kind: kv.Put, Outcome: kv.TimedOut}},

@@ -16,7 +16,7 @@ const readAfter = 10 * time.Millisecond
 type entry struct {
 	call   Call
 	object uint32 // the instance
-	client uint32 // Lookup: the client that reads it
+	client uint32 // for Lookup: the client that reads the instance
 }
 
 // schedule lists the calls of a load in the order of their due times.

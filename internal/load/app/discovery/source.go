@@ -44,7 +44,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	return n
 }
 
-// fillInstance sets op to an operation on an instance.
+// fillInstance sets op to an operation on the given instance. The caller sets the kind.
 func (s *source) fillInstance(object uint32, op *store.Op) {
 	s.key = s.schedule.appendKey(s.key[:0], object)
 	if *op = (store.Op{Key: s.key}); s.schedule.catalog {

@@ -38,7 +38,7 @@ func newDeaths(c *Config, dies time.Duration) deaths {
 	return d
 }
 
-// appendTo appends the time spans that were measured to all.
+// appendTo appends to all the time spans that were measured.
 func (d *deaths) appendTo(all []measure.Calls) []measure.Calls {
 	for _, span := range []*measure.Calls{&d.failover, &d.orphaned, &d.behind} {
 		if span.Due > 0 {
@@ -48,7 +48,7 @@ func (d *deaths) appendTo(all []measure.Calls) []measure.Calls {
 	return all
 }
 
-// next returns the time of the next death or return.
+// next returns the time of the next death or of the next return, whichever comes first.
 func (d *deaths) next(of []candidate) int64 {
 	at := int64(math.MaxInt64)
 	if d.at > 0 {
@@ -125,8 +125,8 @@ func (s *Script) doubtSession(o *office) {
 	}
 }
 
-// endFailover counts a failover that ended at the time at. The office was without a leader for the
-// given number of nanoseconds. The dead leader returns ComesBack later.
+// endFailover counts a failover that ended at the given time. The office was without a leader for
+// the given number of nanoseconds. The dead leader returns ComesBack later.
 func (s *Script) endFailover(o *office, at, without int64) {
 	d := &s.deaths
 	d.failover.Ended(kv.OK, max(at-o.due, 0), without)

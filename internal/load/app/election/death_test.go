@@ -168,7 +168,7 @@ func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	}
 	n[Resign] = 0
 	switch w.Recipe {
-	case EphemeralQueue, LeaseQueue: // one candidate looks, and leads
+	case EphemeralQueue, LeaseQueue: // the next candidate looks once, and becomes leader
 		n[Stand], n[Look], n[Await] = 0, 1, 0
 	case LeaseRace:
 		n[Drop]++ // the next leader had a watcher to end, too

@@ -114,7 +114,7 @@ func TestOnConsul(t *testing.T) {
 // settings returns settings with 10 offices, 4 candidates for each office, and a tenure of 1 s.
 func settings() map[string]int { return map[string]int{"elections": 10, "candidates": 4, "tenure": 1} }
 
-// send runs 5 s of a load.
+// send runs a load for 5 s.
 func send(t *testing.T, app data.Application, way int, st store.Store, endpoints []string) *load.Result {
 	t.Helper()
 	return sendOf(t, app, way, st, endpoints, settings(), 5*time.Second)
@@ -173,7 +173,8 @@ func check(t *testing.T, app data.Application, way int, res *load.Result) {
 	}
 	w, n := app.Way(way), settings()
 	all := float64(n["elections"] * n["candidates"])
-	at := [data.NumCalls]float64{data.Stand: all, data.Await: all - float64(n["elections"])} // the first calls of the candidates
+	// Without the candidates' first calls.
+	at := [data.NumCalls]float64{data.Stand: all, data.Await: all - float64(n["elections"])}
 	if app.Queue || w.Watches {
 		at[data.Look] = all
 	}

@@ -30,7 +30,8 @@ func New(a Application, setup app.Setup) *Script {
 		s.beats = newBeats(c.Phases(every), every)
 	}
 	if !s.way.Connected {
-		s.leases = make([]int64, c.Connections(s.way)) // the second halves of session names follow the first halves
+		// The first halves of all session names come first, then the second halves.
+		s.leases = make([]int64, c.Connections(s.way))
 		copy(s.leases, before)
 	}
 	kinds := s.schedule.Kinds()

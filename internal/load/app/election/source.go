@@ -147,7 +147,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	case call == Renew:
 		s.renew(c, op)
 		return reference(c, call)
-	case s.needsLease(c, call): // the lease ended while the call waited, or before the first call
+	case s.needsLease(c, call): // the lease ended while the call waited, or was never requested
 		k.call, made = Renew, Renew
 		s.renew(c, op)
 	default:
@@ -283,7 +283,7 @@ func (s *source) Notified(ev *store.Event) {
 		return
 	}
 	if ev.What != store.Ended && s.leases != nil && (ev.Version != 0 && !s.way.Watches || len(ev.Before) > 0) {
-		return // the key still exists, or a client holds the lock
+		return // the key still exists, or a client still holds the lock
 	}
 	if k.busy {
 		k.news = true
@@ -373,7 +373,8 @@ func (s *source) Expired(place int) {
 type recipe interface {
 	// fill creates a candidate's call.
 	fill(s *source, c int, call Call, op *store.Op)
-	// handleResponse handles the response to the call.
+	// handleResponse handles the response to a candidate's call. It returns the outcome of the
+	// call.
 	handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome
 	// handleChange handles a change to the key for which a candidate waits. gone is set if the key
 	// was or may have been deleted. For example, a candidate in a race stands when the leader's key
@@ -392,7 +393,7 @@ func (s *source) setCall(p call.Part) {
 	s.call = call.Call{Parts: s.parts[:1]}
 }
 
-// setOfficeKey sets the source's key to that of a candidate's office.
+// setOfficeKey sets the source's key to the key of a candidate's office.
 func (s *source) setOfficeKey(c int) { s.key = AppendOffice(s.key[:0], s.prefix, c/s.Candidates) }
 
 // setName sets the source's value to a candidate's name and returns it. In a SessionRace, leaders

@@ -32,14 +32,15 @@ type Script struct {
 	life       int64   // TTL of a session or lease that is not renewed; 0: the connection renews it
 	beats      beats
 	offices    []office
-	resigns    []int32 // by entry of the schedule: the candidate that resigns, or none if it is not known yet
-	todo       todo
+	// By entry of the schedule: the candidate that resigns; none if it is not chosen yet.
+	resigns []int32
+	todo    todo
 
 	now int64 // nanoseconds since the window opened
 	won int   // the candidate that became leader by the current response, or none
 	// The leader before it, if it is certain that it had not ceased to be leader; otherwise none.
 	over   int
-	wonDue int64  // when the call of the current response was due
+	wonDue int64  // when the call that the current response answers was due
 	till   int64  // when the wait for the last handovers ends; 0: it has not begun
 	broke  int64  // when the connection of a living candidate was last lost
 	wrongs uint64 // responses that implied a second leader or contained a fencing token that is too low
@@ -48,8 +49,8 @@ type Script struct {
 
 	prompted uint64     // number of prompted calls
 	written  uint32     // number of names written, if each name identifies its write
-	records  *chronicle // nil: the responses are not verified
-	back     *readBack  // lists the offices after the load; nil: they are not listed
+	records  *chronicle // nil if the responses are not verified
+	back     *readBack  // lists the offices after the load; nil if they are not listed
 }
 
 // none stands for the absence of a candidate.

@@ -37,7 +37,7 @@ type chronicle struct {
 
 // recorded holds what has been recorded about a candidate so far.
 type recorded struct {
-	watcher uint32 // the number of its watcher
+	watcher uint32 // number of its current watcher, as recorded
 	watches bool
 	watched uint64 // the watcher's key
 

@@ -156,7 +156,7 @@ func (c *chronicle) recordLeaseEnd(of int, o *history.Op) {
 }
 
 // recordExpiries records which keys of an office's candidates may have been deleted: those whose
-// leases may have ended by the time by.
+// leases may have ended by the given time.
 func (c *chronicle) recordExpiries(office int, by, now int64) {
 	n := c.script.Candidates
 	for of := office * n; of < (office+1)*n; of++ {

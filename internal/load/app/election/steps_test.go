@@ -209,7 +209,7 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 // A key that is bound to a lease may have been deleted since the earliest time at which the lease
 // could have ended. It is certainly deleted when the lease is found to have ended.
 func TestRecordsElectionsByLeases(t *testing.T) {
-	const lease = of + 1 // as in the script
+	const lease = of + 1 // the script initializes candidate of's lease to this number
 	r := record(t, Application{Queue: true}, 1)
 	stood := history.Op{Kind: kv.CAS, Session: of, Key: of, Written: valueOf(of, 1), At: 50}
 	storetest.CheckOps(t, "stood", r.ended(of, Stand, callState{lease: lease}, store.Event{At: 50}), stood)
@@ -233,9 +233,9 @@ func TestRecordsElectionsByLeases(t *testing.T) {
 	storetest.CheckOps(t, "its lease may have ended", later, gone)
 	alive.Outcome, alive.Mod, alive.Invoked, alive.Done = kv.BadRequest, 0, until+5, until+6
 	storetest.CheckOps(t, "found gone", r.endedAt(of, Renew, callState{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
-	// The revision at which the lease ended is unknown, but is lower than that of a lease that was
-	// requested afterwards. A key with a new lease has a different name, and may be deleted after
-	// the load.
+	// The revision at which the lease ended is unknown, but is lower than the revision of a lease
+	// that was requested afterwards. A key with a new lease has a different name, and may be
+	// deleted after the load.
 	r.leases[of] = 77
 	nothing := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: of, At: 80}
 	granted := history.Op{Kind: kv.KeepAlive, Session: of, Written: 77, Mod: r.life / 1e9, At: 80}

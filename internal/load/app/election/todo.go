@@ -74,8 +74,8 @@ func (t *todo) nextTime(now int64, of []candidate) int64 {
 // beats schedules the renewals of all candidates' sessions. All candidates use the same interval.
 type beats struct {
 	every int64
-	due   []int64 // next renewal by candidate
-	order ring    // all candidates, by their next renewals
+	due   []int64 // by candidate: when its next renewal is due
+	order ring    // all candidates, in the order of their next renewals
 }
 
 // newBeats returns beats with the given times of the first renewals. Each must be less than every.

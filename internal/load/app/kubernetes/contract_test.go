@@ -51,7 +51,7 @@ func TestContract(t *testing.T) {
 			t.Errorf("the load has no %s", call)
 		}
 	}
-	member.Stop() // exports the remaining spans
+	member.Stop() // this exports the remaining spans
 
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "testdata"), 0o700); err != nil {

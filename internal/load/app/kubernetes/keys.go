@@ -16,7 +16,8 @@ type Objects struct {
 	Before [NumResources]uint32 // by resource: the number of objects that exist when the load begins
 }
 
-// Resource returns the resource of an object and the object's index within the resource.
+// Resource returns the resource to which an object belongs, and the object's index within the
+// resource.
 func (o *Objects) Resource(number uint32) (Resource, uint32) {
 	r := NumResources - 1
 	for o.First[r] > number {
@@ -68,7 +69,7 @@ func (k *Keys) Append(b []byte, number uint32) []byte {
 	switch r {
 	case Nodes:
 		name = "node-"
-	case MasterLeases: // in Kubernetes this is an address
+	case MasterLeases: // in Kubernetes, the name is an IP address
 		name = "apiserver-"
 	case Leases:
 		if other := int(place) - int(k.First[Leases]-k.First[Nodes]); other >= 0 {
@@ -86,7 +87,7 @@ func (k *Keys) Append(b []byte, number uint32) []byte {
 	return b
 }
 
-// AppendPath appends the prefix and a path below it, such as a resource's path.
+// AppendPath appends the prefix and then a path, for example a resource's path.
 func (k *Keys) AppendPath(b []byte, path string) []byte {
 	return append(append(b, k.prefix...), path...)
 }

@@ -15,7 +15,7 @@ import (
 // Name is the application's name in scenario files.
 const Name = "kubernetes"
 
-// maxPods limits the number of pods at the start of the load.
+// maxPods is the maximum number of pods at the start of the load.
 const maxPods = 2_000_000
 
 // Application implements app.Application.

@@ -17,7 +17,7 @@ type Script struct {
 	app.ModelBase
 	schedule   *Schedule
 	keys       *Keys
-	compaction string // key whose version elects the API server that compacts
+	compaction string // the key whose version elects the API server that compacts
 	values     [NumResources]*keys.Values
 	board      *watch.Board
 	calls      app.Tally

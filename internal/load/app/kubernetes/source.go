@@ -185,7 +185,7 @@ func hasObject(c Call) bool {
 	return writes(c) || c == GetPod || c == GetMasterLease
 }
 
-// writes reports whether the call is a transaction on an object.
+// writes reports whether the call is a transaction that creates, updates or removes an object.
 func writes(c Call) bool {
 	kind, _ := c.Kind()
 	return kind == kv.CAS && c.Resource() != NumResources

@@ -25,7 +25,8 @@ func (s *Script) After() (engine.Source, uint64) {
 	w := &written{source: source{Script: s}}
 	held := s.way.grant(&w.source, &store.Op{})
 	for k := range Key(s.PerCluster()) {
-		if k != History && (held || !leased(k)) { // the history starts with the first failover
+		// The history key is first written at the first failover.
+		if k != History && (held || !leased(k)) {
 			w.keys = append(w.keys, k)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // leases implements way for stores with leases and transactions.
 type leases struct {
-	held []int64 // by member; 0: none
+	held []int64 // by member: the ID of its lease; 0: none
 	ttl  int64   // seconds
 }
 

@@ -10,8 +10,8 @@ import (
 // way creates the calls in the form that a store understands. It stores the members' leases or
 // sessions. Parameters named all are members' numbers, counted over all clusters.
 type way interface {
-	// fill creates the call e of member all. op.Kind and op.Consistency are set, and s.value holds
-	// the value to write.
+	// fill creates the call for entry e, which member `all` makes. op.Kind and op.Consistency are
+	// set, and s.value holds the value to write.
 	fill(s *source, e Entry, key Key, all int, op *store.Op)
 	// handleRenewal handles the response to a successful renewal. It returns the text for a wrong
 	// response, or nil.

@@ -66,7 +66,7 @@ func (c *chronicle) recordExpiry(m int, now int64) {
 }
 
 // recordExpiries records which keys of a cluster's members may have been deleted: those whose
-// leases may have expired by the time by.
+// leases may have expired by the given time.
 func (c *chronicle) recordExpiries(cluster int, by, now int64) {
 	if !c.leased {
 		return

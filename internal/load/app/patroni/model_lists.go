@@ -87,7 +87,7 @@ func (l *lists) addName(name []byte) {
 func (c *chronicle) recordList(cluster int, first, end Key, ev *store.Event, o *history.Op) {
 	l := &c.lists
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
-		o.Outcome = ev.Outcome // an empty list, which the verifier accepts as a response
+		o.Outcome = ev.Outcome // the list was empty, which the verifier accepts as a response
 	}
 	var found []listedKey // nil: the response contains no keys
 	if int(ev.Tag) < len(l.responses) && l.responses[ev.Tag].passed {

@@ -78,8 +78,8 @@ const (
 	identity0 = 1                       // keys.Identity(0)
 )
 
-// gone returns the record that a key may have been deleted at or after the time from. The record is
-// made at the time now.
+// gone returns the record that a key may have been deleted at or after the time `from`. The record
+// is made at the time `now`.
 func gone(key uint64, member uint32, from, now int64) history.Op {
 	return history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: member, Key: key, Invoked: from, Done: now}
 }

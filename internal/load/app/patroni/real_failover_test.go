@@ -67,7 +67,7 @@ func lastWith(loops [][]observed, call string) int {
 // failover maps the name of a loop, such as "the winner's race", to the calls in that loop.
 type failover map[string][]string
 
-// raceSuffix is the suffix of the call with which a member races.
+// raceSuffix is the end of the name of the call by which a member races.
 const raceSuffix = " leader"
 
 // races reports whether a loop contains that call.

@@ -60,7 +60,7 @@ func formOf(value []byte) string {
 	return " of " + form(v)
 }
 
-// loop counts the calls of one loop of a cluster.
+// loop counts the calls of each kind in one loop of a cluster.
 type loop map[string]int
 
 // loops returns the calls around each write of the status by a leader. Calls that belong to the

@@ -90,7 +90,7 @@ func (h *observed) txn(m map[string]any) {
 	}
 }
 
-// list returns the objects in an array.
+// list returns the JSON objects in an array.
 func list(v any) (all []map[string]any) {
 	of, _ := v.([]any)
 	for _, one := range of {

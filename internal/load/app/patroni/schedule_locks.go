@@ -15,8 +15,8 @@ const (
 	waitJitter = 16
 )
 
-// QueryWait returns the wait for which a query returns once per loop on average. Patroni waits
-// until its next loop is due.
+// QueryWait returns the wait that a query must request to return once per loop on average. Patroni
+// itself requests the time until its next loop.
 func (c *Config) QueryWait() time.Duration {
 	return c.LoopWait * (2 * waitJitter) / (2*waitJitter + 1)
 }

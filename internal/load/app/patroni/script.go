@@ -30,7 +30,7 @@ type Script struct {
 	// The member whose call ended last; none if that member has a different call in flight.
 	ended int
 
-	records *chronicle // nil: the responses are not verified
+	records *chronicle // nil if the responses are not verified
 }
 
 // none stands for no member.

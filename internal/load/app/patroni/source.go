@@ -57,7 +57,7 @@ func (s *source) Place(n uint64) int {
 	return int(e.Cluster)*s.Members + (s.member(e)+int(e.Cluster))%s.Members
 }
 
-// memberAt returns the member that uses the connection of a place.
+// memberAt returns the member that uses the connection with the given index.
 func (s *Script) memberAt(place int) (cluster, member int) {
 	cluster = place / s.Members
 	return cluster, (place%s.Members + s.Members - cluster%s.Members) % s.Members

@@ -10,7 +10,7 @@ import (
 // wrote it.
 const (
 	firstPlace = 0x4000000
-	placeStep  = 96 // bytes of the log per call
+	placeStep  = 96 // number of bytes by which the log grows with each call
 )
 
 // appendPlace appends the log position for call n.

@@ -13,7 +13,9 @@ type Way int
 // The ways.
 const (
 	Leases Way = iota // each member has a lease and watches its cluster's keys
-	Locks             // members' sessions hold keys; each loop reads the cluster, and replicas wait for a change of the leader's key
+	// Members' sessions hold keys; each loop reads the cluster; replicas wait for changes to the
+	// leader's key.
+	Locks
 	// Keys are bound to the sessions of the members' connections; each loop reads the cluster node
 	// by node.
 	Nodes

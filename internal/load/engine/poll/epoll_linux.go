@@ -77,7 +77,7 @@ func (p *epoll) waitMillis(wait int64) uintptr {
 func (p *epoll) appendReady(e unix.EpollEvent, ready []Ready) []Ready {
 	switch e.Fd {
 	case beatConn:
-		p.readCount(p.beat) // reading rearms the timer
+		p.readCount(p.beat) // reading the counter rearms the timer
 		return ready
 	case wakeConn:
 		p.readCount(p.ev)

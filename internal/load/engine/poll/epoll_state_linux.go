@@ -25,7 +25,7 @@ type epoll struct {
 	dialer  Dialer
 	ep, ev  int   // file descriptors of epoll and eventfd
 	beat    int   // file descriptor of SetBeat's timer; 0: not created, -1: not available
-	period  int64 // of the beat in nanoseconds; 0: no beat
+	period  int64 // beat's period in nanoseconds; 0: no beat
 	park    parker
 	conns   []epollConn
 	known   map[string]unix.Sockaddr // address of each endpoint whose address is known

@@ -88,7 +88,7 @@ func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
 	}
 }
 
-// lostEvent returns the codec's outcome for an operation whose connection ended.
+// lostEvent returns the event with op's outcome after the connection has ended.
 func lostEvent(c store.Codec, op *store.Op) store.Event {
 	ev, _ := eventOf(op, c.Lost(nil))
 	return ev

@@ -13,7 +13,7 @@ const (
 // is meant for loads with short replies.
 const DefaultMaxHeld = 8 << 20
 
-// ErrAgain is returned by Poller.Read if a connection has nothing to read now.
+// ErrAgain is the error that Poller.Read returns if a connection has nothing to read now.
 var ErrAgain = errors.New("nothing to read now")
 
 // Ready reports a connection for which a Wait has ended, and why.
@@ -23,7 +23,7 @@ type Ready struct {
 	Err  error // if What is Dialed: why dialing failed, or nil
 }
 
-// ReadyFor is a kind of readiness.
+// ReadyFor is the reason why a connection is ready.
 type ReadyFor uint8
 
 // The kinds of readiness.
@@ -81,8 +81,7 @@ type Beating interface {
 	SetBeat(period int64) bool
 }
 
-// Stamped is an optional interface of a Poller that knows when the bytes it reads arrived
-// at this machine.
+// Stamped is an optional interface of a Poller that knows when bytes arrived at this machine.
 type Stamped interface {
 	// ReadStamped reads like Read. It also returns how many nanoseconds ago the last of the bytes
 	// arrived, or a negative lag if that is unknown.

@@ -89,7 +89,7 @@ func (p *portable) Wait(until int64, ready []Ready) []Ready {
 	return p.takeReady(ready)
 }
 
-// takeReady appends the ready connections that are still open to ready.
+// takeReady appends to ready the connections in p.ready that are still open.
 func (p *portable) takeReady(ready []Ready) []Ready {
 	p.mu.Lock()
 	defer p.mu.Unlock()

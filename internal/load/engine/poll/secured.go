@@ -82,7 +82,7 @@ type secured struct {
 	tls        *tls.Conn
 	socket     net.Conn
 	handshaken bool                      // the handshake has succeeded
-	out        []byte                    // encrypted and not yet written
+	out        []byte                    // encrypted output that is not yet written
 	fetch      func([]byte) (int, error) // reads from the socket; ErrAgain if nothing has arrived
 }
 
@@ -162,7 +162,7 @@ func (s *secured) deadline(t time.Time) error {
 // connection, or was silent for too long.
 type NoAnswerError struct {
 	why error
-	// Text is the reason that the server or the codec gave for closing the connection.
+	// Text is the reason for closing the connection, as stated by the server or the codec.
 	Text string
 }
 
