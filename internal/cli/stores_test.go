@@ -123,10 +123,10 @@ func TestStoresTable(t *testing.T) {
 	if err := run(t, a, "stores"); err != nil {
 		t.Fatal(err)
 	}
-	want := `store  servers here    operations  reads  in flight per connection
-built  3.7.3 built in  put get     local  no limit
+	want := `store  servers here      operations  reads  in flight per connection
+built  3.7.3 built in    put get     local  no limit
 proxy  only with --exec                     1
-made   none installed                     no limit
+made   none installed                       no limit
 
 built
   put          KV.Put
