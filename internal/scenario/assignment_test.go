@@ -120,7 +120,7 @@ func TestAssignedRateOverListsOfArrivals(t *testing.T) {
 				t.Errorf("%s: %s at %s", trial.Name, l.Arrival, l.Rate)
 			}
 		}
-		want := "--set rate=50 gives closed loops a rate, so the list of arrivals in line 1 has constant instead of closed"
+		want := `--set rate=50 sets a rate, which closed loops do not have, so "closed" in the list of arrivals in line 1 is replaced by "constant"`
 		if said := len(s.Warnings) == 1 && s.Warnings[0] == want; said != strings.Contains(test.list, "closed") {
 			t.Errorf("%s: it warns %q", test.list, s.Warnings)
 		}
@@ -171,18 +171,18 @@ func TestAssignmentsAreTakenLiterally(t *testing.T) {
 
 func TestRefusedAssignmentsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"clients=0":               "--set clients=0: clients is 0 and must be at least 1",
+		"clients=0":               "--set clients=0: clients is 0, but must be at least 1",
 		"clients=x":               "--set clients=x: clients must be a whole number, not x",
 		"duration=5":              "--set duration=5: 5 lacks a unit; write a duration as in 500ms, 5s or 1m",
 		"watch.stream=1":          `--set watch.stream=1: watch has no key "stream"; did you mean "streams"?`,
-		"stm.keys=5":              "--set stm.keys=5: stm.keys is for stm operations, and no trial has any",
-		"compact.every=5s":        "--set compact.every=5s: no trial has compact, of which every is an entry; set the whole of compact",
-		"compact.behind=5":        "--set compact.behind=5: no trial has compact, of which behind is an entry; set the whole of compact",
-		"settings.heartbeat=many": `--set settings.heartbeat=many: these settings of etcd cannot be read: invalid duration "many"`,
-		"store=slow":              "--set store=slow: the server is chosen by --store NAME[@VERSION] or --exec PATH",
-		"trials=3":                "--set trials=3: trials is not a parameter of a load or a cluster; set a key of a trial, as in clients=200",
-		"steps=3":                 "--set steps=3: steps is not a parameter of a load or a cluster; set a key of a trial, as in clients=200",
-		"mix={put":                "--set mix={put: this is not a YAML value; quote text with braces, brackets or colons, as in 'mix={put: 20, get: 80}'",
+		"stm.keys=5":              "--set stm.keys=5: stm.keys applies only to stm operations, and no trial has any",
+		"compact.every=5s":        "--set compact.every=5s: no trial has the mapping compact, so its entry every cannot be set; set the whole of compact",
+		"compact.behind=5":        "--set compact.behind=5: no trial has the mapping compact, so its entry behind cannot be set; set the whole of compact",
+		"settings.heartbeat=many": `--set settings.heartbeat=many: cannot read these settings for etcd: invalid duration "many"`,
+		"store=slow":              "--set store=slow: choose the server with --store NAME[@VERSION] or --exec PATH",
+		"trials=3":                "--set trials=3: trials is not a parameter of a load or a cluster, so --set cannot change it; set a key of a trial, as in clients=200",
+		"steps=3":                 "--set steps=3: steps is not a parameter of a load or a cluster, so --set cannot change it; set a key of a trial, as in clients=200",
+		"mix={put":                "--set mix={put: this is not a YAML value; quote text with braces, brackets or colons, for example 'mix={put: 20, get: 80}'",
 		"mix=put=1,fly=2":         `--set mix=put=1,fly=2: there is no operation "fly"`,
 		"user=root:x y":           "--set user: user is for a cluster that runs already, but this trial has no endpoints; give endpoints, or drop it",
 		"settings=5":              "--set settings=5: settings must be a mapping of the store's own settings, not 5",
@@ -196,7 +196,7 @@ func TestRefusedAssignmentsAreNamed(t *testing.T) {
 		}
 	}
 	_, err := Parse("f.yaml", []byte(`trials: [{store: etcd, operation: put, endpoints: "a:1"}]`), shelf{}, assignments(t, "members=5"))
-	if want := "--set members=5: members is for clusters that quorumbench starts, but every trial's cluster already runs"; err == nil || err.Error() != want {
+	if want := "--set members=5: members applies only to clusters that quorumbench starts, but all trials use running clusters"; err == nil || err.Error() != want {
 		t.Errorf("%v, not %s", err, want)
 	}
 }
@@ -234,9 +234,9 @@ func TestAssignedBaseline(t *testing.T) {
 		}
 	}
 	for set, want := range map[string]string{
-		"baseline=none":       "baseline is not a parameter of a load or a cluster",
-		"baseline.clients=3":  `a baseline changes store, endpoints`,
-		"baseline.exec=/head": "the baseline of put uses the same cluster as the trial",
+		"baseline=none":       "baseline is not a parameter of a load or a cluster, so --set cannot change it",
+		"baseline.clients=3":  `a baseline can change store, endpoints`,
+		"baseline.exec=/head": "the baseline of put uses the same cluster as the trial; change the version, binary or a setting",
 		"baseline.env=50":     "env must be a mapping",
 	} {
 		if _, err := parsed("trials: ["+trial+"]", set); err == nil || !strings.Contains(err.Error(), want) {

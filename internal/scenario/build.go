@@ -33,7 +33,7 @@ func (p *fileParser) build(at place, o *outline, c choice) []*builder {
 		p.failf(where, "%s", notNameable(base.trial.Name))
 	}
 	if key := base.trial.Cluster.Key; key != "" && key == b.trial.Cluster.Key {
-		p.failf(where, "the baseline of %s uses the same cluster as the trial", b.trial.Name)
+		p.failf(where, "the baseline of %s uses the same cluster as the trial; change the version, binary or a setting", b.trial.Name)
 	}
 	return []*builder{b, base}
 }
@@ -128,7 +128,7 @@ func (b *builder) settle() {
 	}
 	b.leastKeySpace()
 	if t := l.STM; l.hasKind(isSTM) && t.KeysPerTxn > 0 && t.WritePercent >= 0 && t.KeysPerTxn*t.WritePercent/100 == 0 {
-		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is less than one key.",
+		b.said = append(b.said, b.words.sprintf("Transactions do not write: %d percent (<stm.write-percent>) of %s (<stm.keys>) is less than one key.",
 			t.WritePercent, text.Plural(uint64(t.KeysPerTxn), "key")))
 	}
 	if w := l.Watch; w != nil && w.Span == wholeSpace && len(w.Key) == 0 && w.WatchedKeys == 0 { // any other load is rejected later
@@ -158,11 +158,11 @@ func (b *builder) notes() []string {
 func (b *builder) checkUnused() {
 	for _, key := range sortedKeys(b.own) {
 		if p := b.keys[key]; !p.Throughout && !p.For.occurIn(&b.load) {
-			b.failf(b.own[key].at, "<"+key+"> is for "+p.For.name+", and this trial has none")
+			b.failf(b.own[key].at, "<"+key+"> applies only to "+p.For.name+", and this trial has none")
 		}
 	}
 	if s, ok := b.own["connections"]; ok && b.load.NewConnection {
-		b.failf(s.at, "with <new-connection> each operation has its own connection, so <connections> means nothing; drop it")
+		b.failf(s.at, "with <new-connection>, each operation has its own connection, so <connections> has no effect; remove it")
 	}
 	if b.layer.hasKey("endpoints") || b.options.Attach != nil {
 		return
@@ -201,7 +201,7 @@ func (b *builder) fitWatch() {
 		return
 	}
 	w.Streams, w.Connections = w.Watchers, w.Watchers
-	b.said = append(b.said, "Each watcher has a connection for itself, which serves nothing else.")
+	b.said = append(b.said, "Each watcher has its own connection, which is used for nothing else.")
 }
 
 func (b *builder) check() {
@@ -217,11 +217,11 @@ func (b *builder) check() {
 	switch m, t := b.cluster.Members, b.load.Target; {
 	case b.cluster.Attach != nil:
 	case m < 1 || m > kv.MaxMembers:
-		b.failf(b.place("members"), "members is %d and must be from 1 to %d", m, kv.MaxMembers)
+		b.failf(b.place("members"), "members is %d, but must be from 1 to %d", m, kv.MaxMembers)
 	case t.Mode == kv.One && t.Member > m:
-		b.failf(b.place("target"), "target is %s, and the cluster has %s", t, text.Plural(uint64(m), "member"))
+		b.failf(b.place("target"), "target is %s, but the cluster has only %s", t, text.Plural(uint64(m), "member"))
 	case t.Mode == kv.Followers && m == 1:
-		b.failf(b.place("target"), "target is followers, and a cluster of 1 member has none")
+		b.failf(b.place("target"), "target is followers, but a cluster with 1 member has no followers; choose another target")
 	}
 }
 
@@ -230,7 +230,7 @@ func (b *builder) check() {
 func (b *builder) checkStore() bool {
 	known := b.catalog.Stores()
 	if !b.layer.hasKey("store") {
-		b.failf(b.at, "this trial has no store; set store to one of: %s", strings.Join(known, ", "))
+		b.failf(b.at, "this trial has no store; set the key store to one of: %s", strings.Join(known, ", "))
 		return false
 	}
 	if !slices.Contains(known, b.cluster.Store) {
@@ -259,18 +259,18 @@ func (b *builder) checkAbilities() {
 	if l.Cleanup.Keys {
 		err := b.can.CheckOperation(store, kv.Delete, kv.None)
 		if _, lists := b.can.Operations[kv.Range]; err == nil && !lists {
-			b.failf(b.place("cleanup"), "%s could not be cleaned up: it does not list keys, so quorumbench could not check whether any are left", store)
+			b.failf(b.place("cleanup"), "%s cannot be cleaned up: it cannot list keys, so quorumbench cannot check whether any keys are left", store)
 		} else if err != nil {
-			b.failf(b.place("cleanup"), "%s could not be cleaned up: %v", store, err)
+			b.failf(b.place("cleanup"), "%s cannot be cleaned up: %v", store, err)
 		}
 	}
 	needs := func(key string, feature kv.Feature) {
 		switch err := b.can.CheckFeature(store, feature); {
 		case err == nil:
 		case feature == kv.RangeForms:
-			b.failf(b.place(key), "%s cannot read a range with <"+key+">; leave it out", store)
+			b.failf(b.place(key), "%s cannot read ranges with <"+key+">; omit it", store)
 		default:
-			b.failf(b.place(key), "<"+key+"> is not for this store: %v", err)
+			b.failf(b.place(key), "<"+key+"> is not supported by this store: %v", err)
 		}
 	}
 	for _, p := range parameters(b.apps, nil) {
@@ -300,17 +300,17 @@ func (b *builder) checkWatchAbilities() {
 		return
 	}
 	if err := b.can.CheckWatch(store, w.Mode); err != nil {
-		b.failf(b.place("watch.mode"), "<watch.mode> is not for this store: %v", err)
+		b.failf(b.place("watch.mode"), "this <watch.mode> is not supported by this store: %v", err)
 		return
 	}
 	if w.Expect > 0 && !can.Earlier {
-		b.failf(b.place("watch.earlier-events"), "<watch.earlier-events> is not for this store: no watcher of %s can begin before the present", store)
+		b.failf(b.place("watch.earlier-events"), "<watch.earlier-events> is not supported by this store: watchers of %s can receive only events after they are created", store)
 	}
 	if w.PrevKV && !can.Before {
-		b.failf(b.place("watch.prev-kv"), "<watch.prev-kv> is not for this store: the watch events of %s carry no value before", store)
+		b.failf(b.place("watch.prev-kv"), "<watch.prev-kv> is not supported by this store: watch events from %s do not contain the previous value", store)
 	}
 	if w.Span > 1 && len(w.Key) == 0 && can.Mode(w.Mode) == kv.OnceWatch {
-		b.failf(b.place("watch.keys-per-watcher"), "<watch.keys-per-watcher> is not for <watch.mode> once, whose watches are of one key each")
+		b.failf(b.place("watch.keys-per-watcher"), "<watch.keys-per-watcher> cannot be combined with <watch.mode> once, which watches only one key per watcher")
 	}
 }
 

@@ -39,7 +39,7 @@ func (c *choice) fill(template string) (string, map[string]bool, error) {
 			return label(s.value, 1)
 		}
 		if wrong == nil {
-			wrong = fmt.Errorf("%s in %q is not a single value of this trial%s", braced, template, suggest(key, sortedKeys(c.layer)))
+			wrong = fmt.Errorf("%s in %q is not a key with a single value in this trial%s", braced, template, suggest(key, sortedKeys(c.layer)))
 		}
 		return ""
 	})

@@ -115,7 +115,7 @@ func clusterKey(c Cluster) (string, error) {
 	}
 	text, err := json.Marshal(parts) // Marshal sorts the keys of maps
 	if err != nil {
-		return "", fmt.Errorf("the store's settings cannot be compared with others: %w", err)
+		return "", fmt.Errorf("cannot compare the store's settings with those of other trials: %w", err)
 	}
 	return string(text), nil
 }
@@ -143,13 +143,13 @@ func (a *Attach) check(w words) *Problem {
 	}
 	switch {
 	case (a.Cert == "") != (a.CertKey == ""):
-		return problem("tls", "a client certificate needs both cert and key")
+		return problem("tls", "a client certificate needs both cert and key; give both")
 	case a.SkipVerify && a.CACert != "":
 		return problem("tls", "cacert verifies the server's certificate and insecure-skip-tls-verify does not; give one of them")
 	case a.User != "" && (!strings.Contains(a.User, ":") || a.User[0] == ':'):
 		return &Problem{"user", w.fill("<user> must be NAME:PASSWORD")} // the text is not shown, because it may be a password
 	case a.DialTimeout < 0 || a.DialTimeout > time.Hour:
-		return &Problem{"dial-timeout", w.sprintf("<dial-timeout> is %v and must be from 0 to 1h; 0 is the default", a.DialTimeout)}
+		return &Problem{"dial-timeout", w.sprintf("<dial-timeout> is %v, but must be from 0 to 1h (0 means the default)", a.DialTimeout)}
 	}
 	return nil
 }
@@ -179,15 +179,15 @@ func checkEndpoint(e string, w words) *Problem {
 	below, _, _ = strings.Cut(below, "#")
 	switch below = strings.Trim(below, "/"); {
 	case login:
-		return wrong("the endpoint %s has credentials before its address; write %s, and give them by <user>", address, address)
+		return wrong("the endpoint %s has credentials before its address; write %s, and give the credentials with <user>", address, address)
 	case schemed && scheme == "https":
-		return wrong("the endpoint %q has a scheme; write %s and switch TLS on with tls", e, address)
+		return wrong("the endpoint %q has a scheme; write %s, and enable TLS with the key tls", e, address)
 	case schemed:
 		return wrong("the endpoint %q has a scheme; write %s", e, address)
 	case below != "":
-		return wrong("the endpoint %q has a path; write %s, and if the keys should be below that path, <prefix>: /%s/", e, address, below)
+		return wrong("the endpoint %q has a path; write %s, and if all keys should begin with that path, also <prefix>: /%s/", e, address, below)
 	case path != "":
-		return wrong("the endpoint %q does not end with its port; write %s", e, address)
+		return wrong("the endpoint %q must end with its port; write %s", e, address)
 	}
 	return nil
 }
@@ -223,7 +223,7 @@ func checkHostPort(e, address string) *Problem {
 		return problem("endpoints", "%q is not an endpoint; write HOST:PORT", e)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-		return problem("endpoints", "the endpoint %q has no port from 1 to 65535; write HOST:PORT", e)
+		return problem("endpoints", "the endpoint %q does not have a port from 1 to 65535; write HOST:PORT", e)
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func decodeStrict(n *node, store string, into any) (err error) {
 	}
 	defer func() { // the YAML library uses reflection on a type from another package, so it might panic
 		if r := recover(); r != nil {
-			err = n.at.errorf("these settings of %s cannot be read", store)
+			err = n.at.errorf("cannot read these settings for %s", store)
 		}
 	}()
 	err = yaml.NodeToValue(n.raw, into, yaml.Strict())
@@ -252,7 +252,7 @@ func decodeStrict(n *node, store string, into any) (err error) {
 	}
 	var known yaml.Error
 	if !errors.As(err, &known) || known.GetToken() == nil {
-		return n.at.errorf("these settings of %s cannot be read: %s", store, strings.TrimPrefix(err.Error(), "time: "))
+		return n.at.errorf("cannot read these settings for %s: %s", store, strings.TrimPrefix(err.Error(), "time: "))
 	}
 	where, value := tokenPlace(known.GetToken()), known.GetToken().Value
 	if n.at.set != "" {
@@ -268,11 +268,11 @@ func decodeStrict(n *node, store string, into any) (err error) {
 		name := strings.Trim(strings.TrimPrefix(field.Message, "unknown field "), `"`)
 		return where.errorf("%s has no setting %q%s", store, name, suggestOrList(name, settingNames(into)))
 	case errors.As(err, &mistyped):
-		return where.errorf("this setting of %s must be %s, not %q", store, typeWord(mistyped.DstType), value)
+		return where.errorf("this setting for %s must be %s, not %q", store, typeWord(mistyped.DstType), value)
 	case errors.As(err, &overflow):
-		return where.errorf("this setting of %s is out of range: %s", store, overflow.SrcNum)
+		return where.errorf("this setting for %s is out of range: %s", store, overflow.SrcNum)
 	}
-	return where.errorf("these settings of %s cannot be read: %s", store, known.GetMessage())
+	return where.errorf("cannot read these settings for %s: %s", store, known.GetMessage())
 }
 
 // settingNames returns the keys of the struct to which into points.
@@ -300,7 +300,7 @@ func settingNames(into any) []string {
 
 func typeWord(t reflect.Type) string {
 	if t == nil {
-		return "of another kind"
+		return "a value of another type"
 	}
 	switch k := t.Kind(); {
 	case t == reflect.TypeFor[time.Duration]():

@@ -193,7 +193,7 @@ func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 	}
 	for _, key := range sortedKeys(own) {
 		if p.keys[key].OpenLoop && b.trial.Load.Arrival == Closed {
-			return nil, errors.New(p.words.sprintf("<" + key + "> is for an open loop, which <rate> makes"))
+			return nil, errors.New(p.words.sprintf("<" + key + "> applies only to an open loop; give a <rate>, too"))
 		}
 	}
 	s := &Scenario{Name: c.Name, Seed: ask.Seed, Warnings: p.warnings}

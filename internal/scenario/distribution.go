@@ -38,8 +38,8 @@ type distributionShape struct {
 func distributionShapes() []distributionShape {
 	return []distributionShape{
 		{Zipfian, "theta", func(d *Distribution) *float64 { return &d.Theta }, 0.99, "be between 0 and 1, such as 0.99", false},
-		{Hotspot, "hot-keys", func(d *Distribution) *float64 { return &d.HotKeys }, 0.2, "be between 0 and 1: the share of the keys that are hot", false},
-		{Hotspot, "hot-operations", func(d *Distribution) *float64 { return &d.HotOps }, 0.8, "be above 0 and at most 1: the share of the operations that go to the hot keys", true},
+		{Hotspot, "hot-keys", func(d *Distribution) *float64 { return &d.HotKeys }, 0.2, "be between 0 and 1: the fraction of keys that are hot", false},
+		{Hotspot, "hot-operations", func(d *Distribution) *float64 { return &d.HotOps }, 0.8, "be above 0 and at most 1: the fraction of operations that use hot keys", true},
 	}
 }
 
@@ -65,13 +65,13 @@ func ParseDistribution(s string) (Distribution, error) {
 	shapes, parts := d.shapes(), strings.Split(rest, ":")
 	switch {
 	case len(shapes) == 0:
-		return d, fmt.Errorf("the distribution %s has no parameters, and %q gives some", d.Name, s)
+		return d, fmt.Errorf("the distribution %s has no parameters, but %q has some", d.Name, s)
 	case len(parts) != len(shapes):
 		return d, fmt.Errorf("%q is not a distribution; write zipfian:0.99 or hotspot:0.2:0.8", s)
 	}
 	for i, shape := range shapes {
 		if *shape.field(&d), err = text.ParseNumber(parts[i]); err != nil {
-			return d, fmt.Errorf("in the distribution %q, %w", s, err)
+			return d, fmt.Errorf("in the distribution %q: %w", s, err)
 		}
 	}
 	return d, d.check()
@@ -106,7 +106,7 @@ func (d Distribution) check() error {
 	}
 	for _, s := range d.shapes() {
 		if v := *s.field(&d); !(v > 0 && (v < 1 || s.one && v == 1)) {
-			return problem("distribution", "%s's %s is %s and must %s", d.Name, s.key, text.FormatNumber(v), s.must)
+			return problem("distribution", "%s's %s is %s, but must %s", d.Name, s.key, text.FormatNumber(v), s.must)
 		}
 	}
 	return nil
@@ -126,13 +126,13 @@ func setDistribution(d *draft, key string, n *node) (err error) {
 		}
 	}
 	if v.Name == "" {
-		return n.at.errorf("distribution needs a name: sequential, uniform, zipfian or hotspot")
+		return n.at.errorf("distribution has no name; add name: sequential, uniform, zipfian or hotspot")
 	}
 	readers := map[string]func(*node) error{"name": func(*node) error { return nil }}
 	for _, s := range distributionShapes() {
 		readers[s.key] = func(n *node) (err error) {
 			if v.Name != s.of {
-				return n.at.errorf("%s is a parameter of the distribution %s", s.key, s.of)
+				return n.at.errorf("%s applies only to the distribution %s", s.key, s.of)
 			}
 			*s.field(&v), err = n.number(s.key)
 			return err

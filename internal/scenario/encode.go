@@ -28,7 +28,7 @@ func (l *Load) Encode() ([]byte, error) {
 		}
 		text, err := json.Marshal(v)
 		if err != nil {
-			return nil, fmt.Errorf("the load's %s cannot be written: %w", p.Key, err)
+			return nil, fmt.Errorf("cannot write the load's %s: %w", p.Key, err)
 		}
 		of, key := p.group()
 		if of != within {

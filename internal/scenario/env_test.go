@@ -52,15 +52,15 @@ trials:
 
 func TestEnvironmentIsRefused(t *testing.T) {
 	for env, want := range map[string]string{
-		"[A]":                    "env must be a mapping of variables, as in {JVMFLAGS: -Xmx1g}, not a list",
-		"{}":                     "env must be a mapping of variables, as in {JVMFLAGS: -Xmx1g}, not an empty one",
+		"[A]":                    "env must be a mapping of variables, for example {JVMFLAGS: -Xmx1g}, not a list",
+		"{}":                     "env must be a mapping of variables, for example {JVMFLAGS: -Xmx1g}, not an empty value",
 		"{A: [1]}":               "env.A must be text, not a list",
 		"{'A=B': x}":             `"A=B" is not the name of a variable; use letters, digits and _`,
-		"{QUORUMBENCH_X: x}":     "QUORUMBENCH_X is a variable that quorumbench reserves",
-		`{A: "x\ny"}`:            "env.A has a character that cannot be printed",
-		`{A: "\e[31m"}`:          "env.A has a character that cannot be printed",
-		"{A: x}, endpoints: a:1": "endpoints and env exclude each other; give one of them",
-		"{A: " + strings.Repeat("x", maxEnvValue+1) + "}": "env.A has 4097 bytes and can have 4096 at most",
+		"{QUORUMBENCH_X: x}":     "the variable QUORUMBENCH_X is reserved for quorumbench",
+		`{A: "x\ny"}`:            "env.A contains a character that cannot be printed; remove it",
+		`{A: "\e[31m"}`:          "env.A contains a character that cannot be printed; remove it",
+		"{A: x}, endpoints: a:1": "endpoints and env exclude each other; give only one of them",
+		"{A: " + strings.Repeat("x", maxEnvValue+1) + "}": "env.A has 4097 bytes, but can have at most 4096",
 	} {
 		_, err := Parse("f.yaml", []byte("trials: [{store: etcd, operation: put, env: "+env+"}]"), shelf{}, Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {

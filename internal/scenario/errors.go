@@ -189,7 +189,7 @@ func (w words) outOf(key, value, bounds string) string {
 	if w.behind {
 		return fmt.Sprintf("%s must be %s, not %s", w.nameOf(key), bounds, value)
 	}
-	return fmt.Sprintf("%s is %s and must be %s", w.nameOf(key), value, bounds)
+	return fmt.Sprintf("%s is %s, but must be %s", w.nameOf(key), value, bounds)
 }
 
 // checks collects the errors in a load.
@@ -217,8 +217,8 @@ func (c *checks) wrong(keys ...string) bool {
 func (c *checks) size(key string, n, most int) {
 	switch {
 	case n < 0:
-		c.add(key, "<"+key+"> is %d and cannot be negative", n)
+		c.add(key, "<"+key+"> is %d, but must be at least 0", n)
 	case n > most:
-		c.add(key, "<"+key+"> is %s and can be at most %s", text.FormatSize(n), text.FormatSize(most))
+		c.add(key, "<"+key+"> is %s, but must be at most %s", text.FormatSize(n), text.FormatSize(most))
 	}
 }

@@ -14,14 +14,14 @@ func (p *fileParser) expand(o *outline) []*builder {
 		own, axes := p.split(t)
 		n := product(axes)
 		if runs += n; n > maxTrials || runs > maxTrials {
-			p.failf(t.at, "with this trial the scenario expands to more than %d trials", maxTrials)
+			p.failf(t.at, "with this trial, the scenario expands to more than %d trials; use fewer values in matrix or steps", maxTrials)
 			return nil
 		}
 		for i := range n {
 			c := p.choose(axes, i)
 			for k, s := range own {
 				if twice, ok := c.layer[k]; ok && !slices.Contains(c.axes, k) {
-					p.failf(twice.at, "%s is given in the trial and again in its list of stores; give it once", k)
+					p.failf(twice.at, "%s is given both in the trial and in its list of stores; give it only once", k)
 				}
 				c.layer[k] = s
 			}
@@ -30,7 +30,7 @@ func (p *fileParser) expand(o *outline) []*builder {
 					runs++
 				}
 				if runs > maxTrials {
-					p.failf(t.at, "with this trial and the repeats the scenario expands to more than %d trials", maxTrials)
+					p.failf(t.at, "with this trial and the repeats, the scenario expands to more than %d trials; use fewer repeats or values", maxTrials)
 					return nil
 				}
 				first, twice := names[b.trial.Name]
@@ -38,7 +38,7 @@ func (p *fileParser) expand(o *outline) []*builder {
 				case twice && first == t.at && p.options.Scale != 0:
 					continue // scaling made several steps equal
 				case twice:
-					p.failf(b.place("name"), "a second trial is named %s, as that of line %d; give each a unique name", b.trial.Name, first.line)
+					p.failf(b.place("name"), "the name %s is already used by the trial in line %d; give each trial a unique name", b.trial.Name, first.line)
 				}
 				names[b.trial.Name] = t.at
 				b.trial.Number = len(trials) + 1
@@ -68,9 +68,9 @@ func (p *fileParser) split(t *node) (layer, []axis) {
 	seen := make(map[string]bool)
 	for _, a := range axes {
 		if _, both := own[a.key]; both {
-			p.failf(a.at, "%s is given in the trial and again as a list; give it once", a.key)
+			p.failf(a.at, "%s is given both as a value of the trial and as a list; give it only once", a.key)
 		} else if seen[a.key] {
-			p.failf(a.at, "%s is given in matrix and in steps; give it once", a.key)
+			p.failf(a.at, "%s is given both in matrix and in steps; give it only once", a.key)
 		}
 		seen[a.key] = true
 	}

@@ -26,7 +26,7 @@ func readFaults(_ *draft, key string, n *node) (all []fault.Fault, err error) {
 		return parsed(n, key, fault.Parse)
 	}
 	if n.kind != list {
-		return nil, n.at.errorf("faults must be a list, as in [{at: 10s, do: kill, member: leader, for: 3s}], not %s", n.describe())
+		return nil, n.at.errorf("faults must be a list, for example [{at: 10s, do: kill, member: leader, for: 3s}], not %s", n.describe())
 	}
 	for _, item := range n.items {
 		f, err := readFault(item)
@@ -36,7 +36,7 @@ func readFaults(_ *draft, key string, n *node) (all []fault.Fault, err error) {
 		all = append(all, f)
 	}
 	if len(all) == 0 {
-		return nil, n.at.errorf("the list of faults is empty; leave it out")
+		return nil, n.at.errorf("the list of faults is empty; omit the key faults")
 	}
 	return all, nil
 }
@@ -100,27 +100,27 @@ func (l *Load) checkFaults(c *checks) {
 		return
 	}
 	if l.Duration == 0 {
-		c.add("faults", "<faults> are at times of the window, so <duration> must bound it and not <total>")
+		c.add("faults", "<faults> happen at times in the window, so the window needs a <duration> instead of a <total>")
 		return
 	}
 	all := fault.Longest(l.Faults, l.Duration)
 	if len(all) > fault.MaxFaults {
-		c.add("faults", "<faults> are more than %d", fault.MaxFaults)
+		c.add("faults", "<faults> are more than %d; inject fewer", fault.MaxFaults)
 		return
 	}
 	for i := range all {
 		h := &all[i]
 		switch {
 		case h.At+h.For >= l.Duration:
-			c.add("faults", "the fault %q at %s would last until %s, and the window closes at %s; make <duration> longer, or the fault earlier",
+			c.add("faults", "the fault %q at %s would last until %s, but the window closes at %s; make <duration> longer, or start the fault earlier",
 				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.At+h.For), text.FormatDuration(l.Duration))
 			return
 		case i > 0 && (h.At == all[i-1].At || h.At < all[i-1].At+all[i-1].For):
-			c.add("faults", "the fault %q at %s begins before %q at %s is over; faults must not overlap, so that each shows its own effect",
+			c.add("faults", "the fault %q at %s begins before %q at %s has ended; faults must not overlap, so that the effect of each can be seen",
 				h.String(), text.FormatDuration(h.At), all[i-1].String(), text.FormatDuration(all[i-1].At))
 			return
 		case h.LeadTime() > h.At, i > 0 && h.LeadTime() > h.At-all[i-1].At-all[i-1].For:
-			c.add("faults", "the fault %q at %s keeps the data from %s before it, when the window had not opened or another fault was not over; make it later, or by shorter",
+			c.add("faults", "the fault %q at %s keeps data from %s before it, but at that time the window has not opened yet or another fault has not ended; start the fault later, or make by shorter",
 				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.By))
 			return
 		}
@@ -135,20 +135,20 @@ func (b *builder) checkFaultMembers() {
 	}
 	at, n := b.place("faults"), b.cluster.Members
 	if b.cluster.Attach != nil {
-		b.failf(at, "<faults> kill and stop members' processes, which is only possible in clusters that quorumbench starts; give members instead of endpoints")
+		b.failf(at, "<faults> can be injected only into clusters that quorumbench starts; give members instead of endpoints")
 		return
 	}
 	b.cluster.Disks, b.cluster.Spare, b.cluster.Network = b.load.hasFault(fault.Kind.NeedsDisk), b.load.hasFault(fault.Kind.NeedsSpare), b.load.hasFault(fault.Kind.NeedsNetwork)
 	for _, f := range b.load.Faults {
 		switch {
 		case n < f.LeastMembers():
-			b.failf(at, "the fault %q needs a cluster of at least %d members, and this one has %d", f, f.LeastMembers(), n)
+			b.failf(at, "the fault %q needs a cluster of at least %d members, but this cluster has %d", f, f.LeastMembers(), n)
 		case f.Member.Mode == kv.Followers && n == 1:
-			b.failf(at, "the fault %q is of a follower, and a cluster of 1 member has none", f)
+			b.failf(at, "the fault %q needs a follower, but a cluster with 1 member has none", f)
 		case n < 3 && slices.ContainsFunc(f.Kinds(), fault.Kind.NeedsQuorum):
-			b.failf(at, "the fault %q leaves no quorum in a cluster of %s; it needs 3", f, text.Plural(uint64(max(n, 0)), "member"))
+			b.failf(at, "the fault %q leaves no quorum in a cluster with %s; use at least 3 members", f, text.Plural(uint64(max(n, 0)), "member"))
 		case f.Member.Mode == kv.One && f.Member.Member > n:
-			b.failf(at, "the fault %q is of m%d, and the cluster has %s", f, f.Member.Member, text.Plural(uint64(max(n, 0)), "member"))
+			b.failf(at, "the fault %q applies to m%d, but the cluster has only %s", f, f.Member.Member, text.Plural(uint64(max(n, 0)), "member"))
 		}
 	}
 	for i := range b.hosts {
@@ -156,7 +156,7 @@ func (b *builder) checkFaultMembers() {
 		used := slices.Contains(b.cluster.On, h.Name) || len(b.cluster.On) == 0 && i < n
 		used = used || slices.Contains(b.workersOn, h.Name) || len(b.workersOn) == 0 && b.load.Workers > 1
 		if b.cluster.Network && used && h.Via != ViaLocal {
-			b.failf(at, "<faults> of the network need members and workers on the machine that quorumbench runs on, and the host %s is reached via %s", h.Name, h.Via)
+			b.failf(at, "network <faults> need all members and workers on the machine on which quorumbench runs, but the host %s is reached via %s", h.Name, h.Via)
 			return
 		}
 	}
@@ -178,7 +178,7 @@ func (b *builder) checkFaultAbilities() {
 		for _, k := range f.Kinds() {
 			if needs := k.Needs(); needs != nil {
 				if err := b.can.CheckFeature(b.cluster.Store, *needs); err != nil {
-					b.failf(b.place("faults"), "the fault %q is not for this store: %v", f, err)
+					b.failf(b.place("faults"), "the fault %q is not supported by this store: %v", f, err)
 				}
 			}
 		}
@@ -207,7 +207,7 @@ func (b *builder) checkCertificates() {
 			continue
 		}
 		if s, ok := b.cluster.Settings.(securedSettings); ok && !s.Secured() {
-			b.failf(b.place("faults"), "the fault %q needs members that speak TLS: give settings: {tls: true}", f)
+			b.failf(b.place("faults"), "the fault %q needs members that use TLS; add settings: {tls: true}", f)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (b *builder) checkQuota() {
 	for _, f := range b.load.Faults {
 		if s, ok := b.cluster.Settings.(quotaSettings); ok && slices.Contains(f.Kinds(), fault.FillQuota) {
 			if err := s.CheckQuota(); err != nil {
-				b.failf(b.place("faults"), "the fault %q is not for these settings: %v", f, err)
+				b.failf(b.place("faults"), "the fault %q does not work with these settings: %v", f, err)
 			}
 		}
 	}

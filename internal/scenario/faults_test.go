@@ -10,21 +10,21 @@ import (
 func TestWrongNetworkFaultsAreRefused(t *testing.T) {
 	const file = "trials: [{store: etcd, operation: put, duration: 10s, faults: ["
 	for fault, want := range map[string]string{
-		"isolate leader from clients at 1s for 1s":       `the fault "isolate leader from clients at 1s for 1s" cuts members off from one another, and not from clients: drop from, or choose blackhole`,
-		"split leader direction in at 1s for 1s":         `the fault "split leader direction in at 1s for 1s" parts members both ways: drop direction, or choose isolate or blackhole`,
-		"bridge all at 1s for 1s":                        `the fault "bridge all at 1s for 1s" is of one member, and not of all`,
-		"random all of split/kill at 1s for 1s every 3s": `the fault "random all of split/kill at 1s for 1s every 3s" is of one member, and not of all`,
-		"kill leader from peers at 1s for 1s":            `the fault "kill leader from peers at 1s for 1s" is none of the network, and only those have from, direction, to and shares; drop them`,
-		"loss leader at 1s for 1s":                       `the fault "loss leader at 1s for 1s" needs by: the share of packets that vanish, as in by: 10%`,
-		"loss leader by 10ms at 1s for 1s":               `the fault "loss leader by 10ms at 1s for 1s" needs by: the share of packets that vanish, as in by: 10%`,
-		"delay leader at 1s for 1s":                      `the fault "delay leader at 1s for 1s" needs by: how much later each packet comes, as in by: 50ms`,
-		"delay leader by 10% at 1s for 1s":               `the fault "delay leader by 10% at 1s for 1s" has by, which is a share of packets; drop it, or choose loss or reorder`,
-		"blackhole leader by 10ms at 1s for 1s":          `the fault "blackhole leader by 10ms at 1s for 1s" has by with a time, which is how much later each packet comes; drop it, or choose delay`,
-		"slow-link leader at 1s for 1s":                  `the fault "slow-link leader at 1s for 1s" needs to: how much passes in a second, as in to: 1MB/s`,
-		"delay m1 by 1ms to 1B/s at 1s for 1s":           `the fault "delay m1 by 1ms to 1B/s at 1s for 1s" has to, which is what passes a slow link in a second; drop it, or choose slow-link`,
-		"isolate leader at 1s":                           `the fault "isolate leader at 1s" needs for: how long it lasts, as in for: 3s`,
+		"isolate leader from clients at 1s for 1s":       `the fault "isolate leader from clients at 1s for 1s" separates members from each other, but not from clients: remove the field from, or choose blackhole`,
+		"split leader direction in at 1s for 1s":         `the fault "split leader direction in at 1s for 1s" separates members in both directions: remove the field direction, or choose isolate or blackhole`,
+		"bridge all at 1s for 1s":                        `the fault "bridge all at 1s for 1s" applies to one member and not to all; name a single member`,
+		"random all of split/kill at 1s for 1s every 3s": `the fault "random all of split/kill at 1s for 1s every 3s" applies to one member and not to all; name a single member`,
+		"kill leader from peers at 1s for 1s":            `the fault "kill leader from peers at 1s for 1s" is not a network fault, and only network faults can have from, direction, to and by with a percentage; remove them`,
+		"loss leader at 1s for 1s":                       `the fault "loss leader at 1s for 1s" needs by: the percentage of packets that are lost, for example by: 10%`,
+		"loss leader by 10ms at 1s for 1s":               `the fault "loss leader by 10ms at 1s for 1s" needs by: the percentage of packets that are lost, for example by: 10%`,
+		"delay leader at 1s for 1s":                      `the fault "delay leader at 1s for 1s" needs by: how much later each packet arrives, for example by: 50ms`,
+		"delay leader by 10% at 1s for 1s":               `the fault "delay leader by 10% at 1s for 1s" has by with a percentage of packets, which applies only to loss and reorder; remove it, or choose one of these`,
+		"blackhole leader by 10ms at 1s for 1s":          `the fault "blackhole leader by 10ms at 1s for 1s" has by with a duration, which applies only to delay (how much later each packet arrives); remove it, or choose delay`,
+		"slow-link leader at 1s for 1s":                  `the fault "slow-link leader at 1s for 1s" needs to: the throughput of the link, for example to: 1MB/s`,
+		"delay m1 by 1ms to 1B/s at 1s for 1s":           `the fault "delay m1 by 1ms to 1B/s at 1s for 1s" has to, which applies only to slow-link (the throughput of the link); remove the field to, or choose slow-link`,
+		"isolate leader at 1s":                           `the fault "isolate leader at 1s" needs for: how long the fault lasts, for example for: 3s`,
 		"slow-link m1 to 1MB at 1s for 1s":               `"1MB" is not a rate; write one as in 100KB/s or 1MB/s`,
-		"slow-link m1 to 0B/s at 1s for 1s":              `a link has a rate above 0, and not 0B/s; choose blackhole for one that passes nothing`,
+		"slow-link m1 to 0B/s at 1s for 1s":              `the rate of a link must be above 0, not 0B/s; to block all packets, choose blackhole`,
 		"loss m1 by 100% at 1s for 1s":                   `"100%" is not a share above 0 and below 100 %; write one as in 2%`,
 		"isolate m1 from nobody at 1s for 1s":            `there is no end "nobody" for a fault; choose peers or clients or all`,
 		"isolate m1 direction up at 1s for 1s":           `there is no direction "up" for a fault; choose in or out`,
@@ -35,9 +35,9 @@ func TestWrongNetworkFaultsAreRefused(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ file, want string }{
-		{"trials: [{store: etcd, operation: put, duration: 10s, members: 1, faults: [isolate leader at 1s for 1s]}]", `the fault "isolate leader at 1s for 1s" needs a cluster of at least 2 members, and this one has 1`},
-		{"trials: [{store: etcd, operation: put, duration: 10s, members: 2, faults: [random any of kill/bridge at 1s for 1s every 3s]}]", `the fault "random any of kill/bridge at 1s for 1s every 3s" needs a cluster of at least 3 members, and this one has 2`},
-		{"trials: [{store: etcd, operation: put, duration: 10s, members: 1, faults: [delay m1 by 1ms from peers at 1s for 1s]}]", `the fault "delay m1 by 1ms from peers at 1s for 1s" needs a cluster of at least 2 members, and this one has 1`},
+		{"trials: [{store: etcd, operation: put, duration: 10s, members: 1, faults: [isolate leader at 1s for 1s]}]", `the fault "isolate leader at 1s for 1s" needs a cluster of at least 2 members, but this cluster has 1`},
+		{"trials: [{store: etcd, operation: put, duration: 10s, members: 2, faults: [random any of kill/bridge at 1s for 1s every 3s]}]", `the fault "random any of kill/bridge at 1s for 1s every 3s" needs a cluster of at least 3 members, but this cluster has 2`},
+		{"trials: [{store: etcd, operation: put, duration: 10s, members: 1, faults: [delay m1 by 1ms from peers at 1s for 1s]}]", `the fault "delay m1 by 1ms from peers at 1s for 1s" needs a cluster of at least 2 members, but this cluster has 1`},
 	} {
 		_, err := Parse("f.yaml", []byte(c.file), shelf{}, Options{})
 		if err == nil || !strings.HasSuffix(err.Error(), c.want) {

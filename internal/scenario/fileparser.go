@@ -98,7 +98,7 @@ func (p *fileParser) findParameter(pair pair, in where) (*Parameter, bool) {
 	case !ok:
 		p.unknown(pair, in)
 	case k.alone && in != inTrial, k.shared && in == inMatrix:
-		p.failf(pair.at, "%s is a key of a trial, not of %s", pair.key, in)
+		p.failf(pair.at, "%s is a key for a trial, not for %s", pair.key, in)
 	case pair.value.kind == null:
 		p.noValue(pair)
 	default:
@@ -115,9 +115,9 @@ func (p *fileParser) unknown(pair pair, in where) {
 	}
 	switch {
 	case in == inFile && ofTrial:
-		p.failf(pair.at, "%s is a key of a trial or of defaults, not of the file", pair.key)
+		p.failf(pair.at, "%s is a key for a trial or for defaults, not for the file", pair.key)
 	case slices.Contains(FileKeys(), pair.key):
-		p.failf(pair.at, "%s is a key of the file, not of %s", pair.key, in)
+		p.failf(pair.at, "%s is a key for the file, not for %s", pair.key, in)
 	default:
 		p.failf(pair.at, "unknown key %q%s", pair.key, cmp.Or(suggest(pair.key, here), keysListed))
 	}
@@ -127,7 +127,7 @@ func (p *fileParser) unknown(pair pair, in where) {
 const keysListed = "; docs/reference/scenarios.md lists the keys"
 
 func (p *fileParser) noValue(pair pair) {
-	p.failf(pair.at, "%s has no value; give it one or leave the key out", pair.key)
+	p.failf(pair.at, "%s has no value; give it a value or remove the key", pair.key)
 }
 
 // layer holds the values of trial keys: those in defaults, or those in a trial with one choice from
@@ -201,7 +201,7 @@ func (p *fileParser) spread(l layer) layer {
 			k = "store"
 		}
 		if _, twice := l[k]; twice {
-			p.failf(pair.at, "%s is given in store and again outside it; give it once", k)
+			p.failf(pair.at, "%s is given both in store and outside it; give it only once", k)
 		}
 		l[k] = pair
 	}
@@ -228,7 +228,7 @@ func (p *fileParser) clashes(l layer) {
 			if b.at.isAfter(a.at) {
 				at = b.at
 			}
-			p.failf(at, "<"+c[0]+"> and <"+c[1]+"> exclude each other; give one of them")
+			p.failf(at, "<"+c[0]+"> and <"+c[1]+"> exclude each other; give only one of them")
 		}
 	}
 }

@@ -147,10 +147,10 @@ func TestFilesCanUseOnlySupportedFeatures(t *testing.T) {
 			feature  kv.Feature
 			load, at string
 		}{
-			{kv.Compaction, "operation: put, compact: {every: 30s}", ": <compact.every> is not for this store: "},
-			{kv.Hashes, "operation: put, compare-hashes: true", ": <compare-hashes> is not for this store: "},
-			{kv.TLS, "operation: put, endpoints: 127.0.0.1:1, tls: {}", ": <tls> is not for this store: "},
-			{kv.Users, "operation: put, endpoints: 127.0.0.1:1, user: a:b", ": <user> is not for this store: "},
+			{kv.Compaction, "operation: put, compact: {every: 30s}", ": <compact.every> is not supported by this store: "},
+			{kv.Hashes, "operation: put, compare-hashes: true", ": <compare-hashes> is not supported by this store: "},
+			{kv.TLS, "operation: put, endpoints: 127.0.0.1:1, tls: {}", ": <tls> is not supported by this store: "},
+			{kv.Users, "operation: put, endpoints: 127.0.0.1:1, user: a:b", ": <user> is not supported by this store: "},
 		} {
 			want := can.CheckFeature(s.Name(), of.feature)
 			text := "trials:\n- {store: " + s.Name() + ",\n   " + of.load + "}"

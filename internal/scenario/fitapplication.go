@@ -18,7 +18,7 @@ func (b *builder) settleApplication() {
 	}
 	for _, key := range saidByApplication {
 		if s, ok := b.asked[key]; ok {
-			b.failf(s.at, "the application determines what is sent, when and to which keys, so <"+key+"> means nothing; drop it")
+			b.failf(s.at, "the application determines what is sent, when, and to which keys, so <"+key+"> has no effect; remove it")
 		}
 	}
 	which := application.Find(b.apps, a.Name)
@@ -44,7 +44,7 @@ func (b *builder) settleApplication() {
 		a.Text = which.Phrase(values)
 		p := which.Profile(values, way)
 		if said, ok := b.asked["connections"]; ok && p.Connections > 0 {
-			b.failf(said.at, "each call of the application belongs to its own connection, so <connections> means nothing; drop it")
+			b.failf(said.at, "the application determines which connection each call uses, so <connections> has no effect; remove it")
 		}
 		b.load.describe(p)
 	}
@@ -107,7 +107,7 @@ func (b *builder) checkApplicationAbilities() {
 	d := a.Definition()
 	way, err := d.FindWay(b.cluster.Store, b.can)
 	if err != nil {
-		b.failf(b.place("application"), "<application> is not for this store: %v", err)
+		b.failf(b.place("application"), "<application> is not supported by this store: %v", err)
 		return
 	}
 	s := b.load.Application.Values()
@@ -127,9 +127,9 @@ func (l *Load) checkApplication(c *checks) {
 	for _, s := range settings(c.apps) {
 		if a.index(s.Key) >= 0 && !slices.Contains(s.of, a.Name) {
 			if a.Name == "" {
-				c.add(s.Key, "<"+s.Key+"> is for an <application>, and this load is none; drop it, or say application: "+strings.Join(s.of, " or "))
+				c.add(s.Key, "<"+s.Key+"> applies only to an <application>, and this load has none; remove it, or add application: "+strings.Join(s.of, " or "))
 			} else if app != nil {
-				c.add(s.Key, "<"+s.Key+"> is no parameter of the application %s; drop it", a.Name)
+				c.add(s.Key, "<"+s.Key+"> is not a parameter of the application %s; remove it", a.Name)
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func (l *Load) checkApplication(c *checks) {
 		c.add("application", "there is no application %q; choose %s", a.Name, strings.Join(application.Names(c.apps), ", "))
 		return
 	case l.Arrival != Recorded || l.Total > 0 || l.Warmup > 0 || l.Workers > 1:
-		c.add("application", "an application determines when its calls become due: it has a duration, no total, no warm-up and one worker")
+		c.add("application", "an application determines when its calls become due, so it must have a duration, no total, no warm-up and only one worker")
 	}
 	d := app.Definition()
 	values := a.Values()
@@ -154,7 +154,7 @@ func (l *Load) checkApplication(c *checks) {
 		return
 	}
 	if calls := l.Rate.PerSecond * l.Duration.Seconds(); calls > MostCalls {
-		c.add("duration", "<duration> %v has %s calls, which is more than the %s that are planned at once; ask for less time", l.Duration,
+		c.add("duration", "in a <duration> of %v, the application sends %s calls, but at most %s can be planned; make the duration shorter", l.Duration,
 			text.Count(uint64(calls)), text.Count(MostCalls))
 	}
 }

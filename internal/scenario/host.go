@@ -49,7 +49,7 @@ func ParseVia(s string) (Via, error) {
 	if i := slices.Index(viaNames[:], s); i >= 0 {
 		return Via(i), nil
 	}
-	return 0, fmt.Errorf("via is %q and must be local (this machine), agent or ssh", s)
+	return 0, fmt.Errorf("via is %q, but must be local (this machine), agent or ssh", s)
 }
 
 // UnixPrefix is the prefix of an agent's address if the agent listens on a Unix socket.
@@ -68,7 +68,7 @@ func isAccount(user string) bool {
 // SSH parses the address of a host that is reached via ssh. It returns the user, or an empty string
 // for ssh's default user. at is HOST:PORT, or HOST if the address has no port.
 func (h *Host) SSH() (user, at string, err error) {
-	wrong := fmt.Errorf("the address of host %s is %q and must be that of its ssh server, [USER@]HOST[:PORT]", h.Name, h.Address)
+	wrong := fmt.Errorf("the address of host %s is %q, but must be the address of its ssh server, [USER@]HOST[:PORT]", h.Name, h.Address)
 	at = h.Address
 	if i := strings.LastIndex(at, "@"); i >= 0 {
 		if user, at = at[:i], at[i+1:]; !isAccount(user) {
@@ -101,10 +101,10 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9]
 func (h *Host) checkAddress() error {
 	switch {
 	case h.Via == ViaLocal && h.Address != "" && net.ParseIP(h.Address) == nil:
-		return fmt.Errorf("the address of host %s is %q and must be an IP address", h.Name, h.Address)
+		return fmt.Errorf("the address of host %s is %q, but must be an IP address", h.Name, h.Address)
 	case h.Via == ViaAgent && !h.Unix():
 		if _, port, err := net.SplitHostPort(h.Address); err != nil || port == "" {
-			return fmt.Errorf("the address of host %s is %q and must be that of its agent, HOST:PORT or unix:PATH", h.Name, h.Address)
+			return fmt.Errorf("the address of host %s is %q, but must be the address of its agent, HOST:PORT or unix:PATH", h.Name, h.Address)
 		}
 	case h.Via == ViaSSH:
 		_, _, err := h.SSH()
@@ -118,9 +118,9 @@ func (h *Host) checkDir() error {
 	switch {
 	case h.Dir == "":
 	case h.Via != ViaSSH:
-		return fmt.Errorf("the host %s has a dir, which only hosts via ssh have", h.Name)
+		return fmt.Errorf("the host %s has a dir, which only hosts via ssh can have; remove it", h.Name)
 	case !path.IsAbs(h.Dir) || path.Clean(h.Dir) != h.Dir || h.Dir == "/" || !text.Printable(h.Dir):
-		return fmt.Errorf("the dir of host %s is %q and must be the absolute path of a folder on it, in its shortest form", h.Name, h.Dir)
+		return fmt.Errorf("the dir of host %s is %q, but must be an absolute path on that host, without . or .. and without a slash at the end", h.Name, h.Dir)
 	}
 	return nil
 }
@@ -131,10 +131,10 @@ const maxHosts = 1000
 // readHosts reads the list of hosts in the file.
 func readHosts(n *node) ([]Host, error) {
 	if n.kind != list {
-		return nil, n.at.errorf("hosts must be a list, as in [{name: a, address: 127.0.0.2}], not %s", n.otherThan(list))
+		return nil, n.at.errorf("hosts must be a list, for example [{name: a, address: 127.0.0.2}], not %s", n.otherThan(list))
 	}
 	if len(n.items) > maxHosts {
-		return nil, n.at.errorf("there are %d hosts, and can be %d at most", len(n.items), maxHosts)
+		return nil, n.at.errorf("there are %d hosts, but at most %d are allowed", len(n.items), maxHosts)
 	}
 	var hosts []Host
 	for _, item := range n.items {
@@ -145,7 +145,7 @@ func readHosts(n *node) ([]Host, error) {
 		for _, o := range hosts {
 			switch {
 			case o.Name == h.Name:
-				return nil, item.at.errorf("two hosts have the name %s", h.Name)
+				return nil, item.at.errorf("two hosts have the name %s; give each host a unique name", h.Name)
 			case o.Address == h.Address && h.Address != "":
 				return nil, item.at.errorf("the hosts %s and %s have the same address, %s", o.Name, h.Name, h.Address)
 			}
@@ -166,7 +166,7 @@ func readHost(n *node) (h Host, err error) {
 	case err != nil:
 		return h, err
 	case h.Name == "":
-		return h, n.at.errorf("a host needs a name, as in {name: a, address: 127.0.0.2}")
+		return h, n.at.errorf("a host needs a name, for example {name: a, address: 127.0.0.2}")
 	case !nameable.MatchString(h.Name):
 		return h, n.at.errorf("the host %s", notNameable(h.Name))
 	}

@@ -151,7 +151,7 @@ func integer[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most 
 			case signed && i < least:
 				c.outOf(key, strconv.FormatInt(i, 10), fmt.Sprintf("at least %d", least))
 			case uint64(n) > uint64(most):
-				c.add(key, "<"+key+"> is %d and can be at most %d", n, most)
+				c.add(key, "<"+key+"> is %d, but must be at most %d", n, most)
 			}
 		},
 	}
@@ -166,7 +166,7 @@ func notNegative(field func(*Load) *int64, zero string) typed[int64] {
 	t := integer(field, 0, math.MaxInt64)
 	t.verify = func(c *checks, key string, n int64) {
 		if n < 0 {
-			c.add(key, "<"+key+"> is %d and cannot be negative"+zero, n)
+			c.add(key, "<"+key+"> is %d, but must be at least 0"+zero, n)
 		}
 	}
 	return t
@@ -176,7 +176,7 @@ func percent(field func(*Load) *int) value {
 	t := integer(field, 0, 100)
 	t.verify = func(c *checks, key string, n int) {
 		if n < 0 || n > 100 {
-			c.add(key, "<"+key+"> is %d and must be from 0 to 100", n)
+			c.add(key, "<"+key+"> is %d, but must be from 0 to 100", n)
 		}
 	}
 	return t
@@ -197,9 +197,9 @@ func span(field func(*Load) *time.Duration, most time.Duration, zero string) typ
 		verify: func(c *checks, key string, d time.Duration) {
 			switch {
 			case d < 0:
-				c.add(key, "<"+key+"> is %s and cannot be negative"+zero, text.FormatDuration(d))
+				c.add(key, "<"+key+"> is %s, but must be at least 0"+zero, text.FormatDuration(d))
 			case d > most:
-				c.add(key, "<"+key+"> is %s and can be at most %s", text.FormatDuration(d), text.FormatDuration(most))
+				c.add(key, "<"+key+"> is %s, but must be at most %s", text.FormatDuration(d), text.FormatDuration(most))
 			}
 		},
 	}

@@ -198,7 +198,7 @@ func DefaultSTM() STM {
 // Compaction describes compactions at regular intervals during a load.
 type Compaction struct {
 	Every  time.Duration // 0 means never
-	Behind int64         // number of revisions before the current one that a compaction keeps
+	Behind int64         // number of revisions before the current revision that a compaction keeps
 }
 
 // Scan describes how a range is read.

@@ -32,7 +32,7 @@ func parseMix(s string) (mix []Operation, err error) {
 				return nil, err
 			}
 			if !o.Kind.Reads() {
-				return nil, fmt.Errorf("consistency is for reads, and %s is none", o.Kind)
+				return nil, fmt.Errorf("consistency applies only to reads, and %s is not a read; omit the consistency", o.Kind)
 			}
 		}
 		if weighted {
@@ -130,10 +130,10 @@ func setMix(d *draft, key string, n *node) (err error) {
 			d.load.Mix, d.places = append(d.load.Mix, o), append(d.places, item.at)
 		}
 	default:
-		return n.at.errorf("mix must be a mapping as in {put: 20, get: 80}, or a list, not %s", n.describe())
+		return n.at.errorf("mix must be a mapping such as {put: 20, get: 80}, or a list, not %s", n.describe())
 	}
 	if len(d.load.Mix) == 0 {
-		return n.at.errorf("the mix has no operation")
+		return n.at.errorf("the mix has no operation; list at least one")
 	}
 	return nil
 }
@@ -156,9 +156,9 @@ func readOperation(n *node) (Operation, error) {
 	case err != nil:
 		return o, err
 	case !named:
-		return o, n.at.errorf("an entry of mix needs operation")
+		return o, n.at.errorf("an entry in mix needs the key operation")
 	case o.Consistency != kv.None && !o.Kind.Reads():
-		return o, n.at.errorf("consistency is for reads, and %s is none", o.Kind)
+		return o, n.at.errorf("consistency applies only to reads, and %s is not a read; omit the consistency", o.Kind)
 	}
 	return o, nil
 }
@@ -166,7 +166,7 @@ func readOperation(n *node) (Operation, error) {
 func readWeight(n *node) (float64, error) {
 	w, err := n.number("a weight")
 	if err == nil && !(w >= minWeight && w <= maxWeight) {
-		return 0, n.at.errorf("a weight is %s and must be from %s to %s", n.text, text.FormatNumber(minWeight), text.FormatNumber(maxWeight))
+		return 0, n.at.errorf("a weight is %s, but must be from %s to %s", n.text, text.FormatNumber(minWeight), text.FormatNumber(maxWeight))
 	}
 	return w, err
 }

@@ -20,7 +20,7 @@ var (
 )
 
 func notNameable(name string) string {
-	return fmt.Sprintf("the name %q does not fit a folder; use at most %d letters, digits and . _ = + , - and begin with a letter or digit", name, maxName)
+	return fmt.Sprintf("the name %q cannot be used as the name of a folder; use at most %d letters, digits and . _ = + , - and begin with a letter or digit", name, maxName)
 }
 
 var unfit = regexp.MustCompile(`[^A-Za-z0-9._=+,-]+`)

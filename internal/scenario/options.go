@@ -32,7 +32,7 @@ type Assignment struct{ Key, Value string }
 func ParseAssignment(s string) (Assignment, error) {
 	key, value, ok := strings.Cut(s, "=")
 	if key = strings.TrimSpace(key); !ok || key == "" {
-		return Assignment{}, fmt.Errorf("%q sets nothing; write KEY=VALUE, as in clients=200", leadingWord(s))
+		return Assignment{}, fmt.Errorf("%q has no value; write KEY=VALUE, for example clients=200", leadingWord(s))
 	}
 	return Assignment{key, value}, nil
 }

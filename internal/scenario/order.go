@@ -146,13 +146,13 @@ func (p *fileParser) link(trials []*builder, ordered bool) {
 		source, ok := index[of]
 		switch {
 		case !ok:
-			p.failf(at, "there is no trial %q to take the rate from%s", of, suggestTrial(of, names))
+			p.failf(at, "the rate depends on the trial %q, which does not exist%s", of, suggestTrial(of, names))
 		case source == i:
-			p.failf(at, "the trial %s takes its rate from itself", of)
+			p.failf(at, "the rate of the trial %s depends on the trial itself; name another trial", of)
 		case circular(trials, index, i):
-			p.failf(at, "the trials %s and %s take their rates from each other in a circle", trials[i].trial.Name, of)
+			p.failf(at, "the rates of the trials %s and %s depend on each other; give one of them a fixed rate", trials[i].trial.Name, of)
 		case ordered && source > i:
-			p.failf(at, "the trial %s comes later in the order written, so its throughput is not known yet", of)
+			p.failf(at, "the rate depends on the trial %s, which runs later because of order: written; move that trial to an earlier place", of)
 		}
 	}
 }

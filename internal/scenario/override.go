@@ -27,11 +27,11 @@ func (p *fileParser) overlay(all, own layer) layer {
 		over[key] = pair{at: flags[key], value: &node{kind: scalar, text: v, at: flags[key]}}
 		for _, also := range []string{"store", "exec", "version"} {
 			if t, ok := own[also]; ok && (also != "store" || key == "store" && t.value.text != v) {
-				p.failf(t.at, "--%s %s cannot replace what a trial itself says: here %s is %s", key, v, also, t.value.describe())
+				p.failf(t.at, "--%s %s cannot override the trial's own value: here %s is %s", key, v, also, t.value.describe())
 			}
 		}
 		if e, ok := all["endpoints"]; ok && !p.set.hasKey("endpoints") && (key != "store" || !p.sameStore(all)) {
-			p.failf(e.at, "--%s is for clusters that quorumbench starts, but this trial's cluster already runs", key)
+			p.failf(e.at, "--%s applies only to clusters that quorumbench starts, but this trial uses a running cluster", key)
 		}
 	}
 	all = over.mergedOver(all)
@@ -70,7 +70,7 @@ func (p *fileParser) checkExec(trials []*builder) {
 		case at.flag != "":
 			p.failf(at, "it names one server, but the trials are of several stores (%s); set exec in the file for each", several)
 		default:
-			p.failf(at, "exec names one server, which cannot be that of several stores (%s); give each store its own, as in store: {name: %s, exec: PATH}", several, names[0])
+			p.failf(at, "exec names a single server, but it applies to several stores (%s); give each store its own, for example store: {name: %s, exec: PATH}", several, names[0])
 		}
 	}
 }
@@ -118,10 +118,10 @@ func (p *fileParser) readSet() {
 		k, ok := p.trialKey(of)
 		switch {
 		case of == "store" || of == "version" || of == "exec":
-			p.failf(at, "the server is chosen by --store NAME[@VERSION] or --exec PATH")
+			p.failf(at, "choose the server with --store NAME[@VERSION] or --exec PATH")
 			continue
 		case !ok && slices.Contains(FileKeys(), of), ok && k.alone, of == "baseline" && !nested:
-			p.failf(at, "%s is not a parameter of a load or a cluster; set a key of a trial, as in clients=200", of)
+			p.failf(at, "%s is not a parameter of a load or a cluster, so --set cannot change it; set a key of a trial, as in clients=200", of)
 			continue
 		case !ok:
 			p.failf(at, "unknown key %q%s", of, cmp.Or(suggest(of, trialKeys(p.keys)), keysListed))
@@ -153,7 +153,7 @@ func (p *fileParser) checkSetOnce() {
 	for i, a := range p.options.Set {
 		for _, before := range p.options.Set[:i] {
 			if before.Key == a.Key && before.Value != a.Value || strings.HasPrefix(before.Key, a.Key+".") {
-				p.failf(p.placeOf(a), "this replaces --set %s; give one of them", before.Shown(p.apps))
+				p.failf(p.placeOf(a), "this contradicts the earlier --set %s; give only one of them", before.Shown(p.apps))
 			}
 		}
 	}
@@ -165,9 +165,9 @@ func (p *fileParser) checkSetCluster() {
 	if e, ok := p.set["endpoints"]; ok {
 		switch {
 		case p.options.Exec != "":
-			p.failf(e.at, "--exec starts a server, and endpoints name a cluster that runs already; give one of them")
+			p.failf(e.at, "--exec starts a server, but endpoints name a running cluster; give only one of them")
 		case p.options.Version != "":
-			p.failf(e.at, "--store %s@%s chooses the version to start, and endpoints name a cluster that runs already; give --store %s or drop the endpoints",
+			p.failf(e.at, "--store %s@%s selects the version to start, but endpoints name a running cluster; write --store %s, or remove the endpoints",
 				p.options.Store, p.options.Version, p.options.Store)
 		}
 	}
@@ -176,7 +176,7 @@ func (p *fileParser) checkSetCluster() {
 	}
 	for _, key := range ofRunning {
 		if s, ok := p.set[key]; ok && key != "data-dir" { // data-dir has no flag
-			p.failf(s.at, "the running cluster is the one of --endpoints, and <%s> would be lost; use the flags next to --endpoints, or set endpoints in place of them", key)
+			p.failf(s.at, "--endpoints already names the running cluster, so <%s> would have no effect; use the flags for connecting to a cluster instead, or replace --endpoints by --set endpoints=...", key)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func (a Assignment) node(at place, of, entry string) (*node, error) {
 	}
 	root, err := document([]byte(text))
 	if err != nil || root == nil || len(root.pairs) != 1 {
-		return nil, at.errorf("this is not a YAML value; quote text with braces, brackets or colons, as in 'mix={put: 20, get: 80}'")
+		return nil, at.errorf("this is not a YAML value; quote text with braces, brackets or colons, for example 'mix={put: 20, get: 80}'")
 	}
 	n := root.pairs[0].value
 	n.moved(at)
@@ -293,7 +293,7 @@ func (p *fileParser) checkStoreAxis(a *axis) {
 	for _, v := range a.values {
 		for _, key := range ofStarted {
 			if v.field(key) != v && key != "members" {
-				p.failf(e.at, "the list of stores in line %d says %s, which is for clusters that quorumbench starts, but endpoints name a running one; remove it from the list", a.at.line, key)
+				p.failf(e.at, "the list of stores in line %d has %s, which applies only to clusters that quorumbench starts, but endpoints name a running cluster; remove it from the list", a.at.line, key)
 				return
 			}
 		}
@@ -309,7 +309,7 @@ func (p *fileParser) openArrivals(a *axis, at place) {
 	if closed < 0 {
 		return
 	}
-	p.warn("--set %s gives closed loops a rate, so the list of arrivals in line %d has constant instead of closed", at.set, a.at.line)
+	p.warn("--set %s sets a rate, which closed loops do not have, so \"closed\" in the list of arrivals in line %d is replaced by \"constant\"", at.set, a.at.line)
 	open := slices.DeleteFunc(slices.Clone(a.values), is(Closed))
 	if !slices.ContainsFunc(open, is(Constant)) {
 		open = slices.Insert(open, closed, &node{kind: scalar, text: Constant.String(), at: a.values[closed].at})
@@ -325,11 +325,11 @@ func (p *fileParser) checkSet(trials []*builder) {
 		k, known := p.keys[a.Key]
 		switch {
 		case slices.Contains(ofStarted, of) && none(func(b *builder) bool { return b.cluster.Attach == nil }):
-			p.failf(p.placeOf(a), "%s is for clusters that quorumbench starts, but every trial's cluster already runs", of)
+			p.failf(p.placeOf(a), "%s applies only to clusters that quorumbench starts, but all trials use running clusters", of)
 		case known && none(func(b *builder) bool { return k.For.occurIn(&b.load) }):
-			p.failf(p.placeOf(a), "<"+k.Key+"> is for "+k.For.name+", and no trial has any")
+			p.failf(p.placeOf(a), "<"+k.Key+"> applies only to "+k.For.name+", and no trial has any")
 		case nested && none(func(b *builder) bool { s, ok := b.layer[of]; return ok && s.value.field(entry) != s.value }):
-			p.failf(p.placeOf(a), "no trial has %s, of which %s is an entry; set the whole of %s", of, entry, of)
+			p.failf(p.placeOf(a), "no trial has the mapping %s, so its entry %s cannot be set; set the whole of %s", of, entry, of)
 		}
 	}
 }

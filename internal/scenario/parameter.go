@@ -54,7 +54,7 @@ type operations struct {
 
 var (
 	ofReads        = operations{"reads", kv.Kind.Reads}
-	ofBrief        = operations{"operations of one request and answer", kv.Kind.SingleRequest}
+	ofBrief        = operations{"operations that have a single request and response", kv.Kind.SingleRequest}
 	ofRanges       = operations{"range and txn-get operations", isRange}
 	ofPlainRanges  = operations{"range operations", isPlainRange}
 	ofTransactions = operations{"transactions", isTxn}
@@ -150,7 +150,7 @@ func (p *Parameter) check(c *checks, l *Load) {
 	}
 	for _, o := range l.Mix {
 		if o.Kind < kv.NumKinds && !p.For.are(o.Kind) {
-			c.add(p.Key, "<"+p.Key+"> is for "+p.For.name+", and %s is none", o.Kind)
+			c.add(p.Key, "<"+p.Key+"> applies only to "+p.For.name+", and %s is not one of them", o.Kind)
 		}
 	}
 }

@@ -44,10 +44,10 @@ func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 		}
 	}
 	if o.Exec != "" && o.Version != "" {
-		return nil, problem("exec", "--exec and --version both name the server; give one of them")
+		return nil, problem("exec", "--exec and --version both select the server; give only one of them")
 	}
 	if o.Attach != nil && (o.Exec != "" || o.Version != "") {
-		return nil, problem("exec", "the cluster of --endpoints runs already, and a version or --exec is for one that is started; drop one of them")
+		return nil, problem("exec", "--endpoints names a cluster that is already running; a version or --exec applies only to a cluster that quorumbench starts; remove one of them")
 	}
 	apps := c.Applications()
 	p := &fileParser{file: name, catalog: c, apps: apps, keys: byKey(Parameters(apps)), options: o}
@@ -65,7 +65,7 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 		return nil
 	}
 	if root == nil {
-		p.failf(place{}, "the file is empty; a scenario has trials, each with a store and an operation")
+		p.failf(place{}, "the file is empty; a scenario needs trials, each with a store and an operation")
 		return nil
 	}
 	o := p.outline(root)
@@ -120,7 +120,7 @@ func (p *fileParser) outline(root *node) *outline {
 		}
 	}
 	if len(p.errs) == 0 && len(o.written) == 0 {
-		p.failf(root.at, "the scenario has no trials; list them under trials")
+		p.failf(root.at, "the scenario has no trials; list them under the key trials")
 	}
 	if o.nameAt.line > 0 && !nameable.MatchString(o.Name) {
 		p.failf(o.nameAt, "%s", notNameable(o.Name))
@@ -130,7 +130,7 @@ func (p *fileParser) outline(root *node) *outline {
 
 func (p *fileParser) trialList(n *node) []*node {
 	if n.kind != list {
-		p.failf(n.at, "trials must be a list, each entry of which begins with a dash, not %s", n.describe())
+		p.failf(n.at, "trials must be a list, in which each entry begins with a dash, not %s", n.describe())
 		return nil
 	}
 	for _, t := range n.items {
@@ -154,9 +154,9 @@ func (p *fileParser) repeatUntil(o *outline, trials []*builder) {
 	}
 	switch {
 	case at.set != "":
-		p.failf(at, "until-precision also determines how often trials are repeated; give one of them")
+		p.failf(at, "until-precision also determines how often trials are repeated; give only one of them")
 	case at != (place{}) && o.until.Precision != 0:
-		p.failf(at, "repeats and until both determine how often trials are repeated; give one of them")
+		p.failf(at, "repeats and until both determine how often trials are repeated; give only one of them")
 	case at != (place{}):
 		p.warn("--until-precision replaces repeats")
 	}
@@ -164,7 +164,7 @@ func (p *fileParser) repeatUntil(o *outline, trials []*builder) {
 		u.Metrics = untilMetrics()
 	}
 	if o.Ordered {
-		p.warn("order: written applies to every other round: trials that are repeated until they are precise run in reverse order in the rounds between")
+		p.warn("order: written applies only to every other round, because trials that are repeated until they are precise run in reverse order in the other rounds")
 	}
 	o.Until = &u
 }
@@ -175,14 +175,14 @@ func (p *fileParser) checkUntil(s *Scenario) {
 		return
 	}
 	if took, _ := s.EstimatedDuration(); took > s.Until.AtMost {
-		p.failf(place{}, "the trials take %s per round, not counting the start of clusters, and have %s at most; give them more time", text.FormatDuration(took), text.FormatDuration(s.Until.AtMost))
+		p.failf(place{}, "the trials take %s per round, without the time to start clusters, but the time limit is %s; set a longer limit", text.FormatDuration(took), text.FormatDuration(s.Until.AtMost))
 	}
 }
 
 func readSeed(n *node) (uint64, error) {
 	i, err := n.integer("seed")
 	if err == nil && i < 0 {
-		err = n.at.errorf("seed is %d and cannot be negative", i)
+		err = n.at.errorf("seed is %d, but must be at least 0", i)
 	}
 	return uint64(max(i, 0)), err
 }
@@ -190,7 +190,7 @@ func readSeed(n *node) (uint64, error) {
 func readRepeats(n *node, key string) (int, error) {
 	i, err := n.int(key)
 	if err == nil && (i < 1 || i > MaxRepeats) {
-		return 0, n.at.errorf("%s is %d and must be from 1 to %d", key, i, MaxRepeats)
+		return 0, n.at.errorf("%s is %d, but must be from 1 to %d", key, i, MaxRepeats)
 	}
 	return i, err
 }

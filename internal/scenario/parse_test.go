@@ -150,14 +150,14 @@ func TestWarnings(t *testing.T) {
 		want        []string
 		connections int
 	}{
-		"surplus":           {"etcd", "operation: put, connections: 100, clients: 10", []string{"trial put: 100 connections for 10 clients: 90 are without a client, and dropped"}, 10},
+		"surplus":           {"etcd", "operation: put, connections: 100, clients: 10", []string{"trial put: 100 connections for 10 clients: 90 are without a client and will not be opened"}, 10},
 		"surplus not asked": {"etcd", "operation: put, clients: 10", nil, 10},
-		"one at a time":     {"slow", "operation: put, connections: 10, clients: 50", []string{"trial put: 10 connections for 50 clients: a connection to this store takes 1 operation at a time, so 50 are used"}, 50},
+		"one at a time":     {"slow", "operation: put, connections: 10, clients: 50", []string{"trial put: 10 connections for 50 clients: a connection to this store can have only 1 operation in flight, so 50 connections are used"}, 50},
 		"not asked":         {"slow", "operation: put, clients: 500", nil, 500},
 		"as asked":          {"slow", "operation: put, connections: 50, clients: 50", nil, 50},
-		"large value":       {"etcd", "operation: put, value-size: 2MB, key-space: 10", []string{"trial put: a key and value of 2000008 B together are more than the 1.5 MiB that stores commonly take by default"}, 100},
-		"large preload":     {"etcd", "operation: put, value-size: 1MB, key-space: 10000", []string{"trial put: the preload writes 10,000 keys of 1 MB each, more than 2 GiB"}, 100},
-		"endless range":     {"etcd", "operation: range", []string{"trial range: each range reads on to the end of the key space; range-limit bounds it"}, 100},
+		"large value":       {"etcd", "operation: put, value-size: 2MB, key-space: 10", []string{"trial put: a key and its value have 2000008 B together, but most stores accept only 1.5 MiB by default"}, 100},
+		"large preload":     {"etcd", "operation: put, value-size: 1MB, key-space: 10000", []string{"trial put: the preload writes 10,000 keys with values of 1 MB, which is more than 2 GiB"}, 100},
+		"endless range":     {"etcd", "operation: range", []string{"trial range: each range operation reads to the end of the key space; use range-limit to limit it"}, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := parse(t, "f.yaml", "trials: [{store: "+c.store+", "+c.rest+"}]")

@@ -15,18 +15,18 @@ func (b *builder) checkHosts() {
 	}{{"members-on", "members", b.cluster.On, b.cluster.Members}, {"workers-on", "workers", b.workersOn, int(b.load.Workers)}} {
 		for _, name := range placed.on {
 			if !slices.ContainsFunc(b.hosts, func(h Host) bool { return h.Name == name }) {
-				b.failf(b.place(placed.key), "<"+placed.key+"> names %q, which is not one of the hosts: %s", name, hostNames(b.hosts))
+				b.failf(b.place(placed.key), "<"+placed.key+"> names %q, which is not one of the scenario's hosts (%s)", name, hostNames(b.hosts))
 			}
 		}
 		if len(placed.on) > placed.most && placed.most > 0 {
-			b.failf(b.place(placed.key), "<"+placed.key+"> has %d hosts for %d %s", len(placed.on), placed.most, placed.what)
+			b.failf(b.place(placed.key), "<"+placed.key+"> lists %d hosts for only %d %s", len(placed.on), placed.most, placed.what)
 		}
 	}
 }
 
 func hostNames(hosts []Host) string {
 	if len(hosts) == 0 {
-		return "the file has none"
+		return "the file lists none"
 	}
 	names := make([]string, len(hosts))
 	for i := range hosts {

@@ -30,7 +30,7 @@ func setStore(d *draft, key string, n *node) (err error) {
 	case err != nil:
 		return err
 	case !named:
-		return n.at.errorf("store as a mapping needs name, as in {name: etcd, label: old}")
+		return n.at.errorf("if store is a mapping, it needs the key name, for example {name: etcd, label: old}")
 	}
 	return nil
 }
@@ -41,9 +41,9 @@ func setLabel(d *draft, key string, n *node) (err error) {
 	case err != nil:
 		return err
 	case len(l) > maxLabel:
-		return n.at.errorf("label has %d bytes and can have %d at most", len(l), maxLabel)
+		return n.at.errorf("label has %d bytes, but can have at most %d", len(l), maxLabel)
 	case !text.Printable(l):
-		return n.at.errorf("label is %q and holds a character that cannot be shown; leave it out", l)
+		return n.at.errorf("label is %q, which contains a character that cannot be printed; remove that character", l)
 	}
 	return nil
 }
@@ -62,10 +62,10 @@ const ourEnv = "QUORUMBENCH_"
 // setEnv reads the environment variables for the members.
 func setEnv(d *draft, _ string, n *node) error {
 	if n.kind != mapping || len(n.pairs) == 0 {
-		return n.at.errorf("env must be a mapping of variables, as in {JVMFLAGS: -Xmx1g}, not %s", n.otherThan(mapping))
+		return n.at.errorf("env must be a mapping of variables, for example {JVMFLAGS: -Xmx1g}, not %s", n.otherThan(mapping))
 	}
 	if len(n.pairs) > maxEnv {
-		return n.at.errorf("env has %d variables and can have %d at most", len(n.pairs), maxEnv)
+		return n.at.errorf("env has %d variables, but can have at most %d", len(n.pairs), maxEnv)
 	}
 	env := make(map[string]string, len(n.pairs))
 	for _, p := range n.pairs {
@@ -76,11 +76,11 @@ func setEnv(d *draft, _ string, n *node) error {
 		case !envName.MatchString(p.key):
 			return p.at.errorf("%q is not the name of a variable; use letters, digits and _", p.key)
 		case strings.HasPrefix(p.key, ourEnv):
-			return p.at.errorf("%s is a variable that quorumbench reserves", p.key)
+			return p.at.errorf("the variable %s is reserved for quorumbench", p.key)
 		case len(value) > maxEnvValue:
-			return p.at.errorf("env.%s has %d bytes and can have %d at most", p.key, len(value), maxEnvValue)
+			return p.at.errorf("env.%s has %d bytes, but can have at most %d", p.key, len(value), maxEnvValue)
 		case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
-			return p.at.errorf("env.%s has a character that cannot be printed", p.key)
+			return p.at.errorf("env.%s contains a character that cannot be printed; remove it", p.key)
 		}
 		env[p.key] = value
 	}

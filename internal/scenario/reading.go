@@ -216,9 +216,9 @@ func transactionCell(l *Load) string {
 	case s == nil:
 		return ""
 	}
-	words := fmt.Sprintf("%s a transaction, %d %% of them written, isolation %s", text.Plural(uint64(s.KeysPerTxn), "key"), s.WritePercent, s.Isolation)
+	words := fmt.Sprintf("%s per transaction, %d %% of them written, isolation %s", text.Plural(uint64(s.KeysPerTxn), "key"), s.WritePercent, s.Isolation)
 	if s.Locker != kv.LockNone {
-		words += ", under " + s.Locker.String()
+		words += ", with lock " + s.Locker.String()
 	}
 	return words
 }

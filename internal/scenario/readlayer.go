@@ -45,7 +45,7 @@ func (p *fileParser) value(k *Parameter, n *node) {
 // matrix reads a mapping from keys to lists of values.
 func (p *fileParser) matrix(n *node) []axis {
 	if n.kind != mapping {
-		p.failf(n.at, "matrix must be a mapping of keys to lists of values, not %s", n.describe())
+		p.failf(n.at, "matrix must be a mapping from keys to lists of values, not %s", n.describe())
 		return nil
 	}
 	var axes []axis
@@ -60,7 +60,7 @@ func (p *fileParser) matrix(n *node) []axis {
 // steps reads a mapping from clients or rate to a list of values.
 func (p *fileParser) steps(n *node) []axis {
 	if n.kind != mapping || len(n.pairs) != 1 || n.pairs[0].key != "clients" && n.pairs[0].key != "rate" {
-		p.failf(n.at, "steps must be a mapping of clients or rate to a list, as in {clients: [1, 10, 100]}")
+		p.failf(n.at, "steps must be a mapping from clients or rate to a list of values, for example {clients: [1, 10, 100]}")
 		return nil
 	}
 	pair := n.pairs[0]
@@ -74,7 +74,7 @@ func (p *fileParser) axis(pair pair, k *Parameter, in where) axis {
 	}
 	for _, v := range a.values {
 		if v.kind == null {
-			p.failf(v.at, "%s in %s has an entry without a value", pair.key, in)
+			p.failf(v.at, "%s in %s has an entry without a value; give it a value or remove it", pair.key, in)
 			continue
 		}
 		p.value(k, v)
@@ -90,7 +90,7 @@ func baselineKeys() []string {
 // readBaseline checks a trial's baseline.
 func (p *fileParser) readBaseline(n *node) {
 	if n.kind != mapping || len(n.pairs) == 0 {
-		p.failf(n.at, "baseline must be a mapping of its differences, as in {version: 3.9.4}, not %s", n.otherThan(mapping))
+		p.failf(n.at, "baseline must be a mapping with the differences to the trial, for example {version: 3.9.4}, not %s", n.otherThan(mapping))
 		return
 	}
 	l := layer{}
@@ -98,7 +98,7 @@ func (p *fileParser) readBaseline(n *node) {
 		k, ok := p.trialKey(pair.key)
 		switch {
 		case !slices.Contains(baselineKeys(), pair.key):
-			p.failf(pair.at, "a baseline changes %s, and not %q", strings.Join(baselineKeys(), ", "), pair.key)
+			p.failf(pair.at, "a baseline can change %s, but not %q", strings.Join(baselineKeys(), ", "), pair.key)
 		case pair.value.kind == null:
 			p.noValue(pair)
 		case ok:

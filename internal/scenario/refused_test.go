@@ -55,12 +55,12 @@ func TestRefused(t *testing.T) {
 
 func TestRefusedBytes(t *testing.T) {
 	for name, c := range map[string]struct{ data, want string }{
-		"not UTF-8":  {"name: a\nseed: \xff\n", "f.yaml:2:1: this line is not text in UTF-8; a scenario is a YAML file"},
-		"zero byte":  {"name: a\x00b\n", "f.yaml:1:1: this line is not text in UTF-8; a scenario is a YAML file"},
-		"too large":  {strings.Repeat("# no\n", 300_000), "f.yaml: the file has 1500000 bytes; a scenario has at most 131072"},
-		"deep dash":  {strings.Repeat("- ", 5000) + "a", "f.yaml:1:65: lists and mappings are nested more than 32 deep here"},
-		"deep flow":  {"a: " + strings.Repeat("{a: ", 5000), "f.yaml:1:132: lists and mappings are nested more than 32 deep here"},
-		"deep query": {strings.Repeat("? ", 5000) + "a", "f.yaml:1:65: lists and mappings are nested more than 32 deep here"},
+		"not UTF-8":  {"name: a\nseed: \xff\n", "f.yaml:2:1: this line is not UTF-8 text; a scenario must be a YAML file"},
+		"zero byte":  {"name: a\x00b\n", "f.yaml:1:1: this line is not UTF-8 text; a scenario must be a YAML file"},
+		"too large":  {strings.Repeat("# no\n", 300_000), "f.yaml: the file has 1500000 bytes, but a scenario can have at most 131072"},
+		"deep dash":  {strings.Repeat("- ", 5000) + "a", "f.yaml:1:65: lists and mappings are nested more than 32 levels deep here"},
+		"deep flow":  {"a: " + strings.Repeat("{a: ", 5000), "f.yaml:1:132: lists and mappings are nested more than 32 levels deep here"},
+		"deep query": {strings.Repeat("? ", 5000) + "a", "f.yaml:1:65: lists and mappings are nested more than 32 levels deep here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("f.yaml", []byte(c.data), shelf{}, Options{})

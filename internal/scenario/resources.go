@@ -25,11 +25,11 @@ func (l *Load) fit(inFlight int) string {
 		if asked-l.Clients == 1 {
 			isOrAre = "is"
 		}
-		return fmt.Sprintf("%s for %s: %d %s without a client, and dropped",
+		return fmt.Sprintf("%s for %s: %d %s without a client and will not be opened",
 			text.Plural(uint64(asked), "connection"), text.Plural(uint64(l.Clients), "client"), asked-l.Clients, isOrAre)
 	case asked < needed:
 		l.Connections = needed
-		return fmt.Sprintf("%s for %s: a connection to this store takes %s at a time, so %d are used",
+		return fmt.Sprintf("%s for %s: a connection to this store can have only %s in flight, so %d connections are used",
 			text.Plural(uint64(asked), "connection"), text.Plural(uint64(l.Clients), "client"), text.Plural(uint64(inFlight), "operation"), needed)
 	}
 	return ""
@@ -45,7 +45,7 @@ func (l *Load) fitOrdered(ordered bool) string {
 	}
 	asked := l.Connections
 	l.Connections = l.Clients
-	return fmt.Sprintf("%s for %s: a session of this store responds in order, so slow operations of a mix would delay quick ones; each client gets its own session, %d in all",
+	return fmt.Sprintf("%s for %s: a session of this store responds in order, so slow operations in a mix would delay quick ones; each client gets its own session, %d in total",
 		text.Plural(uint64(asked), "connection"), text.Plural(uint64(l.Clients), "client"), l.Connections)
 }
 
@@ -66,16 +66,16 @@ const largePreload = 2 << 30
 func (l *Load) warnings(w words) []string {
 	var out []string
 	if request := len(l.Prefix) + l.KeySize + l.ValueSize; request > commonLimit && l.hasKind(kv.Kind.Writes) {
-		out = append(out, fmt.Sprintf("a key and value of %s together are more than the 1.5 MiB that stores commonly take by default", text.FormatSize(request)))
+		out = append(out, fmt.Sprintf("a key and its value have %s together, but most stores accept only 1.5 MiB by default", text.FormatSize(request)))
 	}
 	if l.Preload && l.usesKeySpace() && l.ValueSize > 0 && l.KeySpace > largePreload/uint64(l.ValueSize) {
-		out = append(out, fmt.Sprintf("the preload writes %s of %s each, more than 2 GiB", text.Plural(l.KeySpace, "key"), text.FormatSize(l.ValueSize)))
+		out = append(out, fmt.Sprintf("the preload writes %s with values of %s, which is more than 2 GiB", text.Plural(l.KeySpace, "key"), text.FormatSize(l.ValueSize)))
 	}
 	if l.hasKind(isRange) && l.Application.Name == "" && l.RangeKey == nil && l.RangeLimit == 0 {
-		out = append(out, w.fill("each range reads on to the end of the key space; <range-limit> bounds it"))
+		out = append(out, w.fill("each range operation reads to the end of the key space; use <range-limit> to limit it"))
 	}
 	if l.Preload && l.Application.Name == "" && l.hasKind(func(k kv.Kind) bool { return k == kv.Ephemeral }) {
-		out = append(out, w.fill("the <preload> makes every key exist, so that an ephemeral one finds it there until a delete has removed it"))
+		out = append(out, w.fill("the <preload> creates every key, so an ephemeral operation finds its key already there until a delete has removed it"))
 	}
 	return append(out, l.watchWarnings()...)
 }
@@ -104,12 +104,12 @@ func (l *Load) checkMemory(c *checks) {
 		return // the numbers already have errors
 	}
 	if l.Preload && l.usesKeySpace() && l.KeySpace > MaxPreload {
-		c.add("key-space", "<key-space> is %d, and a preload that writes all of it before anything is measured can have %d keys at most; give a smaller <key-space>, or go without (<preload: false>)",
+		c.add("key-space", "<key-space> is %d, but a preload can write at most %d keys; use a smaller <key-space>, or no preload (<preload: false>)",
 			l.KeySpace, uint64(MaxPreload))
 		return
 	}
 	if l.Arrival == Poisson && l.Total > maxPoisson {
-		c.add("total", "<total> is %d and can be at most %d with poisson arrivals; bound the window by a duration", l.Total, uint64(maxPoisson))
+		c.add("total", "<total> is %d, but with poisson arrivals it must be at most %d; use a duration instead of a total", l.Total, uint64(maxPoisson))
 	}
 	l.checkNeeds(c)
 }
@@ -123,10 +123,10 @@ func (l *Load) checkNeeds(c *checks) {
 	var needs []need
 	add := func(key, what string, n, each float64) { needs = append(needs, need{key, what, n * each}) }
 	if l.hasKind(func(k kv.Kind) bool { return k == kv.CAS }) {
-		add("key-space", c.words.fill("a version of each key of the <key-space>, to compare with"), float64(l.KeySpace), versionBytes)
+		add("key-space", c.words.fill("the version of each key in the <key-space>, for compare-and-set"), float64(l.KeySpace), versionBytes)
 	}
 	if l.Watch != nil {
-		add("key-space", c.words.fill("a count of each key's writes in the <key-space>, for the watchers"), float64(l.KeySpace), ackedBytes)
+		add("key-space", c.words.fill("the number of writes to each key in the <key-space>, for the watchers"), float64(l.KeySpace), ackedBytes)
 	}
 	request := float64(len(l.Prefix) + l.KeySize)
 	if l.hasKind(kv.Kind.Writes) {
@@ -136,11 +136,11 @@ func (l *Load) checkNeeds(c *checks) {
 		request *= float64(l.TxnKeys)
 	}
 	if l.Arrival == Closed {
-		add("clients", "a request of each client", float64(l.Clients), request+flightBytes)
+		add("clients", "one request per client", float64(l.Clients), request+flightBytes)
 	} else {
-		add("max-in-flight", "the requests that may be under way", float64(l.MaxInFlight), request+flightBytes)
+		add("max-in-flight", "the requests that may be in flight", float64(l.MaxInFlight), request+flightBytes)
 	}
-	add("connections", "its connections", float64(l.Connections), socketBytes)
+	add("connections", "the connections", float64(l.Connections), socketBytes)
 	sum, most := 0.0, needs[0]
 	for _, n := range needs {
 		if sum += n.bytes; n.bytes > most.bytes {
@@ -153,7 +153,7 @@ func (l *Load) checkNeeds(c *checks) {
 		if gib < 100 {
 			decimals = 2
 		}
-		c.add(most.key, "this load needs %.*f GiB of memory, most of it for %s, and can have %d GiB; give a smaller <"+most.key+">",
+		c.add(most.key, "this load needs %.*f GiB of memory, most of it for %s, but at most %d GiB are allowed; use a smaller <"+most.key+">",
 			decimals, gib, most.what, MaxMemory>>30)
 	}
 }

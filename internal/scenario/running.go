@@ -129,13 +129,13 @@ func (b *builder) checkRunning() {
 		return
 	}
 	if l.Application.Name != "" && strings.Trim(l.Prefix, "/") == "" {
-		b.failf(b.place("prefix"), "<prefix> is %q, and the application's keys would stand among all others of a cluster that ran before: give a longer one", l.Prefix)
+		b.failf(b.place("prefix"), "<prefix> is %q, so the application's keys would be among all other keys in a cluster that is in use; use a longer prefix", l.Prefix)
 	}
 	if w := l.Watch; w != nil && w.Expect > 0 && !l.Overwrite && !strings.HasPrefix(string(w.Key), l.Prefix) {
-		b.failf(b.place("watch.key"), "<watch.key> is %q, which is written before the load, and on a cluster that ran before a load writes below its <prefix> %q alone", w.Key, l.Prefix)
+		b.failf(b.place("watch.key"), "<watch.key> is %q, which is written before the load, but on a running cluster a load writes only keys that begin with its <prefix> %q; use a key with that prefix", w.Key, l.Prefix)
 	}
 	if l.Application.Compacts && !l.ClusterWide {
-		b.said = append(b.said, "It does not compact the store's history, which is that of all keys of a cluster that ran before, as the application does (cluster-wide: true allows it).")
+		b.said = append(b.said, "The application would compact the store's history, which affects all keys in the running cluster, so these compactions are left out (cluster-wide: true allows them).")
 	}
 	if l.ClusterWide || b.running != nil {
 		return
@@ -148,7 +148,7 @@ func (b *builder) checkRunning() {
 		{"cleanup-compact", l.Cleanup.Compact}, {"cleanup-defragment", l.Cleanup.Defragment},
 	} {
 		if of.does {
-			b.failf(b.place(of.key), "<"+of.key+"> affects all keys of a cluster that ran before, and not only those of this load: allow it with <cluster-wide>: true, or leave it out")
+			b.failf(b.place(of.key), "<"+of.key+"> affects all keys in a running cluster, and not only those of this load; allow it with <cluster-wide>: true, or omit it")
 			return
 		}
 	}

@@ -27,7 +27,7 @@ type Scaled struct {
 // CheckScale returns an error, in one sentence, if a factor is not valid.
 func CheckScale(factor float64) error {
 	if !(factor > 0) || math.IsInf(factor, 0) {
-		return problem("scale", "the scale is %s and must be a number above 0, such as 0.01", text.FormatNumber(factor))
+		return problem("scale", "the scale is %s, but must be a number above 0, such as 0.01", text.FormatNumber(factor))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (s *Scaled) note(l *Load) string {
 	var parts []string
 	add := func(now, was uint64, noun string) {
 		if was != 0 && now != was {
-			parts = append(parts, text.Plural(now, noun)+" for "+text.Count(was))
+			parts = append(parts, text.Plural(now, noun)+" instead of "+text.Count(was))
 		}
 	}
 	add(l.Total, s.Total, "operation")
@@ -121,13 +121,13 @@ func (s *Scaled) note(l *Load) string {
 	add(uint64(l.Clients), uint64(s.Clients), "client")
 	add(uint64(l.Connections), uint64(s.Connections), "connection")
 	if s.Duration != 0 && s.Duration != l.Duration {
-		parts = append(parts, fmt.Sprintf("a window of %v for %v", l.Duration, s.Duration))
+		parts = append(parts, fmt.Sprintf("a window of %v instead of %v", l.Duration, s.Duration))
 	}
 	if s.Warmup != 0 && s.Warmup != l.Warmup {
-		parts = append(parts, fmt.Sprintf("a warm-up of %v for %v", l.Warmup, s.Warmup))
+		parts = append(parts, fmt.Sprintf("a warm-up of %v instead of %v", l.Warmup, s.Warmup))
 	}
 	if len(parts) == 0 {
-		return fmt.Sprintf("scaled by %s, which changed nothing here", text.FormatNumber(s.Factor))
+		return fmt.Sprintf("scaled by %s, which does not change this trial", text.FormatNumber(s.Factor))
 	}
-	return fmt.Sprintf("scaled by %s: %s; all else is as written", text.FormatNumber(s.Factor), strings.Join(parts, ", "))
+	return fmt.Sprintf("scaled by %s: %s; everything else is unchanged", text.FormatNumber(s.Factor), strings.Join(parts, ", "))
 }

@@ -19,14 +19,14 @@ func (p *fileParser) redact(data []byte) []byte {
 		name, _, _ := strings.Cut(n.text, ":")
 		i := n.at.line - 1
 		if i >= len(lines) || !strings.Contains(lines[i], n.text) {
-			p.failf(n.at, "write user as NAME:PASSWORD on one line and without escapes, so that the password can be kept out of the record")
+			p.failf(n.at, "the password could not be removed from the record; write user as NAME:PASSWORD on one line and without escapes")
 			continue
 		}
 		lines[i] = strings.ReplaceAll(lines[i], n.text, name+":***")
 	}
 	bare := uncommented(lines)
 	if at := comment(bare); at.line > 0 {
-		p.failf(at, "this comment cannot be kept out of the record; write it on a separate line, or remove it")
+		p.failf(at, "this comment could not be removed from the record; write it on a separate line, or remove it")
 	}
 	return []byte(bare)
 }

@@ -19,7 +19,7 @@ type setting struct {
 // settingParameters returns the parameters of applications.
 func settingParameters(apps []application.Application) (all []*Parameter) {
 	for _, s := range settings(apps) {
-		all = append(all, &Parameter{Key: s.Key, Meaning: "of " + strings.Join(s.of, ", ") + ": " + s.Meaning, Differs: s.Differs, Reads: &applicationReading, value: s})
+		all = append(all, &Parameter{Key: s.Key, Meaning: "for " + strings.Join(s.of, ", ") + ": " + s.Meaning, Differs: s.Differs, Reads: &applicationReading, value: s})
 	}
 	return all
 }

@@ -58,7 +58,7 @@ func readUntil(n *node) (u Until, err error) {
 		"metrics": func(n *node) (err error) { u.Metrics, err = n.words("until.metrics"); return err },
 	})
 	if err == nil && u.Precision == 0 {
-		err = n.at.errorf("until has no precision; give one, as in {precision: 2%%}")
+		err = n.at.errorf("until has no precision; give it, for example {precision: 2%%}")
 	}
 	return u, err
 }
@@ -67,7 +67,7 @@ func readUntil(n *node) (u Until, err error) {
 func ParseAtMost(s string) (time.Duration, error) {
 	d, err := text.ParseDuration(s)
 	if err == nil && (d <= 0 || d > maxAtMost) {
-		err = fmt.Errorf("%s is not above 0 and at most %s", s, text.FormatDuration(maxAtMost))
+		err = fmt.Errorf("%s must be above 0 and at most %s", s, text.FormatDuration(maxAtMost))
 	}
 	return d, err
 }

@@ -123,14 +123,14 @@ func TestFlagsReplaceUntil(t *testing.T) {
 
 func TestUntilIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"until: {precision: 2%}\nrepeats: 3\n":            "ab.yaml:5:10: repeats and until both determine how often trials are repeated; give one of them",
-		"until: {at-most: 5m}\n":                          "ab.yaml:4:8: until has no precision; give one, as in {precision: 2%}",
+		"until: {precision: 2%}\nrepeats: 3\n":            "ab.yaml:5:10: repeats and until both determine how often trials are repeated; give only one of them",
+		"until: {at-most: 5m}\n":                          "ab.yaml:4:8: until has no precision; give it, for example {precision: 2%}",
 		"until: {precision: 0}\n":                         `"0" is not a share above 0 and below 100 %; write one as in 2%`,
 		"until: {precision: 100%}\n":                      `"100%" is not a share above 0 and below 100 %`,
 		"until: {precision: nan}\n":                       `"nan" is not a share above 0`,
-		"until: {precision: 2%, at-most: -1s}\n":          "-1s is not above 0 and at most 1000h",
+		"until: {precision: 2%, at-most: -1s}\n":          "-1s must be above 0 and at most 1000h",
 		"until: {precision: 2%, at-most: 9}\n":            "9 lacks a unit",
-		"until: {precision: 2%, at-most: 500ms}\n":        "the trials take 1s per round, not counting the start of clusters, and have 500ms at most; give them more time",
+		"until: {precision: 2%, at-most: 500ms}\n":        "the trials take 1s per round, without the time to start clusters, but the time limit is 500ms; set a longer limit",
 		"until: {precision: 2%, most: 5m}\n":              `until has no key "most"`,
 		"until: 2%\n":                                     "until must be a mapping",
 		"until: {precision: 2%, suspect: yes}\n":          `until has no key "suspect"`,

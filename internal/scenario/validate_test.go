@@ -40,37 +40,37 @@ func TestDefaultLoadIsValid(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(*Load){
-		"operation: no operation is given; say operation: put, for example, or give a mix":                                      func(l *Load) { l.Mix = nil },
-		"mix: the mix has an operation that does not exist":                                                                     func(l *Load) { l.Mix[0].Kind = kv.NumKinds },
-		"mix: the weight of put is NaN and must be from 0.000000001 to 1000000000: weights count by their shares of the mix":    func(l *Load) { l.Mix[0].Weight = math.NaN() },
-		"mix: the weight of put is +Inf and must be from 0.000000001 to 1000000000: weights count by their shares of the mix":   func(l *Load) { l.Mix[0].Weight = math.Inf(1) },
-		"mix: the weight of put is 1e+308 and must be from 0.000000001 to 1000000000: weights count by their shares of the mix": func(l *Load) { l.Mix[0].Weight = 1e308 },
-		"mix: the mix has put twice; add the weights up":                                                                        func(l *Load) { l.Mix = append(l.Mix, l.Mix[0]) },
-		"consistency: consistency is for reads, and put is none":                                                                func(l *Load) { l.Mix[0].Consistency = kv.Local },
-		"clients: clients is 0 and must be at least 1":                                                                          func(l *Load) { l.Clients = 0 },
-		"connections: connections is -1 and must be at least 1":                                                                 func(l *Load) { l.Connections = -1 },
-		"max-in-flight: max-in-flight is 0 and must be at least 1":                                                              func(l *Load) { l.MaxInFlight = 0 },
-		"threads: threads is 2000 and can be at most 1024":                                                                      func(l *Load) { l.Threads = 2000 },
-		"rate: constant arrivals need a rate above 0":                                                                           func(l *Load) { l.Arrival = Constant },
-		"rate: rate is -1 and must be above 0":                                                                                  func(l *Load) { l.Arrival, l.Rate.PerSecond = Constant, -1 },
-		"rate: rate is NaN and must be above 0":                                                                                 func(l *Load) { l.Arrival, l.Rate.PerSecond = Poisson, math.NaN() },
-		"rate: rate is +Inf and can be at most 10000000 operations a second, more than any generator sends":                     func(l *Load) { l.Arrival, l.Rate.PerSecond = Constant, math.Inf(1) },
-		"rate: rate is 20000% of a and must be above 0% and at most 10000%":                                                     func(l *Load) { l.Arrival, l.Rate = Constant, Rate{Percent: 20000, Of: "a"} },
-		"arrival: there is no such arrival; choose closed, constant or poisson":                                                 func(l *Load) { l.Arrival = 9 },
-		"total: duration and total both bound the window; give one of them":                                                     func(l *Load) { l.Total = 5 },
-		"total: total is 10000000000000000 and can be at most 1000000000000000":                                                 func(l *Load) { l.Total, l.Duration = 1e16, 0 },
-		"duration: neither duration nor total bounds the window; give one of them, above 0": func(l *Load) {
+		"operation: no operation is given; add operation: put, for example, or a mix":                                       func(l *Load) { l.Mix = nil },
+		"mix: the mix has an operation that does not exist; remove it":                                                      func(l *Load) { l.Mix[0].Kind = kv.NumKinds },
+		"mix: the weight of put is NaN, but must be from 0.000000001 to 1000000000; only the ratios of weights matter":      func(l *Load) { l.Mix[0].Weight = math.NaN() },
+		"mix: the weight of put is +Inf, but must be from 0.000000001 to 1000000000; only the ratios of weights matter":     func(l *Load) { l.Mix[0].Weight = math.Inf(1) },
+		"mix: the weight of put is 1e+308, but must be from 0.000000001 to 1000000000; only the ratios of weights matter":   func(l *Load) { l.Mix[0].Weight = 1e308 },
+		"mix: the mix has put twice; add up the two weights":                                                                func(l *Load) { l.Mix = append(l.Mix, l.Mix[0]) },
+		"consistency: consistency applies only to reads, and put is not a read; omit the consistency":                       func(l *Load) { l.Mix[0].Consistency = kv.Local },
+		"clients: clients is 0, but must be at least 1":                                                                     func(l *Load) { l.Clients = 0 },
+		"connections: connections is -1, but must be at least 1":                                                            func(l *Load) { l.Connections = -1 },
+		"max-in-flight: max-in-flight is 0, but must be at least 1":                                                         func(l *Load) { l.MaxInFlight = 0 },
+		"threads: threads is 2000, but must be at most 1024":                                                                func(l *Load) { l.Threads = 2000 },
+		"rate: constant arrivals need a rate above 0":                                                                       func(l *Load) { l.Arrival = Constant },
+		"rate: rate is -1, but must be above 0":                                                                             func(l *Load) { l.Arrival, l.Rate.PerSecond = Constant, -1 },
+		"rate: rate is NaN, but must be above 0":                                                                            func(l *Load) { l.Arrival, l.Rate.PerSecond = Poisson, math.NaN() },
+		"rate: rate is +Inf, but must be at most 10000000 operations per second, which is more than any generator can send": func(l *Load) { l.Arrival, l.Rate.PerSecond = Constant, math.Inf(1) },
+		"rate: rate is 20000% of a, but must be above 0% and at most 10000%":                                                func(l *Load) { l.Arrival, l.Rate = Constant, Rate{Percent: 20000, Of: "a"} },
+		"arrival: the arrival does not exist; choose closed, constant or poisson":                                           func(l *Load) { l.Arrival = 9 },
+		"total: duration and total both determine when the window ends; give only one of them":                              func(l *Load) { l.Total = 5 },
+		"total: total is 10000000000000000, but must be at most 1000000000000000":                                           func(l *Load) { l.Total, l.Duration = 1e16, 0 },
+		"duration: neither duration nor total determines when the window ends; give one of them, above 0": func(l *Load) {
 			l.Duration = 0
 		},
-		"duration: duration is -1s and cannot be negative": func(l *Load) { l.Duration = -time.Second },
-		"timeout: timeout is -1s and must be above 0":      func(l *Load) { l.Timeout = -time.Second },
-		"warmup: warmup is -1ns and cannot be negative":    func(l *Load) { l.Warmup = -1 },
-		"key-size: key-size is -8 and cannot be negative":  func(l *Load) { l.KeySize = -8 },
-		"key-size: key-size is 2 MiB and can be at most 1 MiB": func(l *Load) {
+		"duration: duration is -1s, but must be at least 0": func(l *Load) { l.Duration = -time.Second },
+		"timeout: timeout is -1s, but must be above 0":      func(l *Load) { l.Timeout = -time.Second },
+		"warmup: warmup is -1ns, but must be at least 0":    func(l *Load) { l.Warmup = -1 },
+		"key-size: key-size is -8, but must be at least 0":  func(l *Load) { l.KeySize = -8 },
+		"key-size: key-size is 2 MiB, but must be at most 1 MiB": func(l *Load) {
 			l.KeySize = 2 << 20
 		},
-		"value-size: value-size is 65 MiB and can be at most 64 MiB": func(l *Load) { l.ValueSize = 65 << 20 },
-		"key-space: key-space is 2000000000000 and must be from 1 to 1000000000000 keys": func(l *Load) {
+		"value-size: value-size is 65 MiB, but must be at most 64 MiB": func(l *Load) { l.ValueSize = 65 << 20 },
+		"key-space: key-space is 2000000000000, but must be from 1 to 1000000000000 keys": func(l *Load) {
 			l.KeySpace = 2e12
 		},
 		"key-size: key-size 2 makes 4,096 keys, but key-space is 4097; use keys of at least 3 B, or a smaller key-space": func(l *Load) {
@@ -80,19 +80,19 @@ func TestValidate(t *testing.T) {
 			l.KeySize, l.Prefix, l.KeySpace = 0, "a", 2
 		},
 		"distribution: there is no distribution \"normal\"; choose sequential, uniform, zipfian or hotspot": func(l *Load) { l.Distribution.Name = "normal" },
-		"distribution: zipfian's theta is 1.5 and must be between 0 and 1, such as 0.99": func(l *Load) {
+		"distribution: zipfian's theta is 1.5, but must be between 0 and 1, such as 0.99": func(l *Load) {
 			l.Distribution = Distribution{Name: Zipfian, Theta: 1.5}
 		},
-		"distribution: hotspot's hot-operations is 2 and must be above 0 and at most 1: the share of the operations that go to the hot keys": func(l *Load) {
+		"distribution: hotspot's hot-operations is 2, but must be above 0 and at most 1: the fraction of operations that use hot keys": func(l *Load) {
 			l.Distribution = Distribution{Name: Hotspot, HotKeys: 0.5, HotOps: 2}
 		},
-		"range-key: range-key is empty, and a key has at least one byte": func(l *Load) { l.RangeKey = []byte{} },
+		"range-key: range-key is empty, but a key must have at least one byte": func(l *Load) { l.RangeKey = []byte{} },
 		"range-end: range-end needs range-key, the first key of the interval": func(l *Load) {
 			l.RangeEnd = []byte("a")
 		},
-		"range-limit: range-limit is -1 and cannot be negative; 0 is no limit": func(l *Load) { l.RangeLimit = -1 },
-		"target: target member:0 names no member; members are numbered from 1": func(l *Load) { l.Target.Mode = kv.One },
-		"rate: a closed loop has no rate: its clients send when they are free; drop rate, or choose constant or poisson arrivals": func(l *Load) {
+		"range-limit: range-limit is -1, but must be at least 0; 0 means no limit":    func(l *Load) { l.RangeLimit = -1 },
+		"target: target member:0 does not name a member; members are numbered from 1": func(l *Load) { l.Target.Mode = kv.One },
+		"rate: a closed loop has no rate, because its clients send when they are free; remove rate, or choose constant or poisson arrivals": func(l *Load) {
 			l.Rate.PerSecond = 5
 		},
 	} {

@@ -29,7 +29,7 @@ func parseRate(s string) (Rate, error) {
 	}
 	n, err := text.ParseNumber(s)
 	if err != nil {
-		return Rate{}, fmt.Errorf("%q is not a rate; write operations a second as in 5000, or a share of a trial's throughput as in 50%% of TRIAL", s)
+		return Rate{}, fmt.Errorf("%q is not a rate; write operations per second, for example 5000, or a percentage of a trial's throughput, for example 50%% of TRIAL", s)
 	}
 	return Rate{PerSecond: n}, nil
 }

@@ -215,7 +215,7 @@ trials:
 	if diff := cmp.Diff(&Scaled{Factor: 0.01, Total: 100_000, KeySpace: 100_000, Clients: 500, Connections: 200}, was.Scaled); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	note := "scaled by 0.01: 1,000 operations for 100,000, 1,000 keys for 100,000, 5 clients for 500, 2 connections for 200; all else is as written"
+	note := "scaled by 0.01: 1,000 operations instead of 100,000, 1,000 keys instead of 100,000, 5 clients instead of 500, 2 connections instead of 200; everything else is unchanged"
 	if s.Scale != 0.01 || len(was.Notes) != 1 || was.Notes[0] != note {
 		t.Errorf("scale %v, notes %q", s.Scale, was.Notes)
 	}
@@ -232,7 +232,7 @@ trials:
 func TestScaleRefused(t *testing.T) {
 	zero := 0.0
 	for text, f := range map[string]float64{"-1": -1, "NaN": zero / zero, "+Inf": 1 / zero, "0": 0} {
-		if err := CheckScale(f); err == nil || err.Error() != "the scale is "+text+" and must be a number above 0, such as 0.01" {
+		if err := CheckScale(f); err == nil || err.Error() != "the scale is "+text+", but must be a number above 0, such as 0.01" {
 			t.Errorf("%v: %v", f, err)
 		}
 		if f == 0 {
@@ -243,7 +243,7 @@ func TestScaleRefused(t *testing.T) {
 		}
 	}
 	_, err := Parse("f.yaml", quick(), shelf{}, Options{Scale: 1e9})
-	if err == nil || !strings.Contains(err.Error(), "clients is 1000000000000 and can be at most 1000000") {
+	if err == nil || !strings.Contains(err.Error(), "clients is 1000000000000, but must be at most 1000000") {
 		t.Errorf("%v", err)
 	}
 }
@@ -266,11 +266,11 @@ func TestOverrides(t *testing.T) {
 		o    Options
 		file string
 	}{
-		"f.yaml:1:12: --store slow cannot replace what a trial itself says: here store is etcd":              {Options{Store: "slow"}, "trials: [{ store: etcd, operation: put}]"},
-		"f.yaml:2:11: --exec /x cannot replace what a trial itself says: here version is 1.0":                {Options{Exec: "/x"}, "defaults: {store: etcd}\ntrials: [{version: 1.0, operation: put}]"},
-		"--exec /x: it names one server, but the trials are of several stores (etcd, slow); set exec in":     {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put}, {store: slow, name: b, operation: put}]"},
-		"--exec /x: it names one server, but the trials are of several stores (etcd, slow); set":             {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put, baseline: {store: slow}}]"},
-		"f.yaml:1:11: --exec is for clusters that quorumbench starts, but this trial's cluster already runs": {Options{Exec: "/x"}, "trials: [{endpoints: 'a:1', store: etcd, operation: put}]"},
+		"f.yaml:1:12: --store slow cannot override the trial's own value: here store is etcd":                         {Options{Store: "slow"}, "trials: [{ store: etcd, operation: put}]"},
+		"f.yaml:2:11: --exec /x cannot override the trial's own value: here version is 1.0":                           {Options{Exec: "/x"}, "defaults: {store: etcd}\ntrials: [{version: 1.0, operation: put}]"},
+		"--exec /x: it names one server, but the trials are of several stores (etcd, slow); set exec in":              {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put}, {store: slow, name: b, operation: put}]"},
+		"--exec /x: it names one server, but the trials are of several stores (etcd, slow); set":                      {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put, baseline: {store: slow}}]"},
+		"f.yaml:1:11: --exec applies only to clusters that quorumbench starts, but this trial uses a running cluster": {Options{Exec: "/x"}, "trials: [{endpoints: 'a:1', store: etcd, operation: put}]"},
 		"there is no store \"redis\"": {Options{Store: "redis"}, "defaults: {store: etcd}\ntrials: [{operation: put}]"},
 		"--exec and --version both":   {Options{Exec: "/x", Version: "1"}, string(quick())},
 	} {

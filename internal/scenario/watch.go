@@ -31,7 +31,7 @@ func setWatch(d *draft, key string, n *node) error {
 		return nil
 	}
 	if n.kind != mapping {
-		return n.at.errorf("watch must be a mapping, as in {watchers: 100}, or none, not %s", n.describe())
+		return n.at.errorf("watch must be a mapping, for example {watchers: 100}, or none, not %s", n.describe())
 	}
 	w := &Watch{Streams: 1}
 	d.load.Watch = w
@@ -39,7 +39,7 @@ func setWatch(d *draft, key string, n *node) error {
 	case err != nil:
 		return err
 	case n.field("watchers") == n && !n.flag:
-		return n.at.errorf("watch needs watchers, as in {watchers: 100}")
+		return n.at.errorf("watch needs the key watchers, for example {watchers: 100}")
 	case n.field("created-in-window") == n:
 		w.AtWindow = w.Expect > 0
 	}
@@ -50,7 +50,7 @@ func setWatch(d *draft, key string, n *node) error {
 func (b *builder) checkWatchKey() {
 	w := b.load.Watch
 	if w != nil && b.asked.hasKey("watch") && len(w.Key) == len(b.load.Prefix)+b.load.KeySize && strings.HasPrefix(string(w.Key), b.load.Prefix) {
-		b.failf(b.place("watch.key"), "<watch.key> %q looks like a key of the load, which are %s; give it another length", w.Key, b.load.keyShape())
+		b.failf(b.place("watch.key"), "<watch.key> %q may equal a key of the load (its keys are %s); give the watched key another length", w.Key, b.load.keyShape())
 	}
 }
 
@@ -80,21 +80,21 @@ func (l *Load) checkWatch(c *checks) {
 		l.checkWatched(c)
 	}
 	if w.Expect > 0 && l.Total > 0 {
-		c.add("total", "<watch.earlier-events> closes the window when the watchers have caught up, so a duration bounds it and no total")
+		c.add("total", "with <watch.earlier-events>, the window closes when the watchers have caught up; give a duration as its limit, and no total")
 	}
 	if l.NewConnection {
-		c.add("new-connection", "watchers need connections that stay, and <new-connection> has one for each operation; drop one of them")
+		c.add("new-connection", "watchers need connections that stay open, but <new-connection> opens one for each operation; remove one of the two")
 	}
 	if l.hasKind(isSTM) {
-		c.add("watch", "watchers cannot go with stm: which keys a transaction wrote is not known")
+		c.add("watch", "watchers cannot be combined with stm, because it is not known which keys a transaction wrote; remove the watchers")
 	}
 }
 
 func (w *Watch) checkCounts(c *checks) {
 	if w.Streams > w.Watchers {
-		c.add("watch.streams", "<watch.streams> is %d, and there %s; a stream needs a watcher at least", w.Streams, areWatchers(w.Watchers))
+		c.add("watch.streams", "<watch.streams> is %d, but there %s; each stream needs at least one watcher", w.Streams, areWatchers(w.Watchers))
 	} else if w.Connections > w.Streams {
-		c.add("watch.connections", "<watch.connections> is %d, and <watch.streams> is %d; a stream is on one connection", w.Connections, w.Streams)
+		c.add("watch.connections", "<watch.connections> is %d, but <watch.streams> is %d, and a stream uses only one connection; use fewer connections", w.Connections, w.Streams)
 	}
 }
 
@@ -129,11 +129,11 @@ func (w *Watch) checkKey(c *checks) {
 		given bool
 	}{{"watch.watched-keys", w.WatchedKeys > 0}, {"watch.keys-per-watcher", w.Span > 1}} {
 		if of.given {
-			c.add(of.key, "<watch.key> is the one key that all watch, so <"+of.key+"> means nothing; drop one of them")
+			c.add(of.key, "<watch.key> is the only key that all watchers watch, so <"+of.key+"> has no effect; remove one of the two")
 		}
 	}
 	if w.Expect > 0 && !w.AtWindow {
-		c.add("watch.created-in-window", "<watch.earlier-events> are caught up with in the window, so the watchers are created in it; drop <watch.created-in-window>")
+		c.add("watch.created-in-window", "with <watch.earlier-events>, watchers are always created in the window; remove <watch.created-in-window>")
 	}
 }
 
@@ -142,19 +142,19 @@ func (l *Load) checkWatched(c *checks) {
 	w := l.Watch
 	switch {
 	case w.Expect > 0 && w.Start == 0:
-		c.add("watch.earlier-events", "<watch.earlier-events> needs <watch.key>, the key that they are written to before the load")
+		c.add("watch.earlier-events", "<watch.earlier-events> needs <watch.key>, the key to which the earlier events are written before the load")
 	case w.AtWindow && w.Start == 0:
-		c.add("watch.created-in-window", "<watch.created-in-window> is for a <watch.key> that is not one of the load's keys, whose earlier events would count as lost")
+		c.add("watch.created-in-window", "<watch.created-in-window> needs a <watch.key>: for the load's own keys, events before the watchers exist would be counted as lost")
 	}
 	if w.Span == wholeSpace {
-		c.add("watch.keys-per-watcher", "with <watch.keys-per-watcher>: all each watcher watches the whole key space, so <watch.watched-keys> means nothing; drop one of them")
+		c.add("watch.keys-per-watcher", "with <watch.keys-per-watcher>: all, each watcher watches the whole key space, so <watch.watched-keys> has no effect; remove one of the two")
 	} else if w.WatchedKeys > l.KeySpace {
-		c.add("watch.watched-keys", "<watch.watched-keys> is %d, and the key space has only %s", w.WatchedKeys, text.Plural(l.KeySpace, "key"))
+		c.add("watch.watched-keys", "<watch.watched-keys> is %d, but the key space has only %s", w.WatchedKeys, text.Plural(l.KeySpace, "key"))
 	} else if span := min(max(w.Span, 1), l.KeySpace); w.Watchers > 0 && w.Watchers <= MaxWatchers && span > maxWatched/uint64(w.Watchers) {
-		c.add("watch.keys-per-watcher", "%d watchers of %s each are more than can be followed: watchers times keys can be at most %d", w.Watchers, text.Plural(span, "key"), maxWatched)
+		c.add("watch.keys-per-watcher", "%d watchers with %s each are too many to check; watchers times keys per watcher must be at most %d", w.Watchers, text.Plural(span, "key"), maxWatched)
 	}
 	if l.hasKind(kv.Kind.Writes) && l.ValueSize < leastWatchedValue {
-		c.add("value-size", "<value-size> is %d B, and an event identifies its write by its value, for which %d bytes are needed", l.ValueSize, leastWatchedValue)
+		c.add("value-size", "<value-size> is %d B, but at least %d bytes are needed to match watch events with writes by their values", l.ValueSize, leastWatchedValue)
 	}
 }
 
@@ -165,11 +165,11 @@ func (l *Load) watchWarnings() (out []string) {
 	case w == nil || l.Application.Name != "":
 	case w.Expect > 0:
 	case len(w.Key) > 0:
-		out = append(out, fmt.Sprintf("nothing writes the watched key %q, so that no event will come", w.Key))
+		out = append(out, fmt.Sprintf("nothing writes the watched key %q, so watchers will receive no events", w.Key))
 	case !l.hasKind(kv.Kind.Writes):
-		out = append(out, "nothing in it writes, so that no watch event will come")
+		out = append(out, "the load does not write, so watchers will receive no events")
 	case w.Mode != kv.PersistentWatch && l.hasKind(func(k kv.Kind) bool { return k == kv.Delete }):
-		out = append(out, "the watch event of a delete has no value and is counted, but not timed")
+		out = append(out, "watch events for deletes have no value, so they are counted but their latency is not measured")
 	}
 	return out
 }
@@ -193,7 +193,7 @@ func (l *Load) sharedWarnings(can *kv.Watches) []string {
 		keys = l.KeySpace
 	}
 	if most := conns * min(keys, maxWatched); uint64(w.Watchers) > most {
-		return []string{fmt.Sprintf("of %s at most %d are apart at the server: a connection has one watch of a key, or of a folder, and hands its events to all that watch it; give it more <watch.connections> and <watch.streams>",
+		return []string{fmt.Sprintf("the server has at most %[2]d watches for %[1]s, because all watchers of the same key or folder on one connection share a watch; use more <watch.connections> and <watch.streams>",
 			text.Plural(uint64(w.Watchers), "watcher"), most)}
 	}
 	return nil

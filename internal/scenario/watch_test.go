@@ -43,8 +43,8 @@ func TestWatchKeys(t *testing.T) {
 		})
 	}
 	for line, want := range map[string]string{
-		"operation: get":           "nothing in it writes",
-		"mix: {put: 1, delete: 1}": "the watch event of a delete has no value",
+		"operation: get":           "the load does not write",
+		"mix: {put: 1, delete: 1}": "watch events for deletes have no value",
 	} {
 		if _, warnings := parseTrial(t, line, "watch: {watchers: 2}"); len(warnings) != 1 || !strings.Contains(warnings[0], want) {
 			t.Errorf("%s warns %q", line, warnings)
@@ -133,7 +133,7 @@ func TestSTMKeys(t *testing.T) {
 	}
 	// As in etcd's benchmark, no transaction writes: half of one key is no key.
 	plain, _ := parseTrial(t, "operation: stm")
-	if plain.Load.STM == nil || *plain.Load.STM != DefaultSTM() || len(plain.Notes) != 1 || plain.Notes[0] != "No transaction writes: 50 percent (stm.write-percent) of 1 key (stm.keys) is less than one key." {
+	if plain.Load.STM == nil || *plain.Load.STM != DefaultSTM() || len(plain.Notes) != 1 || plain.Notes[0] != "Transactions do not write: 50 percent (stm.write-percent) of 1 key (stm.keys) is less than one key." {
 		t.Errorf("by default %+v, %q", plain.Load.STM, plain.Notes)
 	}
 	if part, _ := parseTrial(t, "operation: stm", "stm: {keys: 2}"); part.Load.STM.WritePercent != 50 || part.Load.STM.Isolation != kv.RepeatableReads || len(part.Notes) != 0 {
@@ -172,10 +172,10 @@ func (plain) Capabilities(store string) kv.Capabilities {
 // share a watch at the server are reported.
 func TestWatchModes(t *testing.T) {
 	for watch, want := range map[string]string{
-		"{watchers: 2, mode: stream}":                          "f.yaml:1:64: watch.mode is not for this store: etcd has no watches of mode stream; it has once (once) and persistent (staying)",
-		"{watchers: 2, mode: once, keys-per-watcher: 3}":       "watch.keys-per-watcher is not for watch.mode once, whose watches are of one key each",
-		"{watchers: 2, prev-kv: true}":                         "watch.prev-kv is not for this store: the watch events of etcd carry no value before",
-		"{watchers: 2, key: w, earlier-events: 3}":             "watch.earlier-events is not for this store: no watcher of etcd can begin before the present",
+		"{watchers: 2, mode: stream}":                          "f.yaml:1:64: watch.mode is not supported by this store: etcd has no watches of mode stream; it has once (once) and persistent (staying)",
+		"{watchers: 2, mode: once, keys-per-watcher: 3}":       "watch.keys-per-watcher cannot be combined with watch.mode once, which watches only one key per watcher",
+		"{watchers: 2, prev-kv: true}":                         "watch.prev-kv is not supported by this store: watch events from etcd do not contain the previous value",
+		"{watchers: 2, key: w, earlier-events: 3}":             "watch.earlier-events is not supported by this store: watchers of etcd can receive only events after they are created",
 		"{watchers: 2, mode: often}":                           `there is no watch mode "often"; choose one of stream, once, persistent or query`,
 		"{watchers: 2, mode: once}":                            "",
 		"{watchers: 2, mode: persistent, keys-per-watcher: 3}": "",
@@ -195,7 +195,7 @@ func TestWatchModes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if reported := strings.Contains(fmt.Sprint(s.Warnings), fmt.Sprintf("at most %d are apart at the server", apart)); reported != (apart > 0) || !reported && len(s.Warnings) > 0 {
+		if reported := strings.Contains(fmt.Sprint(s.Warnings), fmt.Sprintf("at most %d watches for", apart)); reported != (apart > 0) || !reported && len(s.Warnings) > 0 {
 			t.Errorf("%s warns %q", watch, s.Warnings)
 		}
 	}

@@ -16,19 +16,19 @@ func (l *Load) Divisible(n int) error {
 	case n <= 1:
 		return nil
 	case l.Connections < n:
-		return fmt.Errorf("%d connections cannot be divided among %d workers: each needs at least one", l.Connections, n)
+		return fmt.Errorf("%d connections cannot be divided among %d workers, because each worker needs at least one", l.Connections, n)
 	case closed && l.Clients < n:
-		return fmt.Errorf("%d clients cannot be divided among %d workers: each needs at least one", l.Clients, n)
+		return fmt.Errorf("%d clients cannot be divided among %d workers, because each worker needs at least one", l.Clients, n)
 	case closed && l.Total > 0 && l.Total < uint64(n):
-		return fmt.Errorf("a total of %d operations cannot be divided among %d workers: each needs at least one", l.Total, n)
+		return fmt.Errorf("a total of %d operations cannot be divided among %d workers, because each worker needs at least one", l.Total, n)
 	case !closed && l.MaxInFlight < n:
-		return fmt.Errorf("a limit of %d operations in flight cannot be divided among %d workers: each needs at least one", l.MaxInFlight, n)
+		return fmt.Errorf("a limit of %d operations in flight cannot be divided among %d workers, because each worker needs at least one", l.MaxInFlight, n)
 	case l.Watch != nil:
-		return fmt.Errorf("watchers cannot be divided among %d workers: each knows only its own writes, and not which events the others' writes will cause", n)
+		return fmt.Errorf("watchers cannot be divided among %d workers: each worker knows only its own writes, and not which events the other workers' writes cause", n)
 	case l.hasKind(isSTM) && l.STM != nil && l.STM.Locker != kv.LockNone:
-		return fmt.Errorf("transactions under a lock cannot be divided among %d workers: a worker's part of the total would be held up by the others' locks", n)
+		return fmt.Errorf("transactions with a lock cannot be divided among %d workers: locks held by other workers would delay a worker's part of the total", n)
 	case l.hasKind(func(k kv.Kind) bool { return k == kv.CAS }):
-		return fmt.Errorf("compare-and-set cannot be divided among %d workers: each knows only the versions in its own responses", n)
+		return fmt.Errorf("compare-and-set cannot be divided among %d workers: each worker knows only the versions in its own responses", n)
 	}
 	return nil
 }

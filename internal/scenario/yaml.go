@@ -29,7 +29,7 @@ func document(data []byte) (n *node, err error) {
 	// A panic in the YAML library must not reach users.
 	defer func() {
 		if r := recover(); r != nil {
-			n, err = nil, &Error{Text: "this is not valid YAML, and too broken to name a line"}
+			n, err = nil, &Error{Text: "this is not valid YAML, and the parser could not find the line of the error"}
 		}
 	}()
 	if e := textual(data); e != nil {
@@ -50,11 +50,11 @@ func document(data []byte) (n *node, err error) {
 // textual rejects data that is too long or is not text.
 func textual(data []byte) *Error {
 	if len(data) > maxFile {
-		return &Error{Text: fmt.Sprintf("the file has %d bytes; a scenario has at most %d", len(data), maxFile)}
+		return &Error{Text: fmt.Sprintf("the file has %d bytes, but a scenario can have at most %d", len(data), maxFile)}
 	}
 	for i, line := range strings.Split(string(data), "\n") {
 		if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
-			return place{line: i + 1, column: 1}.errorf("this line is not text in UTF-8; a scenario is a YAML file")
+			return place{line: i + 1, column: 1}.errorf("this line is not UTF-8 text; a scenario must be a YAML file")
 		}
 	}
 	return nil
@@ -77,7 +77,7 @@ func shallow(tokens token.Tokens) *Error {
 			inLine++
 		}
 		if open > maxDepth || inLine > maxDepth {
-			return tokenPlace(t).errorf("lists and mappings are nested more than %d deep here", maxDepth)
+			return tokenPlace(t).errorf("lists and mappings are nested more than %d levels deep here", maxDepth)
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func body(file *ast.File) (*node, error) {
 		case nil, *ast.DirectiveNode:
 		default:
 			if root != nil {
-				return nil, begin(b).errorf("a second YAML document begins here; a scenario is one")
+				return nil, begin(b).errorf("a second YAML document begins here, but a scenario file must have only one")
 			}
 			root = b
 		}
@@ -115,7 +115,7 @@ func body(file *ast.File) (*node, error) {
 		return nil, err
 	}
 	if n.kind != mapping {
-		return nil, n.at.errorf("a scenario is a mapping of keys such as name and trials, not %s", n.describe())
+		return nil, n.at.errorf("a scenario must be a mapping with keys such as name and trials, not %s", n.describe())
 	}
 	return n, nil
 }
@@ -184,7 +184,7 @@ func (n *node) describe() string {
 // otherThan describes a value that has another kind than want, or is empty.
 func (n *node) otherThan(want kind) string {
 	if n.kind == want {
-		return "an empty one"
+		return "an empty value"
 	}
 	return n.describe()
 }
@@ -205,16 +205,16 @@ func convert(from ast.Node) (*node, error) {
 		n.kind, n.text, n.quoted = scalar, v.Value.Value, true
 		return n, nil
 	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
-		return nil, n.at.errorf("a scenario uses no YAML anchors, aliases or merge keys; put values that trials share under defaults")
+		return nil, n.at.errorf("YAML anchors, aliases and merge keys are not supported; put values that trials share under defaults")
 	case *ast.TagNode:
-		return nil, n.at.errorf("a scenario uses no YAML tags such as %q; quote text", v.Start.Value)
+		return nil, n.at.errorf("YAML tags such as %q are not supported; quote the text", v.Start.Value)
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		t := from.GetToken()
 		n.kind, n.text = scalar, t.Value
 		n.quoted = t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType
 		return n, nil
 	}
-	return nil, n.at.errorf("a scenario has no use for this kind of YAML; write a value, a list or a mapping")
+	return nil, n.at.errorf("this YAML syntax is not supported; write a value, a list or a mapping")
 }
 
 // begin returns the position at which a value begins. For a mapping in block style, the library
@@ -240,10 +240,10 @@ func (n *node) addPairs(values []*ast.MappingValueNode) error {
 			return err
 		}
 		if key.kind != scalar {
-			return key.at.errorf("a key is a word here, not %s", key.describe())
+			return key.at.errorf("a key must be a word, not %s", key.describe())
 		}
 		if first, twice := seen[key.text]; twice {
-			return key.at.errorf("%s is given twice; first in line %d", key.text, first.line)
+			return key.at.errorf("%s is given twice; the first is in line %d", key.text, first.line)
 		}
 		seen[key.text] = key.at
 		value, err := convert(v.Value)
@@ -307,10 +307,10 @@ func (n *node) word(key string) (string, error) {
 func (n *node) filled(key string) (string, error) {
 	s, err := n.word(key)
 	if err == nil && strings.TrimSpace(s) == "" {
-		return "", n.at.errorf("%s is empty; give it a value or leave the key out", key)
+		return "", n.at.errorf("%s is empty; give it a value or remove the key", key)
 	}
 	if err == nil && strings.ContainsAny(s, "\n\r") {
-		return "", n.at.errorf("%s must be text of one line", key)
+		return "", n.at.errorf("%s must be text on a single line", key)
 	}
 	return s, err
 }
@@ -331,7 +331,7 @@ func (n *node) number(key string) (float64, error) {
 func (n *node) boolean(key string) (bool, error) {
 	return unquoted(n, key, "true or false", func(s string) (bool, error) {
 		if s != "true" && s != "false" {
-			return false, errors.New("YAML has no other words for them")
+			return false, errors.New("write true or false")
 		}
 		return s == "true", nil
 	})

@@ -188,7 +188,7 @@ func (f *options) fill(args []string) error {
 	}
 	if f.sequential {
 		if d, err := scenario.ParseDistribution(f.text("distribution")); c.Given("distribution") && err == nil && d.Name != scenario.Sequential {
-			return command.Usage("--sequential-keys and --distribution %s contradict each other; give one of them", d)
+			return command.Usage("--sequential-keys and --distribution %s contradict each other; give only one of them", d)
 		}
 		f.mustSet("distribution", scenario.Sequential)
 	}
@@ -245,7 +245,7 @@ func (f *options) fillTarget() error {
 	case f.autoSync < 0:
 		return command.Usage("--auto-sync-interval is %v, but must be at least 0", f.autoSync)
 	case f.targetLeader && f.set.Changed("target") && target.Mode != kv.LeaderOnly:
-		return command.Usage("--target-leader and --target %s contradict each other; give one of them", target)
+		return command.Usage("--target-leader and --target %s contradict each other; give only one of them", target)
 	case f.targetLeader:
 		target = kv.Target{Mode: kv.LeaderOnly}
 	case f.autoSync > 0 && !f.set.Changed("target"):

@@ -341,7 +341,7 @@ func TestPlanDropsSurplusConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"100 connections for 10 clients: 90 are without a client, and dropped"}
+	want := []string{"100 connections for 10 clients: 90 are without a client and will not be opened"}
 	if diff := cmp.Diff(want, s.Warnings); diff != "" || s.Trials[0].Load.Connections != 10 {
 		t.Errorf("%d connections, warnings -want +got:\n%s", s.Trials[0].Load.Connections, diff)
 	}

@@ -330,7 +330,7 @@ func TestBaselineRefused(t *testing.T) {
 	}
 	compareRuns(t, now, then)
 	now.Trials[0].Load.Rate, then.Trials[0].Load.Rate = scenario.Rate{PerSecond: 100}, scenario.Rate{PerSecond: 200}
-	if _, err := compare.Compare(now, then, compare.DefaultComparing()); err == nil || !strings.Contains(err.Error(), "the rate a second in put-64: 100 here, 200 there") {
+	if _, err := compare.Compare(now, then, compare.DefaultComparing()); err == nil || !strings.Contains(err.Error(), "the rate per second in put-64: 100 here, 200 there") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -23,11 +23,11 @@ func (f *Fault) Problem() string {
 func (f *Fault) checkKinds(*kind) string {
 	switch {
 	case f.Do == Random && len(f.Of) == 0:
-		return "needs of: the kinds of which it is one, as in of: [kill, pause]"
+		return "needs of: the kinds from which one is chosen, for example of: [kill, pause]"
 	case f.Do != Random && len(f.Of) > 0:
-		return "has of, which are the kinds of a random one; drop it"
+		return "has of, which applies only to a random fault; remove the field of"
 	case slices.ContainsFunc(f.Of, func(k Kind) bool { return k >= Random || k.row().to || k.row().network.amounts() }):
-		return fmt.Sprintf("cannot be one of %s; which need more than by, or are several themselves", kindsText(f.Of))
+		return fmt.Sprintf("cannot choose from %s: a kind must need no field other than by, and must not be random itself; use other kinds", kindsText(f.Of))
 	}
 	return ""
 }
@@ -36,11 +36,11 @@ func (f *Fault) checkKinds(*kind) string {
 func (f *Fault) checkTimes(row *kind) string {
 	switch {
 	case f.At < 0 || f.For < 0 || f.By < 0 || f.Every < 0:
-		return "has a time below 0"
+		return "has a negative time; use times of at least 0"
 	case row.instant != "" && f.For > 0:
 		return row.instant
 	case row.instant == "" && f.For == 0:
-		return "needs for: how long it lasts, as in for: 3s"
+		return "needs for: how long the fault lasts, for example for: 3s"
 	}
 	return ""
 }
@@ -51,11 +51,11 @@ func (f *Fault) checkAmount(row *kind) string {
 	case row.by != "" && f.By == 0:
 		return "needs by: " + row.by
 	case row.by == "" && !row.ahead && f.By != 0:
-		return "has by, which is how much longer each sync of a slow disk takes; drop it, or choose slow-disk"
+		return "has by, which applies only to slow-disk (how much longer each sync takes); remove the field by, or choose slow-disk"
 	case row.to && f.Server == "":
-		return "needs to: the server that members get, as in to: 3.9.5, to: default or to: /opt/etcd"
+		return "needs to: the server with which members are restarted, for example to: 3.9.5, to: default or to: /opt/etcd"
 	case f.Do == Random && f.Every == 0:
-		return "needs every: the time in which one is at a random time, as in every: 20s"
+		return "needs every: the period in which one fault starts at a random time, for example every: 20s"
 	}
 	return ""
 }
@@ -78,20 +78,20 @@ var scopes = [...]struct {
 	why, ofRandom string
 }{
 	anyMember: {},
-	aFollower: {refuses: []kv.Mode{kv.All, kv.LeaderOnly}, why: "is done to a member that does not lead; choose follower, any, or a member as m1, m2"},
-	theCluster: {refuses: []kv.Mode{kv.Any, kv.LeaderOnly, kv.Followers, kv.One}, why: "is done to the whole cluster; drop member",
-		ofRandom: "is done to the whole cluster, whichever it is; choose all as its member"},
+	aFollower: {refuses: []kv.Mode{kv.All, kv.LeaderOnly}, why: "applies only to a member that is not the leader; choose follower, any, or a member such as m1 or m2"},
+	theCluster: {refuses: []kv.Mode{kv.Any, kv.LeaderOnly, kv.Followers, kv.One}, why: "applies to the whole cluster; remove the member field",
+		ofRandom: "applies to the whole cluster, whichever kind is chosen; use member: all"},
 	oneOfSeveral: {refuses: []kv.Mode{kv.All},
-		why: "takes one member at a time, so that the others have a quorum; choose leader, follower, any, or a member as m1, m2"},
+		why: "applies to one member at a time, so that the others keep a quorum; choose leader, follower, any, or a member such as m1 or m2"},
 }
 
 // checkRepeats checks how often the fault is repeated.
 func (f *Fault) checkRepeats(*kind) string {
 	switch {
 	case f.Every == 0 && f.Repeat > 1:
-		return "is repeated and needs every: the time from one to the next, as in every: 20s"
+		return "is repeated, so it needs every: the time from one start to the next, for example every: 20s"
 	case f.Every > 0 && f.Every <= f.For:
-		return "begins again before it is over; every must be longer than for"
+		return "would start again before it has ended; make every longer than for"
 	}
 	return ""
 }
@@ -102,9 +102,9 @@ func (f *Fault) checkTraffic(*kind) string {
 	n := row.network
 	switch {
 	case n == nil && f.Traffic != (Traffic{}):
-		return "is none of the network, and only those have from, direction, to and shares; drop them"
+		return "is not a network fault, and only network faults can have from, direction, to and by with a percentage; remove them"
 	case f.partsAll():
-		return "is of one member, and not of all"
+		return "applies to one member and not to all; name a single member"
 	case n == nil:
 		return ""
 	case n.shape != "" && f.From != DefaultEnds:
@@ -114,13 +114,13 @@ func (f *Fault) checkTraffic(*kind) string {
 	case n.share != "" && f.Share == 0:
 		return "needs by: " + n.share
 	case n.share == "" && f.Share > 0:
-		return "has by, which is a share of packets; drop it, or choose loss or reorder"
+		return "has by with a percentage of packets, which applies only to loss and reorder; remove it, or choose one of these"
 	case n.to != "" && f.To == 0:
 		return "needs to: " + n.to
 	case n.to == "" && f.To > 0:
-		return "has to, which is what passes a slow link in a second; drop it, or choose slow-link"
+		return "has to, which applies only to slow-link (the throughput of the link); remove the field to, or choose slow-link"
 	case row.by == "" && f.By > 0:
-		return "has by with a time, which is how much later each packet comes; drop it, or choose delay"
+		return "has by with a duration, which applies only to delay (how much later each packet arrives); remove it, or choose delay"
 	}
 	return ""
 }

@@ -67,7 +67,7 @@ func ParseOne(s string) (Fault, error) {
 	}
 	for i := 2; i < len(words); i += 2 {
 		if _, twice := fields[words[i]]; twice {
-			return Fault{}, fmt.Errorf("the fault %q says %s twice", strings.TrimSpace(s), words[i])
+			return Fault{}, fmt.Errorf("the fault %q has %s twice; give it once", strings.TrimSpace(s), words[i])
 		}
 		fields[words[i]] = words[i+1]
 	}
@@ -103,7 +103,7 @@ func FromFields(texts map[string]string) (f Fault, field string, err error) {
 		is  bool
 	}{{"do", do}, {"member", member}} {
 		if !given.is {
-			return f, "", fmt.Errorf("a fault needs %s, as in {at: 10s, do: kill, member: leader, for: 3s}", given.key)
+			return f, "", fmt.Errorf("a fault needs the field %s, for example {at: 10s, do: kill, member: leader, for: 3s}", given.key)
 		}
 	}
 	return f, "", nil
@@ -130,7 +130,7 @@ func (f *Fault) set(key, value string) (err error) {
 		var n int64
 		n, err = text.ParseInteger(value)
 		if f.Repeat = int(n); err == nil && (n < 1 || n > MaxFaults) {
-			err = fmt.Errorf("a fault is repeated from 1 to %d times, and not %s", MaxFaults, value)
+			err = fmt.Errorf("a fault can be repeated from 1 to %d times, not %s", MaxFaults, value)
 		}
 	default:
 		var known bool
@@ -139,7 +139,7 @@ func (f *Fault) set(key, value string) (err error) {
 			return err
 		}
 		if known, err = f.setTraffic(key, value); !known {
-			err = fmt.Errorf("a fault has no %q; it has do, member, by, at, for, every and repeat, a random one of, a rolling-upgrade to, and those of the network from, direction and to", key)
+			err = fmt.Errorf("a fault has no field %q; the fields are do, member, by, at, for, every and repeat; also of for random, to for rolling-upgrade, and from, direction and to for network faults", key)
 		}
 	}
 	return err

@@ -58,9 +58,9 @@ var kinds = [numKinds]kind{
 	Kill:        {name: "kill"},
 	Terminate:   {name: "terminate"},
 	Pause:       {name: "pause"},
-	Restart:     {name: "restart", instant: "begins again at once: drop for, or choose terminate"},
+	Restart:     {name: "restart", instant: "starts the member again at once: remove the field for, or choose terminate"},
 	PowerLoss:   {name: "power-loss", disk: true, ahead: true},
-	SlowDisk:    {name: "slow-disk", disk: true, by: "how much longer each sync takes, as in by: 200ms"},
+	SlowDisk:    {name: "slow-disk", disk: true, by: "how much longer each sync takes, for example by: 200ms"},
 	FullDisk:    {name: "full-disk", disk: true},
 	FailingDisk: {name: "failing-disk", disk: true},
 	LyingDisk:   {name: "lying-disk", disk: true},
@@ -69,10 +69,10 @@ var kinds = [numKinds]kind{
 	Split:     {name: "split", network: &networkKind{shape: betweenMembers, twoWays: bothWays, members: 2}},
 	Bridge:    {name: "bridge", network: &networkKind{shape: betweenMembers, twoWays: bothWays, members: 3}},
 	Blackhole: {name: "blackhole", network: &networkKind{}},
-	Delay:     {name: "delay", by: "how much later each packet comes, as in by: 50ms", network: &networkKind{}},
-	Loss:      {name: "loss", network: &networkKind{share: "the share of packets that vanish, as in by: 10%"}},
-	Reorder:   {name: "reorder", network: &networkKind{share: "the share of packets that are held back, as in by: 10%"}},
-	SlowLink:  {name: "slow-link", network: &networkKind{to: "how much passes in a second, as in to: 1MB/s"}},
+	Delay:     {name: "delay", by: "how much later each packet arrives, for example by: 50ms", network: &networkKind{}},
+	Loss:      {name: "loss", network: &networkKind{share: "the percentage of packets that are lost, for example by: 10%"}},
+	Reorder:   {name: "reorder", network: &networkKind{share: "the percentage of packets that are held back, for example by: 10%"}},
+	SlowLink:  {name: "slow-link", network: &networkKind{to: "the throughput of the link, for example to: 1MB/s"}},
 
 	MoveLeader: {name: "move-leader", instant: ownTime, of: aFollower, needs: featured(kv.LeaderTransfer)},
 	Compact:    {name: "compact", instant: ownTime, of: theCluster, needs: featured(kv.Compaction)},
@@ -82,18 +82,18 @@ var kinds = [numKinds]kind{
 	FillQuota:  {name: "fill-quota", of: theCluster, needs: featured(kv.SpaceQuota)},
 	EnableAuth: {name: "enable-auth", of: theCluster, needs: featured(kv.AuthSwitch)},
 
-	NewCertificate: {name: "new-certificate", instant: "is over when the member shows it: drop for", needs: featured(kv.Certificates)},
+	NewCertificate: {name: "new-certificate", instant: "ends when the member presents the new certificate: remove the field for", needs: featured(kv.Certificates)},
 	AddLearner:     {name: "add-learner", of: theCluster, needs: featured(kv.Learners), spare: true},
 
 	Replace:        {name: "replace", of: oneOfSeveral, needs: featured(kv.Replacement), changes: true},
-	RollingRestart: {name: "rolling-restart", instant: "is over when each member was restarted: drop for", of: theCluster},
-	RollingUpgrade: {name: "rolling-upgrade", instant: "is over when each member was restarted: drop for", of: theCluster, to: true, changes: true},
+	RollingRestart: {name: "rolling-restart", instant: "ends when all members have been restarted: remove the field for", of: theCluster},
+	RollingUpgrade: {name: "rolling-upgrade", instant: "ends when all members have been restarted: remove the field for", of: theCluster, to: true, changes: true},
 	Random:         {name: "random"},
 }
 
 // ownTime is the reason why the key for is not allowed if the store's own operation determines how
 // long the fault lasts.
-const ownTime = "is over when the store has done it: drop for"
+const ownTime = "ends when the store has completed it: remove the field for"
 
 // featured returns a pointer to the given feature.
 func featured(f kv.Feature) *kv.Feature { return &f }
@@ -258,7 +258,7 @@ func parseMember(s string) (kv.Target, error) {
 			return kv.Target{Mode: kv.One, Member: n}, nil
 		}
 	}
-	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, any, all, or a member as m1, m2", s)
+	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, any, all, or a member such as m1 or m2", s)
 }
 
 // DefaultServer makes a rolling upgrade use the store's default server on this machine.
@@ -267,10 +267,10 @@ const DefaultServer = "default"
 // parseServer parses the server that a rolling upgrade installs.
 func parseServer(s string) (string, error) {
 	if strings.ContainsAny(s, " ,\t\r\n") {
-		return "", fmt.Errorf("the server %q has a space or a comma, which faults cannot contain", s)
+		return "", fmt.Errorf("the server %q contains a space or a comma, which faults cannot contain; use a path without them", s)
 	}
 	if !utf8.ValidString(s) {
-		return "", fmt.Errorf("the server %q is not UTF-8 text, which records require", s)
+		return "", fmt.Errorf("the server %q is not UTF-8 text, which records require; use another path", s)
 	}
 	return s, nil
 }

@@ -77,7 +77,7 @@ func parseThroughput(s string) (int, error) {
 	}
 	n, err := text.ParseSize(size)
 	if err == nil && n < 1 {
-		err = fmt.Errorf("a link has a rate above 0, and not %s; choose blackhole for one that passes nothing", s)
+		err = fmt.Errorf("the rate of a link must be above 0, not %s; to block all packets, choose blackhole", s)
 	}
 	return n, err
 }
@@ -104,6 +104,6 @@ type networkKind struct {
 // amounts reports whether the kind requires a key in addition to the member and the times.
 func (n *networkKind) amounts() bool { return n != nil && (n.share != "" || n.to != "") }
 
-const betweenMembers = "cuts members off from one another, and not from clients: drop from, or choose blackhole"
+const betweenMembers = "separates members from each other, but not from clients: remove the field from, or choose blackhole"
 
-const bothWays = "parts members both ways: drop direction, or choose isolate or blackhole"
+const bothWays = "separates members in both directions: remove the field direction, or choose isolate or blackhole"

@@ -112,7 +112,7 @@ trials:
 	}
 	const matrix = "trials: [{name: 'put-{store}', operation: put, exec: /opt/cetcd, matrix: {store: [etcd, cetcd]}}]\n"
 	w.run(t, "run", w.file(t, "matrix.yaml", matrix), "--out", w.path("run")).exits(t, exitUsage).
-		oneSentence(t, "exec names one server, which cannot be that of several stores (etcd, cetcd)")
+		oneSentence(t, "exec names a single server, but it applies to several stores (etcd, cetcd)")
 	p = w.run(t, "run", "--exec", w.path("nothing"), "--out", w.path("run")).exits(t, exitFailed)
 	p.oneSentence(t, "the server of etcd (nothing) does not exist", "no such file")
 	if _, err := os.Stat(w.path("run")); err == nil {
