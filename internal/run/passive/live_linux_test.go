@@ -163,7 +163,7 @@ func TestLostPacketsAreReported(t *testing.T) {
 	stop()
 	missing := false
 	for _, g := range a.gaps {
-		missing = missing || g.Conn == 0 && strings.Contains(g.Why, "came faster than they could be read")
+		missing = missing || g.Conn == 0 && strings.Contains(g.Why, "could not be read in time")
 	}
 	if !missing || a.endReason(1) != notHeard || a.conns[1].ended != 1 {
 		t.Errorf("missing is %v, and it ended %d times", a.gaps, a.conns[1].ended)

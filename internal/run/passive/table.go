@@ -442,5 +442,5 @@ func (t *table) finish(at int64) {
 // drop reports lost packets, as a gap after the last packet that arrived.
 func (t *table) drop(n uint64) {
 	t.dropped = true
-	t.tap.Sink.Gap(call.Gap{At: t.last, Why: fmt.Sprintf("%s arrived faster than they could be read, so later requests, replies and whole connections may be missing", text.Plural(n, "packet"))})
+	t.tap.Sink.Gap(call.Gap{At: t.last, Why: fmt.Sprintf("%s could not be read in time, so later requests, replies and whole connections may be missing", text.Plural(n, "packet"))})
 }

@@ -456,7 +456,7 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 	table.drop(1)
 	table.receive(2*second, k.send(ofClient, 0, "one"))
 	table.receive(3*second, k.send(ofServer, 0, "two"))
-	if h := a.conns[1]; !slices.Equal(h.at, []int64{2 * second, 3 * second}) || a.gaps[0].At != second || !strings.HasPrefix(a.gaps[0].Why, "1 packet came faster") {
+	if h := a.conns[1]; !slices.Equal(h.at, []int64{2 * second, 3 * second}) || a.gaps[0].At != second || !strings.HasPrefix(a.gaps[0].Why, "1 packet could not be read") {
 		t.Errorf("decoded at %v, gaps: %v", h.at, a.gaps)
 	}
 	// After packets were lost, a connection is not reported as open before the capture.

@@ -250,7 +250,7 @@ func TestReportsOurClockThatWasSet(t *testing.T) {
 	for _, step := range []struct {
 		by   time.Duration
 		says string
-	}{{0, ""}, {time.Hour, "the clock of the machine that conducts the run was set forward by 3600 s"}, {100 * time.Microsecond, ""}, {-time.Minute, "was set back by 60"}} {
+	}{{0, ""}, {time.Hour, "the clock of the controller's machine was set forward by 3600 s"}, {100 * time.Microsecond, ""}, {-time.Minute, "was set back by 60"}} {
 		is += step.by
 		events := s.look()
 		if step.says == "" && len(events) > 0 || step.says != "" && (len(events) != 1 || events[0].Kind != clockSet || !strings.Contains(events[0].Text, step.says)) {
