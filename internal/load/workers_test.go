@@ -382,7 +382,7 @@ func TestWorkersFailTogether(t *testing.T) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	m, gone1 := res.Measured, res.Measured.Parts[1]
-	if gone1.Worker != "2 of 2" || !strings.Contains(gone1.Lost, "the worker is gone") || m.Parts[0].Lost != "" {
+	if gone1.Worker != "2 of 2" || !strings.Contains(gone1.Lost, "the worker was lost") || m.Parts[0].Lost != "" {
 		t.Errorf("%+v", m.Parts)
 	}
 	if due := m.Parts[0].Due + gone1.Due; due != m.Due || m.Due == 0 || m.Due != m.Succeeded()+m.Failed() {
@@ -413,7 +413,7 @@ func TestWorkerLostBeforeTheWindow(t *testing.T) {
 	})
 	_, err = job.Run(t.Context(), time.Now())
 	cutting.Wait()
-	if err == nil || !strings.Contains(err.Error(), "worker w1 on b: the worker is gone") {
+	if err == nil || !strings.Contains(err.Error(), "worker w1 on b: the worker was lost") {
 		t.Errorf("%v", err)
 	}
 }

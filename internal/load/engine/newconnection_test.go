@@ -189,7 +189,7 @@ func TestEndlessHandshakesAreNotSent(t *testing.T) {
 	if n := b.totals.Outcomes[kv.NotSent]; n != b.totals.Due || n < 6 {
 		t.Errorf("due %d, outcomes %v", b.totals.Due, b.totals.Outcomes)
 	}
-	if text := b.res.ErrorTexts[kv.NotSent]; !strings.Contains(text, "server did not take it") {
+	if text := b.res.ErrorTexts[kv.NotSent]; !strings.Contains(text, "server accepted no further operation") {
 		t.Errorf("the reason is %q", text)
 	}
 }

@@ -195,7 +195,7 @@ func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
 		"2 connections with 0 clients":                  {whole(func(e *load.Ending) { e.Connections = make([]measure.Connection, 2) })},
 		"1 connections with 30 clients":                 {whole(func(e *load.Ending) { e.Connections = []measure.Connection{{Completed: make([]uint64, 30)}} })},
 		"number that is below 0":                        {whole(func(e *load.Ending) { e.MaxInFlight = -5 })},
-		"the worker is gone":                            {},
+		"the worker was lost":                           {},
 		"malformed part of a history":                   {{isHistory}},
 		"the history is damaged":                        {{isHistory, 0, 0, 9}},
 		"of loop 2000":                                  {encodeHistory(2000, time.Now(), blockOf(history.Op{}))},
