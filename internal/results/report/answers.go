@@ -53,7 +53,7 @@ func Answers(a *record.Answers) (lines []string) {
 		add("%s", watches(w))
 	}
 	if l := a.Leases; l != nil {
-		words := fmt.Sprintf("%s: %s; %s expired or revoked", text.Plural(l.Leases, "lease"), text.Plural(l.KeptAlive, "keep-alive"), wereCount(l.Gone))
+		words := fmt.Sprintf("%s: %s; expired or revoked: %s", text.Plural(l.Leases, "lease"), text.Plural(l.KeptAlive, "keep-alive"), text.Count(l.Gone))
 		if s := l.Late; s != nil {
 			words += "; upper bound of the time by which they outlived their time to live: " + spread(s, l.Gone)
 		}

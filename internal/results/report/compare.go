@@ -60,7 +60,7 @@ func comparisonParts(to layout, c *compare.Comparison) {
 	to.heading(comparisonHead(c))
 	to.blank()
 	if len(c.Pairs) == 0 {
-		to.addLines("No trial has a valid repeat in both runs. Repeat the runs on a quieter machine.")
+		to.addLines("No trial has a valid repeat on both sides. Repeat the runs on a quieter machine.")
 		to.addLines(leftOut(c)...)
 		return
 	}
@@ -83,7 +83,7 @@ func comparisonParts(to layout, c *compare.Comparison) {
 func ComparisonTables(c *compare.Comparison) []*Table {
 	head := comparisonHead(c)
 	if len(c.Pairs) == 0 {
-		return []*Table{{Heading: head, Notes: append([]string{"No trial has valid figures in both runs. Repeat the runs on a quieter machine."}, leftOut(c)...)}}
+		return []*Table{{Heading: head, Notes: append([]string{"No trial has valid figures on both sides. Repeat the runs on a quieter machine."}, leftOut(c)...)}}
 	}
 	both, t := sides(c), c.Table()
 	both.Heading, both.Notes = head, c.Differences
@@ -131,7 +131,7 @@ func compareNotes(c *compare.Comparison) []string {
 	}
 	if c.Family == 0 {
 		if c.TooFewRepeats() {
-			lines = append(lines, fmt.Sprintf("An interval needs %d repeats in both runs.", analyze.MinRepeats))
+			lines = append(lines, fmt.Sprintf("An interval needs %d repeats on both sides.", analyze.MinRepeats))
 		}
 		return append(lines, leftOut(c)...)
 	}

@@ -84,7 +84,7 @@ func TestCompareWithoutIntervals(t *testing.T) {
 	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"+0.0 %              -  unclear: needs 1 or more repeats", "An interval needs 5 repeats in both runs."} {
+	for _, want := range []string{"+0.0 %              -  unclear: needs 1 or more repeats", "An interval needs 5 repeats on both sides."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
@@ -464,7 +464,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
-	const want = "No trial has a valid repeat in both runs. Repeat the runs on a quieter machine.\nNot used: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
+	const want = "No trial has a valid repeat on both sides. Repeat the runs on a quieter machine.\nNot used: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
 	if !strings.Contains(b.String(), want) || compare.Unjudged([]*compare.Comparison{c}) == nil {
 		t.Errorf("the text about an invalid baseline is\n%s", b.String())
 	}

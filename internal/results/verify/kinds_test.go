@@ -114,7 +114,7 @@ func TestKinds(t *testing.T) {
 		"back after a late delete":     {ops: []history.Op{put(11, 1), lost(del(0)), get(12, 0, 0), get(13, 11, 1)}, want: Resurrected},
 		"written late":                 {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(11, 11, 2), get(12, 12, 1)}},
 		"written late, and again":      {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(12, 12, 1), put(13, 3), local(get(14, 14, 1))}, want: AppliedTwice},
-		"written before it began":      {ops: []history.Op{put(11, 2), of2(2, put(13, 3)), lost(put(0, 1)), get(13, 12, 1)}, want: Reordered, says: "took effect at revision 12, but the higher revision 13"},
+		"written before it began":      {ops: []history.Op{put(11, 2), of2(2, put(13, 3)), lost(put(0, 1)), get(13, 12, 1)}, want: Reordered, says: "took effect at revision 12, but revision 13, which is not lower"},
 		"stale by its revision":        {ops: []history.Op{put(11, 1), put(12, 2), get(11, 11, 1)}, want: StaleRead, says: "revision 12 had been acknowledged before the operation began"},
 		"stale by its value":           {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), get(12, 11, 1)}, want: StaleRead, says: "value #2 of revision 12"},
 		"local, and may be stale":      {ops: []history.Op{put(11, 1), put(12, 2), local(get(11, 11, 1))}},

@@ -84,7 +84,7 @@ func (k *keyChecker) author(m *mark) version {
 		f.kind = AppliedTwice
 	case m.rev <= w.e.lo:
 		f.kind, f.promise = Reordered, history.Order
-		f.state = fmt.Sprintf("The write took effect at revision %d, but the higher revision %d had been acknowledged before the write began.", m.rev, w.e.lo)
+		f.state = fmt.Sprintf("The write took effect at revision %d, but revision %d, which is not lower, had been acknowledged before the write began.", m.rev, w.e.lo)
 	}
 	if f.kind != "" {
 		k.add(f)

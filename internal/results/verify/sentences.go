@@ -29,7 +29,7 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	case HeldTwice:
 		out += fmt.Sprintf("Client %d acquired the lock before the holder with fencing token %d had released it.", wrong.Session, f.revision)
 	case TokenBack:
-		out += fmt.Sprintf("Client %d acquired the lock with fencing token %d after another client had acquired the lock with the higher token %d.", wrong.Session, wrong.Mod, f.revision)
+		out += fmt.Sprintf("Client %d acquired the lock with fencing token %d, which is not higher than the token %d with which another client had acquired the lock.", wrong.Session, wrong.Mod, f.revision)
 	case Disagreement:
 		out += f.state
 	case WrongResponse:

@@ -103,7 +103,7 @@ func differentHosts(was []record.Host, is []scenario.Host) string {
 func (r *resumed) sameMachines(is []measure.Machine) error {
 	was := r.Run.Machines
 	if len(was) != len(is) {
-		return fmt.Errorf("cannot resume the run: it started on %d machines, but this invocation uses %d", len(was), len(is))
+		return fmt.Errorf("cannot resume the run: it started on %s, but this invocation uses %d", text.Plural(uint64(len(was)), "machine"), len(is))
 	}
 	for i := range is {
 		if d := is[i].Difference(&was[i]); d != "" {

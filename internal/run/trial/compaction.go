@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // compactTimeout limits one compaction.
@@ -49,7 +50,7 @@ func (w *monitor) notes() []string {
 	if w.uncompacted.times == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d compactions during the load failed; the first error: %s", w.uncompacted.times, w.uncompacted.why)}
+	return []string{fmt.Sprintf("%s during the load failed; the first error: %s", text.Plural(uint64(w.uncompacted.times), "compaction"), w.uncompacted.why)}
 }
 
 // compactFirst compacts the store's history before the load, if the load asks for it. The store is
