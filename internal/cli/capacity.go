@@ -81,7 +81,7 @@ The exit code is 0 if the search finds an interval, 1 if no rate meets the objec
 		"objective to meet: limits for percentiles of response times and for the share of errors, for example 'p99<20ms, errors<0.1%'")
 	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, text.FormatDuration, "time limit for the search: start no trial that would end after it")
 	command.Value(r, "width", &f.width, "SHARE", text.ParseShare, text.Share, "stop the search when the interval is at most this wide")
-	r.Number("from", &f.from, "R", "first rate, or first value of the searched parameter, to try (default: the value in the scenario)")
+	r.Number("from", &f.from, "R", "first rate to try, or first value of the searched parameter, which is the value in the scenario if --from is not given")
 	r.Number("max-rate", &f.most, "R", "highest rate to try")
 	r.Number("max-value", &f.mostValue, "V", "highest value of the searched parameter to try (default: the parameter's maximum)")
 	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, over.String, "search once for each of these values of a load or cluster parameter, for example value-size=128,1KiB,16KiB, or once for each store with store=NAME[@VERSION],NAME=PATH,...; without values, search for the highest value of an application's parameter that determines its load, for example nodes")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -223,11 +224,15 @@ func flagTitle(f *pflag.Flag) string {
 	return title
 }
 
+// describedDefault matches the description of a default at the end of a flag's meaning. It does not
+// apply to commands that set a fixed default for the flag.
+var describedDefault = regexp.MustCompile(`(; default: .*| \(default: [^()]*\))$`)
+
 // flagMeaning returns the meaning of a flag, followed by its default value.
 func flagMeaning(f *pflag.Flag) string {
 	_, meaning := pflag.UnquoteUsage(f)
 	if !slices.Contains([]string{"", "0", "false"}, f.DefValue) {
-		meaning += " (default " + f.DefValue + ")"
+		meaning = describedDefault.ReplaceAllString(meaning, "") + " (default " + f.DefValue + ")"
 	}
 	return meaning
 }
