@@ -97,7 +97,7 @@ type Mark struct {
 	Thread int   // the operating system's ID for the loop's thread
 }
 
-// Result holds a loop's measurements except its seconds, which the loop passed to Hand.
+// Result holds a loop's measurements except its seconds, which the loop passed to Deliver.
 type Result struct {
 	// Opened and Closed are the start and end of the measurement window on the loop's clock. Began
 	// is the start of the first phase.

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// mirror is a Poller whose servers send each request back at once. Its clock advances by 100 ns
-// whenever it is read.
+// mirror is a Poller whose servers immediately send each request back to the loop. Its clock
+// advances by 100 ns whenever it is read.
 type mirror struct {
 	now    int64
 	in     [][]byte // by connection: bytes to be read

@@ -149,7 +149,8 @@ func (l *Loop) noteFreed() {
 	if l.blockedBy == byNothing {
 		return
 	}
-	// If a reply was just read, its place was already free when the reply arrived, lag earlier.
+	// If a reply was just read, its place was already free when the reply arrived, which was lag
+	// nanoseconds ago.
 	l.roomAt, l.roomBy, l.blockedBy = l.now-l.lag, l.blockedBy, byNothing
 	if s := l.cfg.Shared; s.several() {
 		s.spill.cursors[l.index()].full.Store(false)

@@ -79,7 +79,7 @@ func sameSeries(a, b *measure.Series) bool {
 	return a.Member == b.Member && a.Term == b.Term && a.Kind == b.Kind && a.Consistency == b.Consistency
 }
 
-// secondQueue is the queue of seconds that have not been passed to Config.Hand yet.
+// secondQueue is the queue of seconds that have not been passed to Config.Deliver yet.
 //
 // Invariant: the seconds are ordered by start, and only the last of them may still receive
 // completions (clockwork.current).

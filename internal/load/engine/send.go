@@ -121,7 +121,7 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 		done++
 	}
 	term, table := l.conns.currentTerm(), l.slots.table
-	// The last one first, because it is at the end of the list of timeouts.
+	// Start with the last operation, because it is at the end of the list of timeouts.
 	for k := done - 1; k >= 0; k-- {
 		tag := c.unsent[k].tag
 		sl := &table[tag]

@@ -74,7 +74,8 @@ func (s *schedule) addChanges(line *app.Timeline[entry], r *rand.Rand, lives []l
 	}
 }
 
-// placeIn returns a random due time for call i of count calls that are spread evenly over length.
+// placeIn returns a random due time for call i of count calls. The calls are spread evenly over
+// length.
 func placeIn(r *rand.Rand, length time.Duration, i, count int) time.Duration {
 	return time.Duration((float64(i) + r.Float64()) / float64(count) * float64(length))
 }

@@ -192,8 +192,8 @@ var (
 	tokenBack = []byte("the fencing token of a new leader is not higher than that of an earlier one")
 )
 
-// stepDown records that a candidate is no longer leader, if it was. It resigns, which was due at
-// the time due, or it has lost its connection or lease.
+// stepDown records that a candidate is no longer leader, if it was. Either it resigns, or it has
+// lost its connection or lease. due is when this was due.
 func (s *Script) stepDown(c int, planned bool, due int64) {
 	o := s.officeOf(c)
 	if int(o.leader) != c {

@@ -78,7 +78,8 @@ type beats struct {
 	order ring    // all candidates, in the order of their next renewals
 }
 
-// newBeats returns beats with the given times of the first renewals. Each must be less than every.
+// newBeats returns beats with the given times of the first renewals. Each must be less than
+// `every`.
 func newBeats(first []int64, every time.Duration) beats {
 	b := beats{int64(every), first, ring{of: make([]int32, len(first)), n: len(first)}}
 	for i := range b.order.of {

@@ -52,7 +52,7 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	return keys.Identity(n)
 }
 
-// constantIdentity returns the identity of a value that must always be equal to is.
+// constantIdentity returns the identity of a value that must always be equal to `is`.
 func constantIdentity(value []byte, is string) uint64 {
 	if string(value) != is {
 		return keys.NoIdentity
