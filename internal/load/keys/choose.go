@@ -31,8 +31,8 @@ func (u Uniform) Choose(n uint64) uint64 {
 	return hi
 }
 
-// Hotspot sends a certain share of the operations to a certain share of the keys. Both among these
-// keys and among the other keys, the distribution is uniform.
+// Hotspot sends a certain share of the operations to a certain share of the keys. The distribution
+// is uniform among these keys, and uniform among the other keys.
 //
 // Example: NewHotspot(1000, 0.1, 0.9, seed) sends 90 % of the operations to keys 0 to 99.
 type Hotspot struct {

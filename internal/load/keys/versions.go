@@ -7,7 +7,7 @@ const Unknown = -1
 
 // Versions stores, for each key, the latest version that a reply contained. Compare-and-sets use
 // these versions. All event loops of a generator share them. If two clients set the same key at the
-// same time, one gets a conflict, like real users.
+// same time, one gets a conflict, as happens to real users.
 //
 // It stores the version minus Unknown, so that memory with zeros means unknown. As a result, the
 // operating system allocates memory only for those keys of a large key space that are used.

@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// ReadBack implements load.Worker. On this machine's clock, each read is recorded with a duration
-// from the request to the worker until the report of the read arrived. Such a longer duration can
-// hide a violation, but cannot make a correct store look wrong.
+// ReadBack implements load.Worker. Each read is recorded with times of this machine's clock: it
+// lasts from the request to the worker until the report of the read arrives. This is longer than
+// the read took, which can hide a violation, but cannot make a correct store look wrong.
 func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (found uint64, err error) {
 	asked := measure.Now()
 	r := recorders{of: a, final: true, zero: asked, by: map[uint64]*history.Recorder{}}

@@ -31,8 +31,8 @@ func member(t *testing.T, st store.Store, settings any) string {
 	return servers.StartMember(t, st, settings).Endpoints[0]
 }
 
-// relayed starts a relay in front of a member, and calls speak with the relay's address. It returns
-// the path of the recording.
+// relayed starts a relay in front of a member. It calls `speak` with the relay's address. It
+// returns the path of the recording.
 func relayed(t *testing.T, st recorded, to string, redactor *call.Redactor, speak func(address string)) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "a.qbrec")

@@ -17,7 +17,7 @@ import (
 )
 
 // relayedTo starts a relay that records to path, and a capture in front of the relay. It calls
-// speak with the relay's address. The relay and the capture must record the same calls.
+// `speak` with the relay's address. The relay and the capture must record the same calls.
 func relayedTo(t *testing.T, st recorded, to, path string, redactor *call.Redactor, speak func(address string)) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -135,9 +135,9 @@ func (f *finder) needGuard(part int32) {
 	}
 }
 
-// needReaders makes a call whose guard held wait for certain reads: those that were sent after it
-// and before its response arrived, but saw the version that it replaced. Without the wait, these
-// reads would return the new version.
+// needReaders is for a call whose guard held. It makes the call wait for the reads that were sent
+// after it and before its response arrived, but saw the version that it replaced. Without the wait,
+// these reads would return the new version.
 func (f *finder) needReaders(slot int32) {
 	c, readers := f.plan.calls[f.now], f.plan.versions.readers[slot]
 	from, _ := slices.BinarySearch(readers, f.now)

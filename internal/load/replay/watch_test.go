@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// Watchers of etcd's official client, one starting at the current revision and one at an earlier
-// revision, and a compaction are recorded and sent again.
+// The test records a compaction and two watchers of etcd's official client, and sends them again.
+// One watcher starts at the current revision, the other at an earlier revision.
 func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
 	st := etcd.New()

@@ -168,7 +168,7 @@ func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	}
 	n[Resign] = 0
 	switch w.Recipe {
-	case EphemeralQueue, LeaseQueue: // the next candidate looks once, and becomes leader
+	case EphemeralQueue, LeaseQueue: // the next candidate makes one Look, and becomes leader
 		n[Stand], n[Look], n[Await] = 0, 1, 0
 	case LeaseRace:
 		n[Drop]++ // the next leader had a watcher to end, too
@@ -238,9 +238,9 @@ func TestSessionOnACutOffMemberMayEndEarly(t *testing.T) {
 }
 
 // A member that is cut off drops its clients after some time. If sessions may expire before that, a
-// leader's session is only certain to be alive for its timeout after the latest write that a
-// majority acknowledged, whether the leader is alive or dead. Sessions with a longer timeout are
-// always certain to be alive. A leader that may have lost its office looks.
+// leader's session is certain to be alive only until its timeout has passed since the latest write
+// that a majority acknowledged, whether the leader is alive or dead. Sessions with a longer timeout
+// are always certain to be alive. A leader that may have lost its office makes a Look.
 func TestShortSessionMayExpireUnnoticed(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for _, test := range []struct {

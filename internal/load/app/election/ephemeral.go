@@ -29,7 +29,7 @@ func (ephemeralRace) fill(s *source, c int, request Call, op *store.Op) {
 			break
 		}
 		// The candidate has lost its connection, and the node may belong to another candidate by
-		// now. So it looks instead.
+		// now. So it makes a Look instead.
 		s.setCall(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
 	default:
 		s.await(c, op)
@@ -47,7 +47,7 @@ func (ephemeralRace) handleResponse(s *source, c int, call Call, ev *store.Event
 		return outcomeOf(ev, s.becomeLeader(c, ev.At))
 	case call == Stand: // another candidate was faster, or an earlier failed call created the node
 		s.want(c, Await, false)
-	// The node was just deleted; if it happens twice in a row, the office may be missing.
+	// The node was just deleted. If the node is missing twice in a row, the office may be missing.
 	case ev.Outcome == kv.Miss:
 		k.missed = true
 		s.want(c, Stand, missed)

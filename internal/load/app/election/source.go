@@ -377,8 +377,8 @@ type recipe interface {
 	// call.
 	handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome
 	// handleChange handles a change to the key for which a candidate waits. gone is set if the key
-	// was or may have been deleted. For example, a candidate in a race stands when the leader's key
-	// was deleted.
+	// was or may have been deleted. For example, in a race, a candidate makes a Stand when the
+	// leader's key was deleted.
 	handleChange(s *Script, c int, gone bool)
 	// retryCall returns the candidate's next call after its call failed, or after it may have
 	// missed changes.

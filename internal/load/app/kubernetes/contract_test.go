@@ -28,8 +28,8 @@ const contractPackage = "go.etcd.io/etcd/tests/v3/robustness/coverage"
 
 // TestContract checks the load with etcd's own test of the contract between etcd and Kubernetes. It
 // sends the load to an etcd that traces each request, and passes the traces to that test. The test
-// fails if it finds an unknown method, an unknown form of a call, or an unknown form of a key. It
-// is compiled from the module with etcd's tests, and reads a file in Jaeger's format.
+// fails if it finds an unknown method, an unknown form of a call, or an unknown form of a key.
+// etcd's test is compiled from the module with etcd's tests, and reads a file in Jaeger's format.
 func TestContract(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: etcd's test of its contract is compiled")

@@ -7,8 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// progressEvery is the interval between progress requests. The watch streams get them in turn. It
-// equals the interval of the listings that depend on progress.
+// progressEvery is the interval between progress requests. Each request is sent on one watch
+// stream, and the streams take turns. The interval equals the interval of the listings that depend
+// on progress.
 const progressEvery = time.Second
 
 // Watching implements app.Script. The API server's cache watches each resource on a separate
