@@ -132,7 +132,7 @@ func TestNetworkFaultsWithoutPermissionAreRefused(t *testing.T) {
 		t.Skip("dropping privileges needs setpriv, which is missing: install Debian's util-linux")
 	}
 	p := w.startWith(t, setpriv, "--bounding-set", "-net_admin,-sys_admin", os.Getenv(binaryEnv), "run", file, "--out", w.path("run"))
-	p.exits(t, exitFailed).oneSentence(t, "need root")
+	p.exits(t, exitFailed).oneSentence(t, "require root")
 	if _, err := os.Stat(w.path("run")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a run directory was made: %v", err)
 	}

@@ -84,7 +84,7 @@ func TestCleanupAfterInterruptedAndKilledRuns(t *testing.T) {
 			u.unchanged(t, before, signal.String())
 		}
 		p := begin()
-		if said := u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/").exits(t, exitFailed).stdout.String(); !strings.Contains(said, "goes on") {
+		if said := u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/").exits(t, exitFailed).stdout.String(); !strings.Contains(said, "still runs") {
 			t.Errorf("cleanup says %q of a run that goes on", said)
 		}
 		if said := u.quorumbench(t, w, "bench", "put", "--total", "10", "--prefix", "app/bench/").exits(t, exitFailed).stderr.String(); !strings.Contains(said, "is in use by") {

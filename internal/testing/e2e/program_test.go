@@ -195,7 +195,7 @@ var crash = regexp.MustCompile(`(?m)^(panic:|goroutine \d|fatal error:|\s+/.*\.g
 
 // statements are beginnings of lines that are not errors: about writes to and removals from
 // a running cluster, and about signals.
-var statements = []string{"stopping;", "warning:", "writes ", "grants ", "removed ", "nothing is left ", "keys below "}
+var statements = []string{"stopping cleanly;", "stopping;", "warning:", "writes ", "grants ", "removed ", "nothing is left ", "keys below "}
 
 // oneSentence returns the line in which a failed program reports why it failed, and checks
 // that there is only one and that it contains the texts.
