@@ -163,7 +163,7 @@ func sized(l scenario.Load, value int) scenario.Load { l.ValueSize = value; retu
 
 // The test with the simulated engine is exact to the nanosecond. Here the clock is that of the
 // machine, which may pause. So the timeout is longer than such a pause, and no operation may be
-// given up before it.
+// given up before the timeout.
 func TestUnansweredOperationsAreTimedAndCounted(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {

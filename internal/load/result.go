@@ -125,7 +125,7 @@ func shifted(changes []engine.LinkChange, by time.Duration) []engine.LinkChange 
 	return changes
 }
 
-// addMissing returns the union of two maps. If both have a key, the result has the value from to.
+// addMissing returns the union of two maps. If both have a key, the result has the value from `to`.
 func addMissing[K comparable, V any](to, from map[K]V) map[K]V {
 	all := maps.Clone(from)
 	if all == nil {
@@ -147,8 +147,8 @@ type Gathering struct {
 	never  bool // in some part, the window did not open
 }
 
-// NewGathering returns a Gathering for the given number of parts. It calls each with every merged
-// second, and then recycle with the histograms of that second. Both functions may be nil.
+// NewGathering returns a Gathering for the given number of parts. It calls `each` with every merged
+// second, and then `recycle` with the histograms of that second. Both functions may be nil.
 func NewGathering(a *Assignment, parts int, each func(*measure.Second), recycle func(*measure.Histogram)) *Gathering {
 	g := &Gathering{assignment: a, most: mostWaiting, col: measure.NewCollector(parts)}
 	g.col.Each, g.col.Recycle = each, recycle

@@ -98,7 +98,7 @@ type Mark struct {
 }
 
 // History returns the recorder for a loop's operations. zero is the time at which the loop's clock
-// was 0; its error is at most within. Only one goroutine uses the recorder until the load has
+// was 0; its error is at most `within`. Only one goroutine uses the recorder until the load has
 // ended, and then flushes it. The function itself may be called concurrently by several goroutines.
 type History func(zero time.Time, within time.Duration) *history.Recorder
 

@@ -41,7 +41,7 @@ func (w Workers) workerName(i int) string {
 	return fmt.Sprintf("%d of %d", i+1, len(w))
 }
 
-// together calls do for all workers concurrently. If there are errors, it returns the first one,
+// together calls `do` for all workers concurrently. If there are errors, it returns the first one,
 // with the name of the worker.
 func (w Workers) together(do func(i int) error) error {
 	errs := make([]error, len(w))

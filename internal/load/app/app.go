@@ -102,8 +102,8 @@ type Model interface {
 	// Steps returns a recorder that translates a load's calls and watch events, and the reads after
 	// the load, into operations on keys.
 	Steps(to *history.Recorder) Steps
-	// MakeRead is called with op, which gets a key after the load. It changes op if the application
-	// reads its keys in a different way.
+	// MakeRead is called with op, an operation that gets a key after the load. It changes op if the
+	// application reads its keys in a different way.
 	MakeRead(number uint64, op *store.Op)
 	// Exists reports whether a successful response to a read after the load means that the key
 	// exists.

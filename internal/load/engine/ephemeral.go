@@ -118,7 +118,7 @@ func (l *Loop) hasKeyOf(place int, session int64) bool {
 }
 
 // readEnd processes input from a connection whose session is closing. It reports whether the wait
-// is over: the session has ended, the connection is lost, or until has passed.
+// is over: the session has ended, the connection is lost, or the time `until` has passed.
 func (l *Loop) readEnd(i int, s *closing, what poll.ReadyFor, until int64) (over bool) {
 	c := l.conns.table[i]
 	switch {

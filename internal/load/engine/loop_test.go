@@ -201,8 +201,8 @@ func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 	}
 }
 
-// stalls delays the replies to all requests that arrive from time from to time to. They are sent at
-// time to.
+// stalls delays the replies to all requests that arrive from the time `from` to the time `to`. The
+// replies are sent at the time `to`.
 func stalls(from, to int64) func(s *sim, conn int, request []byte) {
 	return func(s *sim, conn int, request []byte) {
 		d := int64(millisecond)

@@ -57,8 +57,8 @@ func (l *Loop) abandonSchedule(at int64) {
 	s.due = never
 }
 
-// abandonPhase counts these operations in the schedule's current phase, and then moves the schedule
-// to the next phase, if there is one.
+// abandonPhase does the work of abandonSchedule for the schedule's current phase, and then moves
+// the schedule to the next phase, if there is one.
 func (l *Loop) abandonPhase(at int64) {
 	s := &l.sched
 	phase := s.phase

@@ -62,7 +62,7 @@ func (w *work) giveBack(s span) {
 }
 
 // end records that a loop has no numbers left and no open operations, and that its last operation
-// ended at the time at. If all loops have ended, end returns true and the time at which the last
+// ended at the time `at`. If all loops have ended, end returns true and the time at which the last
 // operation of all loops ended. idle is set for a loop without clients.
 func (w *work) end(loop int, at int64, idle bool) (all bool, last int64) {
 	w.mu.Lock()

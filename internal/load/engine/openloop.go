@@ -35,7 +35,7 @@ func (l *Loop) startDue() {
 	}
 }
 
-// startDueUntil starts the operations that are due before end, in the order of their due times:
+// startDueUntil starts the operations that are due before `end`, in the order of their due times:
 // this loop's own operations, and operations that other loops could not start (spill).
 func (l *Loop) startDueUntil(end int64) {
 	l.more = false

@@ -93,7 +93,7 @@ func (s *spill) leave() (last bool) {
 	return s.closed == len(s.cursors)
 }
 
-// countBefore returns the number of a loop's operations in the queue that were due before at, and
+// countBefore returns the number of a loop's operations in the queue that were due before `at`, and
 // the earliest of their due times.
 func (s *spill) countBefore(loop int, at int64) (count uint64, oldest int64) {
 	s.mu.Lock()
@@ -117,8 +117,8 @@ func (s *spill) pending() int64 {
 	return min(at, s.oldest.Load())
 }
 
-// spillDue moves the operations that are due before end, and that this loop cannot start, from the
-// schedule to the spill.
+// spillDue moves the operations that are due before `end`, and that this loop cannot start, from
+// the schedule to the spill.
 func (l *Loop) spillDue(end int64) {
 	s := &l.cfg.Shared.spill
 	for l.sched.due < end {

@@ -63,7 +63,7 @@ func (l *Loop) restartWaiting(i int) {
 
 // queueAgain handles a closed loop's operation whose connection ended before any of the operation's
 // bytes were written. It returns the operation to its place's queue, or withdraws it if the window
-// has closed. It returns false if it does not apply to the operation.
+// has closed. For any other operation it does nothing and returns false.
 func (l *Loop) queueAgain(tag uint32, outcome kv.Outcome) bool {
 	sl := &l.slots.table[tag]
 	if outcome != kv.NotSent || sl.state != submitted || sl.client < 0 || l.cfg.NewConnection {

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// crowd returns a closed loop whose clients share one connection, which accepts room operations at
-// a time. The server takes each nanoseconds for an operation.
+// crowd returns a closed loop whose clients share one connection, which accepts `room` operations
+// at a time. The server takes `each` nanoseconds for an operation.
 func crowd(clients, room int, each int64, length int64) *bench {
 	b := newBench(1, clients, closed(length))
 	b.room = room

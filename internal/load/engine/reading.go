@@ -100,8 +100,8 @@ func (s *sampling) adapt() {
 	s.set(every)
 }
 
-// wait waits until a connection is ready or until has passed. It returns at once if a connection
-// still has data from the previous turn.
+// wait waits until a connection is ready or the time `until` has passed. It returns at once if a
+// connection still has data from the previous turn.
 func (l *Loop) wait(until int64) {
 	ready := l.ready[:0]
 	if len(l.left) > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// refuses refuses requests at once from time from to time to. At other times it replies after a
-// millisecond.
+// refuses refuses requests at once from the time `from` to the time `to`. At other times it replies
+// after a millisecond.
 func refuses(from, to int64) func(s *sim, conn int, request []byte) {
 	return func(s *sim, conn int, request []byte) {
 		if s.now >= from && s.now < to {

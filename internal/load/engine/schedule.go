@@ -3,7 +3,7 @@ package engine
 import "github.com/quorumbench/quorumbench/internal/load/pace"
 
 // schedule iterates over this loop's operations in an open loop. It may be behind the clock: then
-// the operations from due to now are the backlog.
+// the operations that were due from `due` until now are the backlog.
 //
 // Operations are assigned to places (connections) round-robin, across all loops of all shards. This
 // loop owns every stride-th place, starting with place offset.

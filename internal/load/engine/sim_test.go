@@ -75,7 +75,7 @@ func newSim(conns int) *sim {
 	return &sim{conns: make([]simConn, conns), wire: 10_000, now: 1_000_000_000}
 }
 
-// after calls do when d nanoseconds have passed.
+// schedule calls `do` when d nanoseconds have passed.
 func (s *sim) schedule(d int64, do func()) {
 	s.seq++
 	heap.Push(&s.events, simEvent{at: s.now + d, seq: s.seq, do: do})

@@ -28,7 +28,7 @@ func TestSteadyComparesSlots(t *testing.T) {
 	}
 }
 
-// warmsUp returns a bench whose server takes 5 ms per operation until colder nanoseconds have
+// warmsUp returns a bench whose server takes 5 ms per operation until `colder` nanoseconds have
 // passed, and then 1 ms.
 func warmsUp(colder int64, duration, most int64) *bench {
 	warmup := warm(closed(duration))

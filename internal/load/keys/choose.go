@@ -41,8 +41,9 @@ type Hotspot struct {
 	seed   uint64
 }
 
-// NewHotspot returns a chooser for n keys. It sends the share ops of the operations to the share
-// keys of the keys, but at least to one key. Both shares must be in (0, 1).
+// NewHotspot returns a chooser for n keys. `keys` is the share of the keys that are popular (at
+// least one key is), and `ops` is the share of the operations that go to popular keys. Both shares
+// must be in (0, 1).
 func NewHotspot(n uint64, keys, ops float64, seed uint64) Hotspot {
 	hot := uint64(math.Ceil(keys * float64(n)))
 	return Hotspot{n: n, hot: min(max(hot, 1), n), ops: ops, seed: seed}

@@ -15,7 +15,7 @@ import (
 )
 
 // progressEvery is the interval at which a worker reports the progress of its load, if there are at
-// most few workers. If there are more, the interval grows in proportion to their number.
+// most `few` workers. If there are more, the interval grows in proportion to their number.
 const (
 	progressEvery = 100 * time.Millisecond
 	few           = 8

@@ -148,11 +148,11 @@ func (f *finder) needReaders(slot int32) {
 	}
 }
 
-// needWinner makes a call whose guard did not hold wait for the call that won: its guard required
-// the same version and held, and it replaced that version. If there are several, it waits for the
-// latest one that was sent before the response to this call. If this call has several guards, it is
-// unknown which of them did not hold. Then it waits for the latest winner whose response had
-// arrived when this call was sent.
+// needWinner is for a call whose guard did not hold. It makes the call wait for the winner: a call
+// whose guard required the same version and held, and that replaced that version. If there are
+// several, it waits for the latest one that was sent before the response to this call. If this call
+// has several guards, it is unknown which of them did not hold. Then it waits for the latest winner
+// whose response had arrived when this call was sent.
 func (f *finder) needWinner(enders []int32) {
 	c := f.plan.calls[f.now]
 	several := countGuards(c) > 1
@@ -170,7 +170,8 @@ func (f *finder) needWinner(enders []int32) {
 // mostEnders limits how many calls needWinner considers.
 const mostEnders = 1024
 
-// needWritesRead makes a call that reads a version wait for the write that created this version.
+// needWritesRead is for a call that reads a version. It makes the call wait for the write that
+// created this version.
 func (f *finder) needWritesRead(c *call.Call) {
 	for _, l := range f.plan.versions.learned[f.now] {
 		writes := f.order[string(l.key)]

@@ -2,9 +2,9 @@ package discovery
 
 import "github.com/quorumbench/quorumbench/internal/load/app"
 
-// places assigns numbers to the instances. The instances of service s have the room numbers that
-// start at s times room: first the instances that exist before the load, then those that are added
-// during the load.
+// places assigns numbers to the instances. Each service has `room` consecutive numbers, and those
+// of service s start at s × room. The instances that exist before the load come first, then those
+// that are added during the load.
 type places struct {
 	config
 	room   uint32 // number of instance numbers per service
@@ -12,8 +12,8 @@ type places struct {
 	slash  byte // separates the names of service and instance
 }
 
-// newPlaces returns places that have room for come instances in addition to the initial ones. They
-// are spread evenly over the services.
+// newPlaces returns places with room for the initial instances and for `come` instances that are
+// added later. The added instances are spread evenly over the services.
 func newPlaces(c config, prefix string, come int) places {
 	p := places{config: c, room: uint32(c.instances + (come+c.services-1)/c.services), prefix: prefix, slash: '/'}
 	if c.catalog {

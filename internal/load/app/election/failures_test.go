@@ -110,7 +110,7 @@ func TestCandidatesRequestALeaseFirst(t *testing.T) {
 
 // Before the load reports a second leader, the candidate renews its own lease if that may have
 // expired, or if the time of its expiry is unknown while the other leader's lease is valid. The
-// load does not report a leader whose lease's expiry is unknown. The office counts as vacant since
+// load does not report a leader whose lease's expiry is unknown. The office counts as vacant from
 // the end of the leader's lease.
 func TestCandidateRenewsItsOwnLeaseFirst(t *testing.T) {
 	const at = int64(time.Minute)

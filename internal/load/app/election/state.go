@@ -38,7 +38,7 @@ type Script struct {
 
 	now int64 // nanoseconds since the window opened
 	won int   // the candidate that became leader by the current response, or none
-	// The leader before it, if it is certain that it had not ceased to be leader; otherwise none.
+	// The leader before won, if that leader had certainly not ceased to be leader; otherwise none.
 	over   int
 	wonDue int64  // when the call that the current response answers was due
 	till   int64  // when the wait for the last handovers ends; 0: it has not begun
@@ -237,7 +237,7 @@ func (s *Script) mustLive(c int) bool {
 }
 
 // recheckLeader records that a leader's session may have ended without the leader's knowledge, and
-// makes the leader look.
+// makes the leader check whether it is still leader.
 func (s *Script) recheckLeader(o *office) {
 	old := int(o.leader)
 	o.leader = none

@@ -59,8 +59,8 @@ func (t *todo) next(now int64, of []candidate) (c int32, ok bool) {
 	return c, true
 }
 
-// nextTime returns the time at which next will return a candidate. It returns now if there is one
-// already.
+// nextTime returns the time at which `next` will return a candidate. It returns `now` if there is
+// one already.
 func (t *todo) nextTime(now int64, of []candidate) int64 {
 	switch {
 	case t.now.n > 0:

@@ -8,7 +8,7 @@ import (
 )
 
 // way creates the calls in the form that a store understands. It stores the members' leases or
-// sessions. Parameters named all are members' numbers, counted over all clusters.
+// sessions. A parameter named `all` is a member's number, counted over all clusters.
 type way interface {
 	// fill creates the call for entry e, which member `all` makes. op.Kind and op.Consistency are
 	// set, and s.value holds the value to write.

@@ -63,7 +63,8 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	op.Key, op.Value, op.Call = nil, nil, &s.call
 }
 
-// created marks a call, until it ends, that creates a member's key instead of setting it.
+// created marks a call that creates a member's key instead of setting it. The mark is removed when
+// the call ends.
 const created = 1
 
 func (w *nodes) handleRenewal(int, *store.Event) []byte { return nil }

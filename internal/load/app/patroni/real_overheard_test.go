@@ -101,8 +101,8 @@ func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	compareLoops(t, &c, st, servers.PatroniConfig{Consul: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
 }
 
-// TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni does the same test on ZooKeeper as
-// TestCallsPerLoopAreThoseOfARealPatroni. Loops of 6 s always contain three pings.
+// TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni is like TestCallsPerLoopAreThoseOfARealPatroni,
+// but uses ZooKeeper. Loops of 6 s always contain three pings.
 func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {

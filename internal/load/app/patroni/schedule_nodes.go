@@ -7,8 +7,8 @@ import "time"
 // its keys. Pings follow until the next loop.
 const (
 	nodeStep = time.Millisecond
-	// nodeSpread is the range of the times by which replicas start later than the leader. It exists
-	// because a wait that no change ends is half a second longer.
+	// nodeSpread is the range of the times by which replicas start later than the leader. The times
+	// differ because a wait lasts half a second longer if no change ends it.
 	nodeSpread = 500 * time.Millisecond
 	// nodeAsks is how long a racing member asks the other members for their states.
 	nodeAsks = 35 * time.Millisecond

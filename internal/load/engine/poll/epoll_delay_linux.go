@@ -15,8 +15,8 @@ type delays struct {
 	text [96]byte
 }
 
-// open opens the statistics file of the calling thread. The calling goroutine must be locked to its
-// thread.
+// openStatistics opens the statistics file of the calling thread. The calling goroutine must be
+// locked to its thread.
 func (d *delays) openStatistics() {
 	fd, err := unix.Open("/proc/thread-self/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err == nil {

@@ -49,7 +49,7 @@ const (
 type Poller interface {
 	// Now returns the current time.
 	Now() int64
-	// Wait waits until a connection is ready, Wake is called, or the clock reaches until. It
+	// Wait waits until a connection is ready, Wake is called, or the clock reaches `until`. It
 	// appends the ready connections to ready and returns the result.
 	Wait(until int64, ready []Ready) []Ready
 	// Dial connects in the background. A Ready with Dialed reports the result. Connections are
@@ -99,7 +99,7 @@ type Scheduled interface {
 // Parking is an optional interface of a Poller that can wait without occupying one of Go's
 // processors.
 type Parking interface {
-	// Park waits until a connection is ready, Wake is called, or the clock reaches until. It may
+	// Park waits until a connection is ready, Wake is called, or the clock reaches `until`. It may
 	// return somewhat later than Wait would. It does not return the ready connections; the next
 	// Wait does.
 	Park(until int64)
