@@ -220,7 +220,7 @@ func TestImpossibleOwnWorkIsReportedBeforeTheStart(t *testing.T) {
 		{"etcd", "rolling-upgrade to " + w.path("nothing") + " at 1s", exitFailed, "no such file"},
 		{"etcd", "rolling-upgrade to 1.2.3 at 1s", exitUsage, "etcd is built into quorumbench in version"},
 		{"etcd", "fill-quota at 1s for 1s", exitUsage, "filling etcd's quota writes at most 1 GiB: set a smaller quota"},
-		{"etcd", "new-certificate m1 at 1s", exitUsage, "needs members that speak TLS: give settings: {tls: true}"},
+		{"etcd", "new-certificate m1 at 1s", exitUsage, "needs members that use TLS; add settings: {tls: true}"},
 		{"consul", "new-certificate m1 at 1s", exitUsage, "the certificates of consul's members are not replaced while they run here"},
 		{"consul", "add-learner at 1s for 1s", exitUsage, "no member joins consul as a learner here"},
 		{"zookeeper", "move-leader follower at 1s", exitUsage, "ZooKeeper cannot transfer leadership"},
