@@ -61,7 +61,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	var all []*compare.Comparison
 	against := dirs[0]
 	if len(dirs) == 1 {
-		c := compare.CompareBaselinesBy(base, by)
+		c := compare.BaselinesBy(base, by)
 		if c == nil {
 			return fmt.Errorf("the scenario of %s defines no baselines; name a baseline run first: quorumbench compare BASELINE RUN", dirs[0])
 		}

@@ -97,7 +97,7 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	if err := f.gate.CheckThresholds(trials); err != nil {
 		return err
 	}
-	if err := a.write(f, runs, run, compare.CompareEachPart(run)); err != nil {
+	if err := a.write(f, runs, run, compare.EachPart(run)); err != nil {
 		return err
 	}
 	missed, err := a.CheckMissed(&f.gate, run)

@@ -15,7 +15,7 @@ import (
 // if there are thresholds. It prints the path of the HTML page unless quiet is true, because
 // standard output then has JSON.
 func (a *commandLine) reportFiles(run *record.Run, dir string, quiet bool) error {
-	comparisons := compare.CompareEachPart(run)
+	comparisons := compare.EachPart(run)
 	parts := []part{
 		{name: "report.md", write: func(w io.Writer) error { return report.Markdown(w, report.Run(run, comparisons, "")) }},
 		{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, comparisons) }},

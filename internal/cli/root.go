@@ -112,5 +112,5 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	if remedy == "" {
 		remedy = fmt.Sprintf("; %s --help lists the commands", found.CommandPath())
 	}
-	return command.Usage("there is no command %q%s", strings.TrimSpace(command.CommandPath(found)+" "+rest[0]), remedy)
+	return command.Usage("there is no command %q%s", strings.TrimSpace(command.Path(found)+" "+rest[0]), remedy)
 }

@@ -136,7 +136,7 @@ func (a *App) render(run *record.Run, dir string, as Rendering) error {
 	case as.Single:
 		return a.Report(as.Format, report.Trial(&run.Trials[0], dir))
 	}
-	return a.Report(as.Format, report.Run(run, compare.CompareEachPart(run), dir))
+	return a.Report(as.Format, report.Run(run, compare.EachPart(run), dir))
 }
 
 // Report writes a finding to standard output in the format that --format selected.

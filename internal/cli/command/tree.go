@@ -18,7 +18,7 @@ func Group(use, short, choose string, commands ...*cobra.Command) *cobra.Command
 	g := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ArbitraryArgs, Annotations: map[string]string{groupOnly: "true"},
 		RunE: func(c *cobra.Command, _ []string) error {
-			return Usage("%s needs one of its commands: %s", CommandPath(c), choose)
+			return Usage("%s needs one of its commands: %s", Path(c), choose)
 		},
 	}
 	g.AddCommand(commands...)
@@ -28,8 +28,8 @@ func Group(use, short, choose string, commands ...*cobra.Command) *cobra.Command
 // groupOnly is the annotation of a command that needs a subcommand.
 const groupOnly = "group-only"
 
-// CommandPath returns the full name of a command without the program's name, such as "bench put".
-func CommandPath(c *cobra.Command) string {
+// Path returns the full name of a command without the program's name, such as "bench put".
+func Path(c *cobra.Command) string {
 	if _, below, ok := strings.Cut(c.CommandPath(), " "); ok {
 		return below
 	}
@@ -42,11 +42,11 @@ func ArgsBetween(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > most && most == 0:
-			return Usage("%s takes no arguments; remove %s", CommandPath(c), shownArgument(c, args[0]))
+			return Usage("%s takes no arguments; remove %s", Path(c), shownArgument(c, args[0]))
 		case len(args) > most:
-			return Usage("%s takes only %s; remove %s", CommandPath(c), what, shownArgument(c, args[most]))
+			return Usage("%s takes only %s; remove %s", Path(c), what, shownArgument(c, args[most]))
 		case len(args) < least:
-			return Usage("%s needs %s", CommandPath(c), what)
+			return Usage("%s needs %s", Path(c), what)
 		}
 		return nil
 	}
@@ -108,11 +108,11 @@ func suggestFlag(c *cobra.Command, name string) string {
 	if near := Suggest(name, flagNames(c), "--"); near != "" {
 		return near
 	}
-	return "; " + strings.TrimSpace("quorumbench "+CommandPath(c)) + " --help lists the flags"
+	return "; " + strings.TrimSpace("quorumbench "+Path(c)) + " --help lists the flags"
 }
 
 func noFlag(c *cobra.Command) string {
-	if p := CommandPath(c); p != "" {
+	if p := Path(c); p != "" {
 		return p + " has no flag"
 	}
 	return "there is no flag"

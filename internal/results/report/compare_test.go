@@ -154,7 +154,7 @@ func TestCompareAsData(t *testing.T) {
 func TestBaselineWithinTheRun(t *testing.T) {
 	settle.Unraced(t)
 	r := matrix(5, 1)
-	if compare.CompareBaselines(r) != nil {
+	if compare.Baselines(r) != nil {
 		t.Error("there is a comparison without a baseline")
 	}
 	old := matrix(5, 0.8)
@@ -165,7 +165,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 		r.Trials[i].Started = o.Started.Add(time.Second)
 	}
 	r.Trials = append(r.Trials, old.Trials...)
-	c := compare.CompareBaselines(r)
+	c := compare.Baselines(r)
 	if c == nil || len(c.Pairs) != 2 || c.Pairs[0].Name != "put-64" || math.Abs(c.Pairs[0].Figures[0].Change.Share-0.25) > 0.01 || !c.Pairs[0].Figures[0].Change.Interval {
 		t.Fatalf("%+v", c)
 	}
@@ -186,14 +186,14 @@ func TestBaselineWithinTheRun(t *testing.T) {
 			r.Trials[i].Started = r.Trials[i].Started.Add(24 * time.Hour)
 		}
 	}
-	if c := compare.CompareBaselines(r); c.Pairs[0].Figures[0].Change.Interval {
+	if c := compare.Baselines(r); c.Pairs[0].Figures[0].Change.Interval {
 		t.Error("repeats that are not interleaved have an interval")
 	}
 	for i := range r.Trials {
 		r.Trials[i].Verdict.State = verdict.Invalid
 	}
 	by := compare.DefaultComparing()
-	c = compare.CompareBaselinesBy(r, by)
+	c = compare.BaselinesBy(r, by)
 	if c == nil || len(c.Pairs) > 0 || len(c.LeftOut) == 0 {
 		t.Fatalf("invalid repeats are no comparison: %+v", c)
 	}
@@ -223,7 +223,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 			}
 		}
 	}
-	if c := compare.CompareBaselines(r); !c.UsesRounds() || !c.Pairs[1].UsesRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool {
+	if c := compare.Baselines(r); !c.UsesRounds() || !c.Pairs[1].UsesRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool {
 		return strings.HasPrefix(line, "With at least 10 rounds, each repeat is compared")
 	}) {
 		t.Errorf("twelve rounds are not compared as such: %q", compareNotes(c))
@@ -232,7 +232,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	spoil("put-64-baseline", 7, 9)
 	spoil("put-256", 2, 3, 4, 5)
 	by := compare.DefaultComparing()
-	c := compare.CompareBaselinesBy(r, by)
+	c := compare.BaselinesBy(r, by)
 	rounds := func(trials []*record.Trial) (all []int) {
 		for _, one := range trials {
 			all = append(all, one.Repeat)
@@ -256,7 +256,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 		t.Errorf("the warnings are %q", c.Differences)
 	}
 	spoil("put-256-baseline", 1, 6, 7, 8, 9, 10, 11, 12)
-	if c = compare.CompareBaselinesBy(r, by); len(c.Pairs) != 1 || compare.Unjudged([]*compare.Comparison{c}) == nil {
+	if c = compare.BaselinesBy(r, by); len(c.Pairs) != 1 || compare.Unjudged([]*compare.Comparison{c}) == nil {
 		t.Errorf("without a round in common %d are compared", len(c.Pairs))
 	}
 }

@@ -56,7 +56,7 @@ func Runs(runs []*record.Run) Finding {
 		objects := make([]any, 0, len(runs))
 		for _, run := range runs {
 			var within []*compare.Comparison
-			if c := compare.CompareBaselines(run); c != nil {
+			if c := compare.Baselines(run); c != nil {
 				within = append(within, c)
 			}
 			objects = append(objects, runObject(run, within))

@@ -136,25 +136,25 @@ func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 	return c, nil
 }
 
-// CompareEachPart compares a run with the baselines inside it. If the run was joined from parts,
+// EachPart compares a run with the baselines inside it. If the run was joined from parts,
 // each part is compared with its own baselines.
-func CompareEachPart(run *record.Run) (all []*Comparison) {
+func EachPart(run *record.Run) (all []*Comparison) {
 	for _, p := range run.PartsOrSelf() {
-		if c := CompareBaselines(p); c != nil {
+		if c := Baselines(p); c != nil {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// CompareBaselines compares the trials of a run with the trials of the same run that its scenario
+// Baselines compares the trials of a run with the trials of the same run that its scenario
 // declares as their baselines. It returns nil if the scenario declares no baseline.
-func CompareBaselines(run *record.Run) *Comparison {
-	return CompareBaselinesBy(run, byRule(run.Until))
+func Baselines(run *record.Run) *Comparison {
+	return BaselinesBy(run, byRule(run.Until))
 }
 
-// CompareBaselinesBy does the same as CompareBaselines, but with the given metrics.
-func CompareBaselinesBy(run *record.Run, by Comparing) *Comparison {
+// BaselinesBy does the same as Baselines, but with the given metrics.
+func BaselinesBy(run *record.Run, by Comparing) *Comparison {
 	c := &Comparison{Run: run, Base: run, By: by}
 	all, any := analyze.TrialsByName(run), false
 	for _, name := range all.Order {
