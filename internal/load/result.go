@@ -116,7 +116,7 @@ func (e *Ending) merge(o *Ending) {
 	e.Used = append(e.Used, o.Used...)
 }
 
-// shifted returns a copy of the changes whose times have been increased by by.
+// shifted returns a copy of the changes whose times have been increased by `by`.
 func shifted(changes []engine.LinkChange, by time.Duration) []engine.LinkChange {
 	changes = slices.Clone(changes)
 	for i := range changes {

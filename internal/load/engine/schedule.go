@@ -103,7 +103,7 @@ func (s *schedule) countUntil(rest pace.Rest, at int64) (next, count uint64) {
 	return next, s.countOwnBelow(next) - s.countOwnBelow(s.n)
 }
 
-// backlog returns the number of operations that are due before at and have not started.
+// backlog returns the number of operations that are due before `at` and have not started.
 func (s *schedule) backlog(at int64) uint64 {
 	_, count := s.countUntil(s.remaining(at), at)
 	return count

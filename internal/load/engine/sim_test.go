@@ -124,7 +124,7 @@ func (s *sim) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	}
 }
 
-// scan appends to ready the connections that are ready.
+// scan appends the connections that are ready to `ready`.
 func (s *sim) scan(ready []poll.Ready) []poll.Ready {
 	for i := range s.conns {
 		c := &s.conns[i]

@@ -125,7 +125,7 @@ func TestAllFieldsAreEncoded(t *testing.T) {
 	}
 }
 
-// scripted returns a worker whose other side is played by the function say.
+// scripted returns a worker whose other side is played by the function `say`.
 func scripted(t *testing.T, say func(s Stream)) *Worker {
 	return New(func(context.Context) (Stream, error) {
 		here, there := net.Pipe()

@@ -24,7 +24,7 @@ type Worker struct {
 
 var _ load.Worker = (*Worker)(nil)
 
-// New returns a worker that calls open to get a stream for each call.
+// New returns a worker that calls `open` to get a stream for each call.
 func New(open func(context.Context) (Stream, error)) *Worker { return &Worker{open: open} }
 
 // NewPiped returns a worker that sends its calls to w through pipes in this process. The calls are

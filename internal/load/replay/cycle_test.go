@@ -14,9 +14,12 @@ import (
 // model is a store that executes one call after the other, and creates the records that a relay
 // would create. Clients use versions from earlier responses in their guards.
 type model struct {
-	revisions bool                // latest revision
+	// revisions is set if the model behaves like ZooKeeper: responses contain the store's revision,
+	// and a key's version is the number of its writes. Otherwise a key's version is the revision of
+	// its last write, and responses to writes contain no version.
+	revisions bool
 	at        int64               // newest revision
-	keys      map[string]int64    // by key: the versions in responses, the latest one last
+	keys      map[string]int64    // versions of the existing keys
 	responses map[string][]answer // by key: the versions in responses, the latest one last
 	*rand.Rand
 }

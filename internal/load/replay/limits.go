@@ -46,7 +46,7 @@ type limits struct {
 	speed  float64
 	calls  uint64 // number of calls up to now
 	bytes  int    // memory that the plan needs up to now
-	// Sizes[n] is the number of calls that send at least 2^(n-1) but less than 2^n bytes.
+	// sizes[n] is the number of calls that send at least 2^(n-1) but less than 2^n bytes.
 	sizes [64]uint64
 }
 

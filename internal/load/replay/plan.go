@@ -325,7 +325,8 @@ type watchers struct {
 	ended uint64           // number of watchers that the store has ended in the replay
 
 	total, received uint64 // sums of then and of now
-	// Asked: value of received at the last call of Awaits; till: end of the wait for more events.
+	// asked is the value of received at the last call of Awaits. till is the end of the wait for
+	// more events.
 	asked, till int64
 }
 

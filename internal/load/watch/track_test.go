@@ -21,7 +21,7 @@ func writeEvents(r *rand.Rand, n int, deletions bool) (events []event) {
 	return events
 }
 
-// disturb drops, duplicates and delays events. It delays no event by more than within positions.
+// disturb drops, duplicates and delays events. It delays no event by more than `within` positions.
 func disturb(r *rand.Rand, events []event, within int) (out []event) {
 	type placed struct {
 		event

@@ -38,7 +38,7 @@ func newDeaths(c *Config, dies time.Duration) deaths {
 	return d
 }
 
-// appendTo appends to all the time spans that were measured.
+// appendTo appends the time spans that were measured to `all`.
 func (d *deaths) appendTo(all []measure.Calls) []measure.Calls {
 	for _, span := range []*measure.Calls{&d.failover, &d.orphaned, &d.behind} {
 		if span.Due > 0 {

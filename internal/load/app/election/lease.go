@@ -129,7 +129,7 @@ func (s *source) createKey(c int) {
 	s.call = call.Call{Guarded: true, Parts: s.parts[:3]}
 }
 
-// deleteKey creates a call that deletes the source's key if its create revision is created.
+// deleteKey creates a call that deletes the source's key if its create revision is `created`.
 func (s *source) deleteKey(created int64) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: call.Created, Number: created, Key: s.key}
 	s.parts[1] = call.Part{Action: call.Remove, Branch: call.Then, Key: s.key}

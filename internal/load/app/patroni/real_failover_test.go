@@ -70,7 +70,7 @@ type failover map[string][]string
 // raceSuffix is the end of the name of the call by which a member races.
 const raceSuffix = " leader"
 
-// races reports whether a loop contains that call.
+// races reports whether a loop contains the call by which a member races.
 func races(loop []observed) bool {
 	return slices.ContainsFunc(loop, func(h observed) bool {
 		return strings.HasSuffix(h.call, raceSuffix) && !strings.HasPrefix(h.call, "read ")

@@ -87,8 +87,8 @@ func (o *overheard) Call(c *call.Call) {
 	o.add(h)
 }
 
-// TestCallsPerLoopOnConsulAreThoseOfARealPatroni does the same test on Consul as
-// TestCallsPerLoopAreThoseOfARealPatroni.
+// TestCallsPerLoopOnConsulAreThoseOfARealPatroni is like TestCallsPerLoopAreThoseOfARealPatroni,
+// but uses Consul.
 func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {

@@ -94,7 +94,7 @@ func (m *maker) add(at time.Duration, e Entry) {
 	}
 }
 
-// addLoops adds a cluster's loops that start between from and to.
+// addLoops adds a cluster's loops that start between `from` and `to`.
 func (m *maker) addLoops(cluster uint32, from, to time.Duration) {
 	e, written := Entry{Cluster: cluster}, m.isWritten(cluster)
 	for at := from; at < to; at += m.LoopWait {

@@ -49,7 +49,8 @@ func (p *epoll) deliver(d dialResult) {
 	p.wake()
 }
 
-// takeDialed registers the sockets of completed dials with epoll, and appends the results to ready.
+// takeDialed registers the sockets of completed dials with epoll, and appends the results to
+// `ready`.
 func (p *epoll) takeDialed(ready []Ready) []Ready {
 	p.mu.Lock()
 	results := p.dialed

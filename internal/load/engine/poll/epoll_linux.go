@@ -73,7 +73,7 @@ func (p *epoll) waitMillis(wait int64) uintptr {
 	return n
 }
 
-// appendReady appends to ready what an epoll event reports, if anything.
+// appendReady appends what an epoll event reports, if anything, to `ready`.
 func (p *epoll) appendReady(e unix.EpollEvent, ready []Ready) []Ready {
 	switch e.Fd {
 	case beatConn:

@@ -50,7 +50,7 @@ type Poller interface {
 	// Now returns the current time.
 	Now() int64
 	// Wait waits until a connection is ready, Wake is called, or the clock reaches `until`. It
-	// appends the ready connections to ready and returns the result.
+	// appends the ready connections to `ready` and returns the result.
 	Wait(until int64, ready []Ready) []Ready
 	// Dial connects in the background. A Ready with Dialed reports the result. Connections are
 	// numbered from 0 without gaps; a new number may be added at any time.

@@ -89,7 +89,7 @@ func (p *portable) Wait(until int64, ready []Ready) []Ready {
 	return p.takeReady(ready)
 }
 
-// takeReady appends to ready the connections in p.ready that are still open.
+// takeReady appends the connections in p.ready that are still open to `ready`.
 func (p *portable) takeReady(ready []Ready) []Ready {
 	p.mu.Lock()
 	defer p.mu.Unlock()
