@@ -40,8 +40,8 @@ lint: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) run ./...
 	go run ./tools/prose
 
-# Builds each tool once per version, outside the checkout. Concurrent makes build in separate
-# folders, and the last one to finish replaces the binary.
+# Builds each tool once per version, outside the checkout. If several make processes run at the same
+# time, each builds in its own folder, and the last process to finish replaces the binary.
 $(GOLANGCI_LINT): tool = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 $(GOTESTSUM): tool = gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
 $(GOLANGCI_LINT) $(GOTESTSUM):
@@ -50,8 +50,8 @@ $(GOLANGCI_LINT) $(GOTESTSUM):
 	GOBIN=$$dir go install $(tool) && \
 	mkdir -p $(@D) && mv $$dir/$(@F) $@ && rmdir $$dir
 
-# Installs the real servers that are not part of the quorumbench binary, and the object store
-# and kine that tests use: built once per version in the user's cache folder. Building Consul
+# Installs the real servers that are not part of the quorumbench binary, and the object store and
+# kine, which tests use. Each is built once per version in the user's cache folder. Building Consul
 # takes a few minutes.
 servers:
 	go run ./cmd/quorumbench stores install all
@@ -64,18 +64,18 @@ browser:
 	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends chromium; } || \
 	echo "Chromium is not installed: the tests of reports in a browser are skipped."
 
-# Installs Debian's OpenSSH server, which tests start to simulate hosts that are reached via
-# ssh. If it is missing and cannot be installed, these tests are skipped with a message. Note:
-# on systems that start services on installation, its service is started too.
+# Installs Debian's OpenSSH server, which tests start to simulate hosts that are reached via ssh. If
+# it is missing and cannot be installed, these tests are skipped with a message. Note: systems that
+# start services on installation also start the SSH service.
 sshd:
 	@test -x /usr/sbin/sshd || \
 	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends openssh-server; } || \
 	echo "sshd is not installed: the tests of hosts that are reached via ssh are skipped."
 
-# Installs Patroni in a Python virtual environment, and Debian's PostgreSQL. A test compares
-# the application "patroni" with them. If they are missing and cannot be installed, this test
-# is skipped with a message. The configuration file is changed during the installation so that
-# the package creates and starts no PostgreSQL cluster, and is restored afterwards.
+# Installs Patroni in a Python virtual environment, and Debian's PostgreSQL. A test compares the
+# application "patroni" with these programs. If they are missing and cannot be installed, this test
+# is skipped with a message. During the installation, a changed configuration file prevents the
+# package from creating and starting a PostgreSQL cluster. Afterwards the original file is restored.
 CREATECLUSTER := /etc/postgresql-common/createcluster.conf
 patroni:
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
@@ -108,14 +108,14 @@ $(HDRHISTOGRAM):
 		-Dartifact=org.hdrhistogram:HdrHistogram:$(HDRHISTOGRAM_VERSION) -DoutputDirectory=$$dir && \
 	mv $$dir/HdrHistogram-$(HDRHISTOGRAM_VERSION).jar $(HDRHISTOGRAM) && rmdir $$dir
 
-# Runs unit and integration tests with the race detector, against real servers. On a shared
-# machine a real server sometimes misses a deadline: up to five failed tests are run once more
-# and listed at the end. A data race is not run again. The tests that settle.Unraced and
-# settle.Drawn skip under the race detector then run without it: simulated seconds, rates of
-# statistics, drawings, counted allocations.
-# `make lint` runs vet (-vet=off), and debug information is not needed (-w). The slowest
-# packages start first, so that none of them runs by itself at the end. internal/load measures
-# short times, so it starts after the end-to-end tests.
+# Runs unit and integration tests with the race detector, against real servers. On a shared machine
+# a real server sometimes misses a deadline, so up to five failed tests are run once more and listed
+# at the end. Tests with a data race are not run again. Tests that call settle.Unraced or
+# settle.Drawn skip under the race detector and then run without it. They use simulated time,
+# statistics, random samples or counts of allocations. vet is off (-vet=off) because `make lint`
+# runs it, and -w omits debug information. The slowest packages start first, so that none of them
+# runs alone at the end. internal/load measures short times, so it starts after the end-to-end
+# tests.
 LONGEST := ./internal/testing/e2e ./internal/cli ./internal/load/app/patroni ./internal/load/app/election
 unit: $(GOTESTSUM)
 	$(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures=5 \
@@ -133,10 +133,10 @@ unraced: $(GOTESTSUM)
 		--packages "$$($(UNRACED) | xargs -n1 dirname | sort -u | sed 's,^,./,' | paste -sd ' ' -)" -- -vet=off -timeout 20m \
 		-run "^($$($(UNRACED) | xargs awk '/^func (Test|Fuzz)/ {split($$2, name, "(")} /settle\.(Unraced|Drawn)\(/ {print name[1]}' | sort -u | paste -sd '|' -))$$"
 
-# Runs every case of every test (QUORUMBENCH_LONG) with full counts of trials, histories, lies
-# and kills; `make test` runs a fixed sample. Also vets the code for other systems, and builds
-# the program that the tests of commands start with the race detector; `make test` enables it
-# only in the test process.
+# Runs every case of every test (QUORUMBENCH_LONG) with the full numbers of trials, histories, lies
+# and kills; `make test` runs a fixed sample. Also vets the code for other systems. The program that
+# command tests start is built with the race detector, too; `make test` enables the detector only in
+# the test process.
 test-long: export QUORUMBENCH_LONG = 1
 test-long: lint servers browser sshd patroni hdrhistogram
 	GOOS=darwin go vet ./...
@@ -166,8 +166,8 @@ test-kubernetes:
 	go run ./internal/testing/servers/install kubernetes
 	QUORUMBENCH_TEST_KUBERNETES=1 go test -v -count=1 -timeout 20m ./internal/run/kubernetes ./internal/testing/e2e/kubernetes
 
-# Runs each fuzz test for some time: make fuzz FUZZTIME=1m. Interesting inputs are minimized in
-# 10 steps only; by default each would take up to a minute.
+# Runs each fuzz test for the given time: make fuzz FUZZTIME=1m. Inputs that reach new code are
+# minimized in 10 steps only; by default, minimizing can take up to a minute per input.
 FUZZTIME ?= 20s
 fuzz:
 	@for pkg in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \
@@ -180,8 +180,8 @@ fuzz:
 bench:
 	go test -run '^$$' -bench . -skip '^Benchmark(Agents|VerificationCost)' -benchmem ./internal/...
 
-# Measures many agents on this machine, and the overhead of a load through an agent in pairs
-# of runs with and without one. Takes a few minutes.
+# Measures many agents on this machine, and the overhead of an agent, in pairs of runs with and
+# without an agent. Takes a few minutes.
 .PHONY: bench-agents
 bench-agents:
 	go test -run '^$$' -bench '^BenchmarkAgents' -benchtime 1x -timeout 60m ./internal/cli
@@ -199,10 +199,11 @@ bench-verify:
 bench-record:
 	go test -run '^$$' -bench '^Benchmark(RecordingCost|ReplayTiming)$$' -benchtime 1x -timeout 20m ./internal/cli
 
-# Measures how much ten capacity searches of a real etcd differ, with a network link as the
-# limit. Takes up to an hour and needs an otherwise idle machine. QUORUMBENCH_SEARCHES is the
-# number of searches, QUORUMBENCH_LINK the link's rate in Mbit/s (0: no link; the machine is
-# the limit), and QUORUMBENCH_DATA the folder of the member's data, for example in memory.
+# Repeats ten capacity searches with a real etcd, whose limit is a network link, and measures how
+# much the results differ. Takes up to an hour and needs an otherwise idle machine.
+# QUORUMBENCH_SEARCHES is the number of searches. QUORUMBENCH_LINK is the link's rate in Mbit/s (0:
+# no link; the machine is the limit). QUORUMBENCH_DATA is the folder for the member's data, for
+# example in memory.
 .PHONY: bench-capacity
 bench-capacity:
 	go test -run '^$$' -bench '^BenchmarkSearchesAgree$$' -benchtime 1x -timeout 120m -v ./internal/cli
@@ -233,8 +234,8 @@ capacity-table: build servers
 	bin/quorumbench capacity --objective 'p99<100ms, errors<0.1%' --until $(if $(CETCD),720s,600s) \
 		--over store=etcd,etcdv2,zookeeper,consul,zetcd$(if $(CETCD),$(comma)cetcd=$(abspath $(CETCD)))
 
-# Injects faults into all stores and measures their effect: docs/how-to/break-the-leader.md.
-# Takes about 70 minutes; 85 with CETCD=PATH, the path of a cetcd binary (cetcd is in no
+# Injects faults into all stores and measures their effect: docs/how-to/break-the-leader.md. Takes
+# about 70 minutes, or 85 minutes with CETCD=PATH, where PATH is a cetcd binary (cetcd is in no
 # registry).
 .PHONY: faults-table
 CETCD ?=

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Faults of members behind an agent work like those of local members. A fault that the agent does
-// not support is refused before the run.
+// Faults have the same effect on members behind an agent as on local members. A fault that the
+// agent does not support is refused before the run.
 func TestFaultsOfMembersOnAnAgent(t *testing.T) {
 	m := startMachines(t, []string{"127.0.0.63"}, "--heartbeat", "10s")[0]
 	c, said := m.conduct(filepath.Join(t.TempDir(), "run"), "isolate m1 at 1s for 1s")
@@ -24,8 +24,9 @@ func TestFaultsOfMembersOnAnAgent(t *testing.T) {
 	m.suffers(t, "kill leader at 1s for 100ms", "move-leader follower at 2s", "pause any at 3s for 100ms", "rolling-restart at 4s")
 }
 
-// Disk faults work behind an agent, and a member there is replaced by an empty one. The agent
-// removes everything, even if the controller is killed while all members wait for their disks.
+// Disk faults work behind an agent, and a fault can replace a member there by an empty member. The
+// agent removes all its files and processes, even if the controller is killed while all members
+// wait for their disks.
 func TestFaultsOfDisksOnAnAgent(t *testing.T) {
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
 		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")
@@ -52,11 +53,11 @@ func TestFaultsOfDisksOnAnAgent(t *testing.T) {
 	if err := c.Process.Kill(); err != nil {
 		t.Errorf("it ended: %v: %s", err, said)
 	}
-	_ = c.Wait() // the command was killed
+	_ = c.Wait() // the command was killed, so Wait returns an error
 	settle.Eventually(t, "nothing is left on the agent's machine", clean)
 }
 
-// happened returns the number of events of the given kinds in a run's only trial.
+// happened returns the number of events of the given kinds in the only trial of a run.
 func happened(dir string, kinds ...string) (n int) {
 	files, err := record.OpenTrial(dir, "trial-01-first")
 	if err != nil {
@@ -98,7 +99,7 @@ func (m *machine) suffers(t *testing.T, faults ...string) *record.Run {
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Errorf("it ended: %v", err)
 	}
-	_ = c.Wait() // the command was interrupted
+	_ = c.Wait() // the command was interrupted, so Wait may return an error
 	run, err := record.Open(dir)
 	if err != nil || len(run.Trials) != 1 || len(run.Trials[0].Faults) != len(faults) {
 		t.Fatalf("%+v, %v: %s", run, err, said)

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// Servers are looked up on the machine that starts them. The controller's machine needs no server,
-// and an agent without the server is named in the error before anything is recorded.
+// quorumbench looks for servers on the machine that will start them. The controller's machine needs
+// no server. If an agent lacks the server, the error names the agent before anything is recorded.
 func TestServersAreInstalledWhereMembersAre(t *testing.T) {
 	servers.Installed(t, zetcd.New())
 	conduct := func(m *machine, dir string, env ...string) (string, error) {

@@ -66,7 +66,7 @@ func startMachines(t testing.TB, addresses []string, flags ...string) []*machine
 		line, err := bufio.NewReader(out).ReadString('\n')
 		go func() {
 			_, _ = io.Copy(io.Discard, out)
-			_ = m.Wait() // any exit is fine
+			_ = m.Wait() // the exit code does not matter
 			close(m.exited)
 		}()
 		t.Cleanup(func() {
@@ -92,7 +92,7 @@ func (m *machine) dial(t *testing.T) *agent.Remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() }) // tests may close it earlier
+	t.Cleanup(func() { _ = r.Close() }) // a test may have closed it earlier
 	return r
 }
 
@@ -158,7 +158,7 @@ func findProcessesIn(dir string) (processes []string) {
 }
 
 // With three etcd members and two workers behind two agents, the members apply exactly the writes
-// that were sent, and only the logs are left.
+// that were sent. Afterwards only the logs remain.
 func TestAClusterBehindAgents(t *testing.T) {
 	machines := startMachines(t, []string{"127.0.0.51", "127.0.0.52"}, "--heartbeat", "10s")
 	var remotes []*agent.Remote
@@ -229,8 +229,8 @@ func TestAClusterBehindAgents(t *testing.T) {
 	}
 }
 
-// When an agent is killed or stopped during a load, the error names the agent, results until then
-// are reported, the agent's members are lost, and none of the agent's processes is left.
+// When an agent is killed or stopped during a load, the error names the agent, and the results up
+// to then are reported. The agent's members are lost, and none of the agent's processes remains.
 func TestAnAgentIsLostInTheMiddle(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -264,8 +264,8 @@ func TestAnAgentIsLostInTheMiddle(t *testing.T) {
 	}
 }
 
-// When an agent with only members is killed or stopped during a load, the load ends, and the trial
-// is invalid, keeps its results and names the agent.
+// When an agent that has only members is killed or stopped during a load, the load ends. The trial
+// is invalid, keeps its results, and names the agent.
 func TestMembersAreLostInTheMiddle(t *testing.T) {
 	for i, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -338,8 +338,9 @@ func TestMembersOfAKilledAgent(t *testing.T) {
 	}
 }
 
-// controllerEnv is an environment variable that makes the test binary a controller: it starts
-// members and a load on the agent that the variable names, prints that, and waits to be killed.
+// controllerEnv is an environment variable that makes the test binary a controller. The variable's
+// value is the address of an agent. The controller starts members and a load on that agent, prints
+// the members' endpoints, and waits to be killed.
 const controllerEnv = "QUORUMBENCH_TEST_CONTROLLER"
 
 func TestControllerToBeLost(t *testing.T) {
@@ -450,8 +451,8 @@ func onlyMatch(t *testing.T, pattern string) string {
 	return all[0]
 }
 
-// A run with members on two agents and the load on a third is recorded like a local run, and leaves
-// only logs on the agents' machines.
+// A run with members on two agents and the load on a third agent is recorded like a local run, and
+// leaves only logs on the agents' machines.
 func TestARunOnAgents(t *testing.T) {
 	machines := startMachines(t, []string{"127.0.0.57", "127.0.0.58", "127.0.0.59"}, "--heartbeat", "10s")
 	at := func(i int) string {

@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// fleet is a set of agents, each in a separate process with its own address. Without agents the
-// controller's process runs members and load.
+// fleet is a set of agents, each in a separate process with its own address. If the set is empty,
+// the controller's process runs the members and the load.
 type fleet struct {
 	machines []*machine
 	b        testing.TB
@@ -36,8 +36,8 @@ func newFleet(b testing.TB, n int, flags ...string) *fleet {
 	return &fleet{startMachines(b, addresses, flags...), b}
 }
 
-// run executes trials with the agents as host1, host2 and so on. It returns the record, the run
-// directory, and the controller's maximum resident memory in bytes.
+// run executes trials in which the agents are called host1, host2 and so on. It returns the record,
+// the run directory, and the controller's maximum resident memory in bytes.
 func (f *fleet) run(trials string) (run *record.Run, dir string, rss int64) {
 	f.b.Helper()
 	text, args := "name: agents\n", []string{"run", "-"}
@@ -81,7 +81,7 @@ func (f *fleet) stop() {
 	}
 }
 
-// together returns a trial in which each of n agents sends 20 operations per second to a null
+// The trial that together returns lets each of n agents send 20 operations per second to a null
 // server for five seconds.
 func together(endpoint string, n int) (trials string) {
 	return fmt.Sprintf(`trials:
@@ -89,8 +89,8 @@ func together(endpoint string, n int) (trials string) {
 `, endpoint, n, 2*n, 20*n)
 }
 
-// seldomBeats returns flags for a longer heartbeat interval if n agents overload the machine while
-// all prepare their load.
+// seldomBeats returns flags that lengthen the heartbeat interval if n agents are enough to overload
+// the machine while they prepare their loads.
 func seldomBeats(n int) (flags []string) {
 	if n > 10*runtime.NumCPU() {
 		flags = []string{"--heartbeat", "20s"}
@@ -101,11 +101,11 @@ func seldomBeats(n int) (flags []string) {
 // agentsEnv is an environment variable with the number of agents of TestManyAgentsOnOneMachine.
 const agentsEnv = "QUORUMBENCH_TEST_AGENTS"
 
-// controllerMost is the maximum memory of a controller of a hundred agents, in bytes.
+// controllerMost is the memory limit in bytes for a controller with a hundred agents.
 const controllerMost = 300e6
 
-// Many agents share a load: each agent sends its part, the last one to begin is named, the
-// controller needs little memory, and no agent leaves a process.
+// Many agents share a load. Each agent sends its part, the record names the last agent to begin,
+// the controller needs little memory, and no agent leaves a process.
 func TestManyAgentsOnOneMachine(t *testing.T) {
 	n := 30
 	if text := os.Getenv(agentsEnv); text != "" {
@@ -135,8 +135,8 @@ func TestManyAgentsOnOneMachine(t *testing.T) {
 }
 
 // BenchmarkAgentsTogether lets many agents on this machine share a load on a null server. It
-// reports how far apart they begin, how long after the window all results are merged, and the
-// controller's memory.
+// reports the time between the first and the last agent's start, the time from the end of the
+// window until all results are merged, and the controller's memory.
 func BenchmarkAgentsTogether(b *testing.B) {
 	for _, n := range []int{4, 20, 50, 100} {
 		b.Run(fmt.Sprintf("agents=%d", n), func(b *testing.B) {
@@ -166,7 +166,8 @@ func BenchmarkAgentsTogether(b *testing.B) {
 	}
 }
 
-// pairs runs trials one and other alternately, and returns their figures of all repeats.
+// pairs alternately runs two trials, whose texts are one and other, and returns the figures from
+// all repeats.
 func (f *fleet) pairs(repeats int, one, other string, figures map[string]func(dir string, t *record.Trial) float64) (all map[string][2][]float64) {
 	f.b.Helper()
 	run, dir, _ := f.run(fmt.Sprintf("defaults: {store: etcd, repeats: %d, warmup: 1s, key-space: 1000}\ntrials:\n- {name: one, %s}\n- {name: other, %s}\n", repeats, one, other))
@@ -189,7 +190,8 @@ func (f *fleet) pairs(repeats int, one, other string, figures map[string]func(di
 	return all
 }
 
-// ratio reports the figure of other divided by that of one, with its 95 % confidence interval.
+// ratio divides the second trial's figure by the first trial's, and reports the quotient with its
+// 95 % confidence interval.
 func ratio(b *testing.B, name string, of [2][]float64) {
 	b.Helper()
 	r, ok := stats.RatioOf(stats.UndisturbedRepeats(of[1]), stats.UndisturbedRepeats(of[0]))
@@ -203,8 +205,8 @@ func ratio(b *testing.B, name string, of [2][]float64) {
 	b.Logf("%s: the other by the one %.3f (%.3f to %.3f); one %.4g, other %.4g", name, i.Value, i.Low, i.High, of[0], of[1])
 }
 
-// BenchmarkAgentsCost compares, in pairs, the load generator's CPU time per operation on an agent
-// (other) with that in the controller's process (one).
+// BenchmarkAgentsCost compares, in pairs, the load generator's CPU time per operation in the
+// controller's process (first trial) and on an agent (second trial).
 func BenchmarkAgentsCost(b *testing.B) {
 	for _, of := range []struct {
 		store    string
@@ -233,8 +235,8 @@ func BenchmarkAgentsCost(b *testing.B) {
 	}
 }
 
-// processors returns the mean number of CPUs that a process used in a trial's measurement window; 0
-// if that is not known. name is the name of the process in machines.csv.
+// processors returns the mean number of CPUs that a process used in a trial's measurement window,
+// or 0 if it is unknown. name is the name of the process in machines.csv.
 func processors(b *testing.B, dir string, t *record.Trial, name string) float64 {
 	b.Helper()
 	rows, err := record.OpenMachines(dir, t.Folder)
@@ -258,9 +260,9 @@ func processors(b *testing.B, dir string, t *record.Trial, name string) float64 
 	return (last.CPU() - first.CPU()) / last.Time.Sub(first.Time).Seconds()
 }
 
-// BenchmarkAgentsLatencies compares, in pairs, latencies of three etcd members that four workers
-// measure (other) with those that one worker measures (one), all on agents. The difference between
-// repeats is noise.
+// BenchmarkAgentsLatencies compares, in pairs, the latencies of three etcd members as one worker
+// measures them (first trial) and as four workers measure them (second trial). All run on agents.
+// The difference between repeats is noise.
 func BenchmarkAgentsLatencies(b *testing.B) {
 	f := newFleet(b, 7)
 	load := "operation: put, members-on: [host1, host2, host3], connections: 8, rate: 400, duration: 3s"

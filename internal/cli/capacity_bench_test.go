@@ -20,13 +20,13 @@ import (
 )
 
 // BenchmarkSearchesAgree searches several times for the capacity of etcd with one member, each time
-// on a new cluster. It reports the spread of the best estimates and of the middles of the
-// intervals, as shares of their medians, and the width of the intervals.
+// on a new cluster. It reports three figures: the spread of the best estimates, the spread of the
+// middles of the intervals (each as a share of its median), and the width of the intervals.
 //
 // QUORUMBENCH_LINK is the bandwidth of the member's link in Mbit/s, which determines the capacity.
-// With 0 there is no limit, and the capacity depends on what the load generator and other programs
-// leave of the machine. QUORUMBENCH_DATA names the folder for data, so that the data can be on a
-// disk that no other program uses.
+// With 0 there is no limit, and the capacity depends on how much of the machine the load generator
+// and other programs leave to etcd. QUORUMBENCH_DATA names the data folder, so that the data can be
+// on a disk that no other program uses.
 func BenchmarkSearchesAgree(b *testing.B) {
 	searches, link := fromEnvironment(b, "QUORUMBENCH_SEARCHES", 10), fromEnvironment(b, "QUORUMBENCH_LINK", 80)
 	until := cmp.Or(os.Getenv("QUORUMBENCH_UNTIL"), "6m")
@@ -72,19 +72,20 @@ func BenchmarkSearchesAgree(b *testing.B) {
 		b.ReportMetric(widths[searches/2], "%-wide")
 		b.ReportMetric(estimates[searches/2], "per-s")
 		b.ReportMetric(float64(found), "found")
-		b.ReportMetric(100*(lowest/highest-1), "%-gap") // above 0: the intervals have no rate in common
+		b.ReportMetric(100*(lowest/highest-1), "%-gap") // above 0: no rate is in all intervals
 	}
 }
 
 // behindLink calls f in a separate network namespace, whose loopback carries at most mbit Mbit/s in
-// packets of Ethernet's size. With 0 it calls f in the machine's network, without a limit.
+// packets of the size that Ethernet uses. With 0, behindLink calls f in the machine's network,
+// without a limit.
 func behindLink(mbit int, f func() error) error {
 	if mbit == 0 {
 		return f()
 	}
 	ended := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread and its namespace end with the goroutine
+		runtime.LockOSThread() // never unlocked: when the goroutine ends, its thread and namespace end, too
 		err := unix.Unshare(unix.CLONE_NEWNET)
 		if err == nil {
 			err = shapeLoopback(uint64(mbit) * 1e6 / 8)
@@ -97,8 +98,8 @@ func behindLink(mbit int, f func() error) error {
 	return <-ended
 }
 
-// shapeLoopback brings up the loopback of the thread's network namespace, limited by a token
-// bucket.
+// shapeLoopback brings up the loopback interface in the thread's network namespace, and limits its
+// rate with a token bucket.
 func shapeLoopback(bytesPerSecond uint64) error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
@@ -117,7 +118,8 @@ func shapeLoopback(bytesPerSecond uint64) error {
 	})
 }
 
-// fromEnvironment returns the number in an environment variable, or otherwise if it is not set.
+// fromEnvironment returns the number in an environment variable, or the given default if the
+// variable is not set.
 func fromEnvironment(tb testing.TB, name string, otherwise int) int {
 	tb.Helper()
 	text := os.Getenv(name)

@@ -10,7 +10,7 @@ import (
 )
 
 // certificates writes an authority, ca.pem, and two certificates for 127.0.0.1 with their keys:
-// server.pem, and expired.pem, which expired yesterday.
+// server.pem (valid) and expired.pem (expired yesterday).
 func certificates(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: certificates")

@@ -47,7 +47,7 @@ func stutter(t *testing.T, pid int) (stop func()) {
 	return func() { close(end); <-ended }
 }
 
-// follower returns a member that is not the leader.
+// follower returns a member that is not leader.
 func follower(t *testing.T, endpoints string, p *cluster.Playground) (name, endpoint string, pid int) {
 	t.Helper()
 	out, err := exec.Command("quorumbench", "cluster", "status", "--dir", p.Dir).Output()
@@ -83,7 +83,7 @@ func TestCheckMembersMarksTheSlowMember(t *testing.T) {
 		}
 	})
 
-	// A member that hangs is named, and the others are measured.
+	// The check names a member that hangs, and measures the others.
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

@@ -42,11 +42,11 @@ func etcdCluster(t *testing.T, members string) (endpoints string, playground *cl
 	return endpoints, p
 }
 
-// patient has flags for a long dial timeout, because other tests keep the machine busy.
+// patient sets a long dial timeout, because other tests keep the machine busy.
 var patient = []string{"--dial-timeout", "1m"}
 
-// checks runs a check and returns its exit code and output. A busy machine may fail the check, so
-// checks does not require it to pass.
+// checks runs a check and returns its exit code and output. The check may fail on a busy machine,
+// so checks accepts any exit code.
 func checks(t *testing.T, into any, args ...string) (code int, stdout string) {
 	t.Helper()
 	c := exec.Command("quorumbench", append(append([]string{"check"}, args...), patient...)...)
@@ -90,7 +90,7 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 	if code != command.ExitDone && code != command.ExitFailed || got.Due != 200 || got.Members != 3 || len(got.Errors) > 0 || got.Cleanup.Deleted < 150 {
 		t.Errorf("exit code %d, %+v", code, got)
 	}
-	// The history is compacted, and the next check finds no keys.
+	// The check compacts the history, and the next check finds no keys that the first one left.
 	code, text := checks(t, nil, "perf", "--endpoints", endpoints, "--rate", "50", "--clients", "20", "--duration", "1s", "--auto-compact", "--auto-defrag")
 	if code != command.ExitDone && code != command.ExitFailed {
 		t.Errorf("exit code %d", code)
@@ -100,7 +100,7 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 			t.Errorf("%q is not in\n%s", label, text)
 		}
 	}
-	// With one endpoint of three, the check examines all members.
+	// Although only one of three endpoints is given, the check examines all members.
 	first, _, _ := strings.Cut(endpoints, ",")
 	_, text = checks(t, nil, "perf", "--endpoints", first, "--rate", "50", "--clients", "20", "--duration", "1s", "--target", "leader", "--verbose")
 	for _, member := range []string{"member m1: fsync ", "member m2: fsync ", "member m3: fsync "} {
@@ -110,7 +110,7 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 	}
 }
 
-// A stopped member is found, although its machine still accepts TCP connections.
+// The check finds a stopped member, although that member's machine still accepts TCP connections.
 func TestCheckPerfFindsAStalledMember(t *testing.T) {
 	t.Parallel()
 	endpoints, playground := etcdCluster(t, "1")
@@ -178,8 +178,8 @@ func TestInterruptedDiskCheckRemovesItsFile(t *testing.T) {
 	}
 }
 
-// After a disk check is killed, the next check removes its folder and prints that. It keeps the
-// folder of a running check, and other folders with similar names.
+// After a disk check is killed, the next check removes its folder and reports the removal. It keeps
+// the folder of a running check, and other folders with similar names.
 func TestFilesOfKilledDiskCheckAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,8 +10,8 @@ import (
 // the variable.
 const copyTo = "QUORUMBENCH_TEST_COPY_TO"
 
-// copyRelay runs the simplest relay in Go, whose CPU time is the baseline for a recording relay. It
-// prints the address at which it listens.
+// copyRelay runs the simplest possible relay in Go, which prints the address at which it listens.
+// Its CPU time is the baseline for a recording relay.
 func copyRelay(to string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

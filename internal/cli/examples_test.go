@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// TestExamplesAreCommandLines reads every example in help as its command does: flags, their
-// values and arguments. Nothing runs.
+// TestExamplesAreCommandLines parses every example in the help texts as its command does: flags,
+// flag values and arguments. It runs no command.
 func TestExamplesAreCommandLines(t *testing.T) {
 	t.Parallel()
 	var lines []string
@@ -49,7 +49,8 @@ func TestExamplesAreCommandLines(t *testing.T) {
 	}
 }
 
-// stub makes a command and its subcommands only store their path in *ran.
+// stub replaces the actions of a command and its subcommands: when run, each only stores its path
+// in *ran.
 func stub(c *cobra.Command, ran *string) {
 	if c.RunE != nil {
 		c.RunE = func(c *cobra.Command, _ []string) error {

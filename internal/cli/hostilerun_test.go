@@ -26,8 +26,8 @@ import (
 const hostile = "=1+1|\x1b]0;x\x07\x1b[2J\nFORGED line\r\u0085\u009b31m\x7f\u202eevil\u2066 \U000e0041" +
 	"<b>|</b>[link](https://example.test)![i](x)```\n```\nFORGED fence\t& www.example.test"
 
-// A run directory may come from anyone. Whatever texts it contains, everything that commands print
-// and write from it is printable. The test covers each field separately, through reflection.
+// A run directory may come from an untrusted source. Whatever texts it contains, commands must
+// print and write only printable text. The test covers each field separately, through reflection.
 func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 	settle.Unraced(t)
 	dir := recorded3(t)
@@ -54,7 +54,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 				if field == "Schema" || field == "Folder" || field == "State" || field == "Arrival" {
 					return was
 				}
-				if field == "Scenario" { // a file of many lines, which only JSON contains
+				if field == "Scenario" { // this field contains a file with many lines, which only JSON output shows
 					return hostile
 				}
 				return hostile + long
@@ -100,7 +100,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 			t.Run(fmt.Sprintf("%d-%s", only, name), func(t *testing.T) {
 				save(t, place, run)
 				formats := []string{"text", "markdown", "csv"}
-				if !settle.Long() { // each text in one format; the loop above covers all texts in all formats
+				if !settle.Long() { // checks each text in one format; the loop above checks all texts in all formats
 					formats = formats[only%3:][:1]
 				}
 				for _, format := range formats {
@@ -164,9 +164,9 @@ func encoded(t *testing.T, v any) []byte {
 	return b
 }
 
-// fill replaces every string of v by the result of text for the field's name and the old string,
-// and returns the number of strings. It first adds missing values: an element to empty slices and
-// maps, and structs for nil pointers.
+// fill replaces every string in v by the result of text, which it calls with the field's name and
+// the old string. It returns the number of strings. Before that, it fills missing values: it adds
+// an element to each empty slice and map, and allocates structs for nil pointers.
 func fill(v reflect.Value, field string, text func(field, was string) string) (count int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -174,7 +174,7 @@ func fill(v reflect.Value, field string, text func(field, was string) string) (c
 		return 1
 	case reflect.Pointer:
 		if v.IsNil() {
-			if v.Type().Elem().Kind() != reflect.Struct { // a figure that is not known
+			if v.Type().Elem().Kind() != reflect.Struct { // a figure that is unknown
 				return 0
 			}
 			v.Set(reflect.New(v.Type().Elem()))
@@ -220,8 +220,8 @@ func checkShown(t *testing.T, args ...string) {
 	checkPrints(t, args, func(a *commandLine) error { return a.execute(t.Context(), args) })
 }
 
-// checkReport does the same as checkShown for the command report. It is faster because it does not
-// create the flags of all other commands.
+// checkReport does the same as checkShown for the command report. It is faster because it builds
+// only this command.
 func checkReport(t *testing.T, args ...string) {
 	t.Helper()
 	checkPrints(t, args, func(a *commandLine) error {
@@ -277,7 +277,7 @@ func looksRight(t *testing.T, what, text string) {
 		}
 	}
 	for line := range strings.Lines(text) {
-		// Wrapped text is indented, so words of the run never begin a line.
+		// Wrapped text is indented, so a word from the run never begins a line.
 		if strings.HasPrefix(line, "FORGED") {
 			t.Fatalf("%s: a forged line %q", what, line)
 		}

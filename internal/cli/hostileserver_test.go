@@ -52,7 +52,7 @@ func TestServersAreShownPrintable(t *testing.T) {
 			for _, args := range [][]string{
 				append([]string{"bench", "put", "--total", "20", "--warmup", "0s"}, attach...),
 				append([]string{"bench", "put", "--total", "20", "--warmup", "0s", "--target", "leader", "--format", "json"}, attach...),
-				append([]string{"bench", "get", "--total", "20", "--warmup", "0s"}, attach...), // get preloads
+				append([]string{"bench", "get", "--total", "20", "--warmup", "0s"}, attach...), // the command get preloads keys
 				{"run", file, "--runs-dir", t.TempDir()},
 				append([]string{"check", "perf", "--rate", "20", "--clients", "2", "--duration", "1s", "--verbose"}, attach...),
 				append([]string{"check", "perf", "--rate", "20", "--clients", "2", "--duration", "1s", "--format", "json"}, attach...),
@@ -64,7 +64,7 @@ func TestServersAreShownPrintable(t *testing.T) {
 	}
 }
 
-// The versions and names that a server reports are printable in a valid result, too.
+// In a valid result, too, the versions and names that a server reports are printable.
 func TestHostileVersionIsKeptPrintable(t *testing.T) {
 	var out, progress strings.Builder
 	dir := filepath.Join(t.TempDir(), "run")
@@ -131,7 +131,8 @@ func TestInputIsShownPrintable(t *testing.T) {
 	}
 }
 
-// serve accepts connections on a free port until the test ends, and calls each for every one.
+// serve accepts connections on a free port until the test ends, and calls each with every
+// connection.
 func serve(t *testing.T, each func(net.Conn)) (endpoint string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -154,7 +155,7 @@ func serve(t *testing.T, each func(net.Conn)) (endpoint string) {
 	return l.Addr().String()
 }
 
-// greeting starts a server of another protocol, which sends a greeting first.
+// greeting starts a server with an unrelated protocol in which the server sends the first message.
 func greeting(t *testing.T) string {
 	return serve(t, func(c net.Conn) {
 		_, _ = io.WriteString(c, "220 "+hostile+"\r\n")
@@ -162,7 +163,8 @@ func greeting(t *testing.T) string {
 	})
 }
 
-// hostileZooKeeper starts a server that responds to four-letter words and closes every session.
+// hostileZooKeeper starts a server that responds to four-letter-word commands and closes every
+// session.
 func hostileZooKeeper(t *testing.T) string {
 	oneLine := strings.NewReplacer("\n", "", "\r", "").Replace(hostile)
 	return serve(t, func(c net.Conn) {
@@ -181,8 +183,8 @@ func hostileZooKeeper(t *testing.T) string {
 	})
 }
 
-// hostileHTTP starts a server that describes itself like etcd's v2 API and Consul, and refuses all
-// other requests.
+// hostileHTTP starts a server that answers requests for its description like etcd's v2 API and like
+// Consul, and refuses all other requests.
 func hostileHTTP(t *testing.T) string {
 	answers := map[string]any{
 		"/version":         map[string]any{"etcdserver": hostile},
@@ -216,7 +218,7 @@ func consulSelf() any {
 	}
 }
 
-// etcdServer is an etcd server whose texts are hostile.
+// etcdServer is an etcd server that returns hostile texts.
 type etcdServer struct {
 	etcdserverpb.UnimplementedKVServer
 	etcdserverpb.UnimplementedMaintenanceServer
@@ -277,8 +279,8 @@ func (e *etcdServer) MemberList(context.Context, *etcdserverpb.MemberListRequest
 	return &etcdserverpb.MemberListResponse{Header: e.header(), Members: []*etcdserverpb.Member{{ID: 1, Name: hostile, ClientURLs: []string{hostile}}}}, nil
 }
 
-// hostileEtcd starts an etcdServer that succeeds for puts if answers is true, and else refuses
-// every operation with a hostile text.
+// hostileEtcd starts an etcdServer. If answers is true, the server accepts puts; otherwise it
+// refuses every operation with a hostile text.
 func hostileEtcd(t *testing.T, answers bool) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-// BenchmarkReportOfAnHour reports on a run of an hour and 100 million operations, and compares it
-// with a run that is 2 % slower. Each command is a separate process, whose maximum resident memory
-// is reported. Recording the two runs takes two minutes.
+// BenchmarkReportOfAnHour measures reports on a run that lasted an hour and has 100 million
+// operations, and the comparison with a run that is 2 % slower. Each command is a separate process,
+// whose maximum resident memory is reported. Recording the two runs takes two minutes.
 func BenchmarkReportOfAnHour(b *testing.B) {
 	base, slower := runs.Hour, runs.Hour
 	slower.Name, slower.Seed, slower.Slower = "slower", 2, 0.02
@@ -33,8 +33,8 @@ func BenchmarkReportOfAnHour(b *testing.B) {
 	}
 }
 
-// BenchmarkReportOfTenThousandTrials reports on a run of ten thousand trials. Recording the run
-// takes five minutes of CPU time.
+// BenchmarkReportOfTenThousandTrials measures the report on a run with ten thousand trials.
+// Recording the run takes five minutes of CPU time.
 func BenchmarkReportOfTenThousandTrials(b *testing.B) {
 	dir := runs.TenThousand.Record(b, b.TempDir())
 	if info, err := os.Stat(filepath.Join(dir, "run.json")); err == nil {
@@ -46,7 +46,7 @@ func BenchmarkReportOfTenThousandTrials(b *testing.B) {
 	}
 }
 
-// timed runs a command repeatedly. The command may write into the folder out, which is removed
+// timed runs a command repeatedly. The command may write into the folder out, which timed removes
 // before each repeat.
 func timed(b *testing.B, name, out string, args []string) {
 	b.Run(name, func(b *testing.B) {

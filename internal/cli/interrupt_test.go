@@ -18,14 +18,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// patience is the timeout of waits for something that a healthy program does at once.
+// patience limits the wait for an event that should occur almost immediately.
 const patience = 2 * time.Minute
 
 // background is a command line that runs in a separate process.
 type background struct {
 	*exec.Cmd
 	stdout bytes.Buffer
-	lines  *bufio.Scanner // reads standard error
+	lines  *bufio.Scanner // reads the process's standard error
 	close  func()
 }
 
@@ -114,11 +114,11 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// A server that never responds keeps operations in flight until their timeout. The first interrupt
-// waits for them; the second does not.
+// If a server never responds, operations stay in flight until their timeout. After the first
+// interrupt quorumbench waits for them; after the second it does not.
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	endpoints := startNullServer(t, "--script", "never every 50")
-	t.Setenv("TMPDIR", t.TempDir()) // the killed process does not remove its record
+	t.Setenv("TMPDIR", t.TempDir()) // a killed process cannot remove its record
 	b := start(t, "bench", "put", "--endpoints", endpoints, "--duration", "10m", "--timeout", "10m")
 	b.await(t, "measuring")
 	if err := b.Process.Signal(os.Interrupt); err != nil {
@@ -134,7 +134,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	}
 }
 
-// slowServer returns the path of a server that never becomes ready.
+// slowServer returns the path of a server program that never becomes ready.
 func slowServer(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server")
@@ -189,7 +189,7 @@ func TestInterruptedStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// An interrupted break prints how far it came, and its cluster is stopped.
+// After an interrupt, `break` prints how far it came, and its cluster is stopped.
 func TestInterruptedBreakPrintsHowFarItCame(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "run")
@@ -210,7 +210,8 @@ func TestInterruptedBreakPrintsHowFarItCame(t *testing.T) {
 	}
 }
 
-// An interrupted report into files is still finished, so that no partial report is left.
+// After an interrupt, a report that writes files is still finished, so that no partial report
+// remains.
 func TestInterruptedReportIsComplete(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if code := Main([]string{"bench", "put", "--endpoints", startNullServer(t), "--total", "100", "--out", dir},

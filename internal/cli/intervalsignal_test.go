@@ -13,14 +13,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// lineOfSecond is the part of a line of --interval that the test needs.
+// lineOfSecond contains the fields that the test needs from a line printed with --interval.
 type lineOfSecond struct {
 	Schema, Phase, State, Verdict string
 	Due                           uint64
 }
 
-// After SIGTERM, the last line has the verdict of the results so far, and the table is on standard
-// error.
+// After SIGTERM, the last line contains the verdict on the results so far, and the table is on
+// standard error.
 func TestSIGTERMEndsIntervalLines(t *testing.T) {
 	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")
@@ -29,7 +29,7 @@ func TestSIGTERMEndsIntervalLines(t *testing.T) {
 	b.await(t, "measuring")
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for deadline := time.Now().Add(patience); ; <-look.C { // until a second is recorded
+	for deadline := time.Now().Add(patience); ; <-look.C { // waits until the first one-second interval is recorded
 		if run, err := record.Open(dir); err == nil && len(run.Trials) == 1 {
 			if rows, err := record.OpenTimeline(dir, run.Trials[0].Folder); err == nil && len(rows) > 0 {
 				break

@@ -27,15 +27,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// killsEnv is an environment variable with the seeds of TestKills, as FROM-TO; by default it uses a
-// few seeds.
+// killsEnv is an environment variable with the seeds of TestKills, as FROM-TO. Without it the test
+// uses a few seeds.
 const killsEnv = "QUORUMBENCH_TEST_KILLS"
 
-// TestKills kills or stops a process of a run over agents at a random moment. After the lease has
-// expired no process is left, the record is readable and reports the outcome, and it has no more
-// writes than the members.
+// TestKills kills or stops a process of a run over agents at a random time. After the lease has
+// expired, no process is left, and the record is readable and reports the outcome. The record has
+// no more writes than the members have.
 func TestKills(t *testing.T) {
-	seeds := []uint64{4, 17, 34, 35} // one seed for each victim
+	seeds := []uint64{4, 17, 34, 35} // one seed for each kind of victim
 	if from, to, ok := strings.Cut(os.Getenv(killsEnv), "-"); ok {
 		first, err := strconv.ParseUint(from, 10, 64)
 		last, err2 := strconv.ParseUint(to, 10, 64)
@@ -58,9 +58,9 @@ func TestKills(t *testing.T) {
 // Victims: the kinds of process that can be killed or stopped.
 const (
 	ofController = iota
-	ofAgent      // an agent with a member
+	ofAgent      // an agent that runs a member
 	ofMember
-	ofWorker // an agent without a member
+	ofWorker // an agent that runs only a worker
 	victims
 )
 
@@ -68,21 +68,21 @@ const (
 type kill struct {
 	victim, which int
 	how           syscall.Signal
-	began         string // output of the controller from which time after counts; empty for the start
+	began         string // the delay begins when the controller prints this text; if empty, when it starts
 	after         time.Duration
-	machines      []*machine // three with a member, then two with a worker
+	machines      []*machine // three machines with a member, then two with a worker
 	dir           string     // run directory
 	controller    *exec.Cmd
 	said          heard
 	ended         chan struct{}
 
 	mu    sync.Mutex
-	kept  map[string]string    // folders with hard links to members' files, by data folder
-	marks map[string]host.Mark // by data folder
+	kept  map[string]string    // folders with hard links to members' files; the key is the data folder
+	marks map[string]host.Mark // the key is the data folder
 }
 
-// The load writes killsRate times per second for killsSeconds, after a preload that writes each key
-// once, and again if that failed.
+// The load writes killsRate times per second for killsSeconds. Before the load, the preload writes
+// each key once, and once more if the first attempt failed.
 const (
 	killsRate    = 400
 	killsSeconds = 2
@@ -90,10 +90,10 @@ const (
 	killsRounds  = 3
 )
 
-// mostAfter is longer than the load and the end of its cluster.
+// mostAfter is longer than the load and the shutdown of its cluster together.
 const mostAfter = 3 * time.Second
 
-// heard collects the output of a process. It is safe for concurrent use.
+// heard collects the output of one process. It is safe for concurrent use.
 type heard struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -162,7 +162,7 @@ func (k *kill) run(t *testing.T) {
 	}
 	settle.Eventually(t, k.String()+": the controller ends", func() bool { return isClosed(k.ended) })
 	if k.how == syscall.SIGSTOP && pid > 0 && k.victim != ofController {
-		_ = syscall.Kill(pid, syscall.SIGCONT) // fails if the member was killed meanwhile
+		_ = syscall.Kill(pid, syscall.SIGCONT) // fails if the member was killed in the meantime
 	}
 	settle.Eventually(t, k.String()+": nothing is left", func() bool { return len(k.runningProcesses()) == 0 })
 	k.free(t)
@@ -189,8 +189,8 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// strike waits for the moment and sends the signal; until then it keeps members' files. It returns
-// the process that received the signal, 0 if the run ended earlier.
+// strike waits for the chosen time and sends the signal. While it waits, it creates links to the
+// members' files. It returns the process that received the signal, or 0 if the run ended earlier.
 func (k *kill) strike() (pid int) {
 	var moment <-chan time.Time
 	again := time.NewTicker(10 * time.Millisecond)
@@ -228,8 +228,8 @@ func (k *kill) strike() (pid int) {
 	}
 }
 
-// keep gives the members' files second names, so that the files survive the removal of the
-// cluster's data.
+// keep creates hard links to the members' files, so that the files survive when the cluster's data
+// is removed.
 func (k *kill) keep() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -260,7 +260,7 @@ func (k *kill) keep() {
 	}
 }
 
-// member returns the process of the member to kill; 0 before the member has started.
+// member returns the process ID of the member to kill, or 0 if the member has not started yet.
 func (k *kill) member() (pid int) {
 	for data, mark := range k.marks {
 		if !strings.HasPrefix(data, k.machines[k.which].dir+"/") {
@@ -274,7 +274,8 @@ func (k *kill) member() (pid int) {
 	return pid
 }
 
-// runningProcesses returns the processes that agents started and that still run, even if the agent has ended.
+// runningProcesses returns the still running processes that agents started, including those whose
+// agent has ended.
 func (k *kill) runningProcesses() (all []string) {
 	k.keep()
 	for data, mark := range k.marks {
@@ -307,7 +308,7 @@ func (k *kill) free(t *testing.T) {
 	}
 }
 
-// calm fails the test if the output has a panic, an internal error or a data race.
+// calm fails the test if the output contains a panic, an internal error or a data race.
 func (k *kill) calm(t *testing.T, said string) {
 	t.Helper()
 	for _, bad := range []string{"panic:", "goroutine ", "internal error", "DATA RACE"} {
@@ -375,7 +376,7 @@ func (k *kill) checkRecord(t *testing.T) (recorded uint64) {
 	return recorded
 }
 
-// checkLogs checks that each member's log is recorded or a note names its place.
+// checkLogs checks that each member's log is in the record or that a note names the log's path.
 func (k *kill) checkLogs(t *testing.T, run *record.Run) {
 	for _, c := range run.Clusters {
 		for _, m := range c.Members {
@@ -388,8 +389,8 @@ func (k *kill) checkLogs(t *testing.T, run *record.Run) {
 	}
 }
 
-// checkMembers starts the members on their kept data, and checks that they have at least the
-// recorded writes.
+// checkMembers starts the members on the data that keep preserved, and checks that they have at
+// least the recorded writes.
 func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 	if len(k.kept) < 3 {
 		if recorded > 0 {
@@ -423,7 +424,7 @@ func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 	}
 	var have uint64
 	if recorded > 0 {
-		recorded += killsKeys // the preload wrote each key before the load
+		recorded += killsKeys // before the load, the preload wrote each key
 	}
 	settle.Eventually(t, fmt.Sprintf("%v: the members have the %d writes", k, recorded), func() bool {
 		revision, err := metric(run.Clusters[0].Members[0].Endpoint, "etcd_debugging_mvcc_current_revision")

@@ -20,7 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// watched is a folder outside a run directory in which every opened or changed file is noticed.
+// watched is a folder outside a run directory. Its watcher reports every file that is opened or
+// changed in the folder.
 type watched struct {
 	dir string
 	fd  int
@@ -37,8 +38,8 @@ func watch(t *testing.T) *watched {
 	return w
 }
 
-// replace replaces a file or folder of a run directory by a pipe, by a link to a device, or by a link
-// to the watched folder, into which it moves the original.
+// replace replaces a file or folder in a run directory by a pipe, by a link to a device, or by a
+// link into the watched folder, to which it moves the original.
 func (w *watched) replace(t *testing.T, kind, path string) {
 	t.Helper()
 	var err error
@@ -51,7 +52,7 @@ func (w *watched) replace(t *testing.T, kind, path string) {
 			}
 			return err
 		}))
-		w.touched() // discards the events of the walk
+		w.touched() // discards the events that the walk itself caused
 	case "pipe":
 		err = errors.Join(os.RemoveAll(path), syscall.Mkfifo(path, 0o600))
 	case "device":
@@ -62,7 +63,7 @@ func (w *watched) replace(t *testing.T, kind, path string) {
 	}
 }
 
-// touched reports whether anything in the folder was opened or changed since the last call.
+// touched reports whether anything in the folder was opened or changed since the previous call.
 func (w *watched) touched() bool {
 	b := make([]byte, 1<<16)
 	n, _ := unix.Read(w.fd, b) // the descriptor does not block: without events, Read returns an error
@@ -94,7 +95,7 @@ func mainWithin(t *testing.T, args ...string) (code int, output string) {
 	}
 }
 
-// linkRun returns the directory of a run with two trials, a history and a member's log.
+// linkRun returns the directory of a run that has two trials, a history and a member's log.
 func linkRun(t *testing.T, endpoint string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -117,9 +118,9 @@ trials:
 	return dir
 }
 
-// TestNoCommandLeavesARunDirectory replaces files and folders of run directories by links, pipes
-// and devices. No command opens or changes anything outside, or blocks; a command that needs the
-// file fails with one sentence.
+// TestNoCommandLeavesARunDirectory replaces files and folders in run directories by links, pipes
+// and devices. No command may open or change anything outside the run directory, and none may
+// block. A command that needs the replaced file fails with a one-sentence error.
 func TestNoCommandLeavesARunDirectory(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -149,7 +150,7 @@ func readLinks(t *testing.T, dir string) {
 				commands := [][]string{
 					{"report", place, "--format", "svg", "--out", filepath.Join(t.TempDir(), "svg")},
 					{"report", place, "--format", "dbtester", "--out", filepath.Join(t.TempDir(), "dbtester")},
-					{"verify", place}, // these three read a trial's files, which the others do not need
+					{"verify", place}, // these three commands read a trial's files; the other commands do not need them
 					{"report", place}, {"report", place, "--format", "csv", "--out", filepath.Join(t.TempDir(), "csv")},
 					{"compare", place, dir}, {"capacity", "share", place, "--rate", "1"}, {"upload", place, "file://" + t.TempDir()},
 					{"run", "--resume", place},
@@ -171,9 +172,10 @@ func readLinks(t *testing.T, dir string) {
 	}
 }
 
-// resumeLinks checks that a run is resumed or refused if a file of its directory was replaced.
+// resumeLinks checks that a run is either resumed or refused if a file in its directory was
+// replaced.
 func resumeLinks(t *testing.T, dir string) {
-	cut := readRaw(t, dir) // like a run interrupted in the second trial
+	cut := readRaw(t, dir) // looks like a run that was interrupted in the second trial
 	cut.State, cut.Finished, cut.Trials = record.Interrupted, nil, cut.Trials[:1]
 	timeline := filepath.Join(cut.Trials[0].Folder, "timeline.csv")
 	for _, test := range []struct{ kind, entry, refused string }{
@@ -204,10 +206,10 @@ func resumeLinks(t *testing.T, dir string) {
 	}
 }
 
-// writeLinks checks that commands that write into a folder follow no link in it.
+// writeLinks checks that commands which write into a folder follow no link in that folder.
 func writeLinks(t *testing.T, dir, endpoint string) {
 	name, trial := filepath.Base(dir), readRaw(t, dir).Trials[0].Folder
-	for _, entry := range []string{"", "run.json", trial, "logs/cluster-1"} { // entries of a run that was sent before
+	for _, entry := range []string{"", "run.json", trial, "logs/cluster-1"} { // entries that an earlier upload of a run created
 		for _, kind := range []string{"link", "pipe", "device"} {
 			to, outside := t.TempDir(), watch(t)
 			if err := os.CopyFS(filepath.Join(to, name), os.DirFS(dir)); err != nil {
@@ -244,7 +246,8 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 			t.Errorf("%q made %v outside, %v", args, made, err)
 		}
 	}
-	// A pipe or device in place of a recording neither blocks the command nor is read forever.
+	// If a recording is replaced by a pipe or a device, the command neither blocks nor reads
+	// forever.
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)

@@ -18,11 +18,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// terminal is a pseudo-terminal, and what was written to it.
+// terminal is a pseudo-terminal that keeps everything written to it.
 type terminal struct {
 	t     *testing.T
-	outer *os.File // what a terminal emulator holds
-	inner *os.File // what the program holds
+	outer *os.File // the terminal emulator's side
+	inner *os.File // the program's side
 
 	mu      sync.Mutex
 	written bytes.Buffer
@@ -54,7 +54,7 @@ func openTerminal(t *testing.T, columns uint16) *terminal {
 	return s
 }
 
-// Write keeps what the program writes.
+// Write stores the program's output.
 func (s *terminal) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,15 +101,16 @@ func (s *terminal) start(args ...string) *exec.Cmd {
 	return c
 }
 
-// await waits until the terminal shows a view that is new since the last call of await.
+// await waits until the terminal shows a view that appeared after the previous call of await.
 func (s *terminal) await() {
 	s.t.Helper()
 	before := strings.Count(s.text(), "last second")
 	settle.Eventually(s.t, "the view changes", func() bool { return strings.Count(s.text(), "last second") > before+1 })
 }
 
-// TestLiveViewOnATerminal checks that the view fits terminals of all widths while they are resized,
-// survives a suspension, ends with Ctrl-C, and leaves the terminal as it was.
+// TestLiveViewOnATerminal checks that the view fits terminals of all widths, even while they are
+// resized. The view must survive a suspension, end with Ctrl-C, and leave the terminal in its
+// original state.
 func TestLiveViewOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := openTerminal(t, 120)

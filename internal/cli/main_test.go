@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/program"
 )
 
-// TestMain puts the program on the PATH, so that scripts and tests can start it as a separate
-// process.
+// TestMain adds the program's folder to the PATH, so that scripts and tests can start the program
+// as a separate process.
 func TestMain(m *testing.M) {
 	if to := os.Getenv(copyTo); to != "" {
 		fmt.Fprintln(os.Stderr, copyRelay(to))
@@ -31,7 +31,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("GORACE", "atexit_sleep_ms=0") // with -race a process waits a second before it exits
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // with -race, a process would wait one second before it exits
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -85,7 +85,7 @@ func TestErrorsAreOneSentencePerLine(t *testing.T) {
 	}
 }
 
-// brokenWriter fails like a standard output on a full disk.
+// brokenWriter fails as standard output does on a full disk.
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
@@ -99,7 +99,7 @@ func TestOutputThatCannotBeWrittenFails(t *testing.T) {
 	}
 }
 
-// panickingWriter panics, like any defect of the program.
+// panickingWriter panics on every write. It simulates a defect in the program.
 type panickingWriter struct{}
 
 func (panickingWriter) Write(p []byte) (int, error) { return int(p[len(p)]), nil }

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 )
 
-// In a folder that other users can write to, they can predict the name of the report and create a
-// link with it. The link is replaced, and its target does not change.
+// In a folder that other users can write to, another user can predict the name of the report and
+// create a link with that name. The program must replace the link without changing its target.
 func TestPerfdashReportFollowsNoLink(t *testing.T) {
 	endpoints := startNullServer(t)
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func TestPerfdashReportFollowsNoLink(t *testing.T) {
 		t.Errorf("the file that the links lead to holds %q, %v", text, err)
 	}
 
-	// A link as the default folder is not followed, either.
+	// If the default folder is a link, the program does not follow it, either.
 	t.Setenv("ARTIFACTS", "")
 	t.Chdir(t.TempDir())
 	away := t.TempDir()

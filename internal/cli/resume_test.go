@@ -16,14 +16,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// cut is a run that is started, interrupted at a given trial, and resumed, possibly several times.
+// cut is a run that a test starts, interrupts in a given trial, and resumes, possibly several
+// times.
 type cut struct {
 	dir  string
 	plan []scenario.Trial
-	kept map[string]string // completed trials in run.json and the contents of their files, by path
+	kept map[string]string // completed trials in run.json, and the contents of their files, by path
 }
 
-// part runs the command until its output contains says, and sends the signal.
+// part runs the command, waits until its output contains the text says, and then sends the signal.
 func (c *cut) part(t *testing.T, says string, with syscall.Signal, args ...string) {
 	t.Helper()
 	b := start(t, append([]string{"run"}, args...)...)
@@ -35,7 +36,8 @@ func (c *cut) part(t *testing.T, says string, with syscall.Signal, args ...strin
 	c.holds(t)
 }
 
-// holds checks that kept trials did not change, and keeps those that have ended since.
+// holds checks that the trials in kept did not change, and adds the trials that have completed
+// since.
 func (c *cut) holds(t *testing.T) *record.Run {
 	t.Helper()
 	run, err := record.Open(c.dir)
@@ -79,7 +81,8 @@ func (c *cut) holds(t *testing.T) *record.Run {
 	return run
 }
 
-// checkResumed checks that a completed run has everything that an uninterrupted run would have.
+// checkResumed checks that a resumed and completed run has everything that an uninterrupted run
+// would have.
 func (c *cut) checkResumed(t *testing.T, run *record.Run, starts int) {
 	t.Helper()
 	if run.State != record.Complete || len(run.Problems) > 0 || len(run.Trials) != len(c.plan) || run.Planned != len(c.plan) {
@@ -116,7 +119,7 @@ func (c *cut) checkResumed(t *testing.T, run *record.Run, starts int) {
 	}
 }
 
-// resume resumes the run until it ends.
+// resume resumes the run and waits until it ends.
 func (c *cut) resume(t *testing.T, args ...string) *record.Run {
 	t.Helper()
 	b := start(t, append([]string{"run", "--resume", c.dir}, args...)...)
@@ -156,8 +159,8 @@ func newCut(t *testing.T, text string) (c *cut, path string) {
 	return &cut{dir: filepath.Join(t.TempDir(), "run"), plan: s.Trials}, path
 }
 
-// With a real store, the members and data of the killed run are gone, and later clusters have new
-// names.
+// After a run with a real store was killed, its members and data are removed, and later clusters
+// have new names.
 func TestKilledRunIsResumed(t *testing.T) {
 	t.Parallel()
 	c, path := newCut(t, fmt.Sprintf(twice, "store: etcd, members: 1"))
@@ -168,7 +171,8 @@ func TestKilledRunIsResumed(t *testing.T) {
 	c.checkResumed(t, c.resume(t), 2)
 }
 
-// A resumed run can be interrupted and resumed again, from the file and only from the record.
+// A resumed run can be interrupted and resumed again, both with the scenario file and with the
+// record alone.
 func TestInterruptedRunIsResumedRepeatedly(t *testing.T) {
 	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")
@@ -183,7 +187,7 @@ func TestInterruptedRunIsResumedRepeatedly(t *testing.T) {
 	}
 }
 
-// Completed rounds are not repeated, and count for the precision.
+// A resumed run does not repeat completed rounds, and includes them in the precision.
 func TestRunUntilPreciseIsResumed(t *testing.T) {
 	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")

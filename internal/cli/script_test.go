@@ -36,7 +36,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// settles does the same as exits for a command that fails if the machine stalls for a moment: it
+// settles does the same as exits for a command that may fail if the machine stalls briefly: it
 // repeats the command, as settle.RetryMeasurement does.
 func settles(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -85,8 +85,8 @@ func startNull(dir string, args ...string) (endpoints string, stop func() error,
 	return startServing(dir, "null-server", args...)
 }
 
-// startServing starts a command that prints its endpoints and runs until it is interrupted. stop
-// interrupts the command.
+// startServing starts a command that prints its endpoints and runs until it is interrupted. The
+// returned function stop interrupts the command.
 func startServing(dir, command string, args ...string) (endpoints string, stop func() error, err error) {
 	endpoints, c, err := startProcess(dir, command, args...)
 	if err != nil {
@@ -95,7 +95,7 @@ func startServing(dir, command string, args ...string) (endpoints string, stop f
 	return endpoints, func() error { return interrupt(c) }, nil
 }
 
-// startProcess does the same as startServing and returns the process.
+// startProcess does the same as startServing, but returns the process instead of a stop function.
 func startProcess(dir, command string, args ...string) (endpoints string, c *exec.Cmd, err error) {
 	c = exec.Command("quorumbench", append([]string{command}, args...)...)
 	c.Dir, c.Stderr = dir, os.Stderr
@@ -132,7 +132,8 @@ func spoil(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // whileRecorded runs a command while a relay records its traffic to an endpoint: recorded FILE
-// [STORE@]ENDPOINT COMMAND... The argument RELAY is replaced by the address of the relay.
+// [STORE@]ENDPOINT COMMAND... In the command, the argument RELAY is replaced by the relay's
+// address.
 func whileRecorded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: recorded FILE ENDPOINT COMMAND...")
@@ -153,8 +154,9 @@ func whileRecorded(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(errors.Join(ran, stop()))
 }
 
-// listener stores an address without an etcd server in a variable: listener VARIABLE KIND. KIND is
-// http (a web server), mute (accepts connections and sends nothing) or closed (no listener).
+// listener stores an address at which no etcd server listens in a variable: listener VARIABLE KIND.
+// KIND is http (a web server), mute (accepts connections but sends nothing) or closed (no
+// listener).
 func listener(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: listener VARIABLE http|mute|closed")
@@ -187,8 +189,9 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// recordRuns returns a command that records runs in simulated time, one each day, in new folders of
-// the folder runs: record-runs FROM TO SLOWER [VERSION]. Times are SLOWER times longer, as in 0.5.
+// recordRuns returns a script command that records one run per simulated day, each in a new folder
+// below runs: record-runs FROM TO SLOWER [VERSION]. SLOWER is the share by which all times are
+// longer: with 0.5, they are 1.5 times as long.
 func recordRuns(t *testing.T) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) < 3 {
@@ -211,8 +214,8 @@ func recordRuns(t *testing.T) func(ts *testscript.TestScript, neg bool, args []s
 	}
 }
 
-// checkJSON checks that standard output is exactly one JSON object with the given fields:
-// json FIELD=VALUE... FIELD may be a.b, and VALUE may be * for anything except null.
+// checkJSON checks that standard output is exactly one JSON object with the given fields: json
+// FIELD=VALUE... FIELD may be a path such as a.b. The VALUE * matches anything except null.
 func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: json FIELD=VALUE...")
@@ -247,7 +250,7 @@ func oneObject(text string) (map[string]any, error) {
 	return object, nil
 }
 
-// fieldOf returns a field as JSON, and strings without quotes.
+// fieldOf returns a field as JSON, except that strings have no quotes.
 func fieldOf(object map[string]any, path string) (string, error) {
 	var at any = object
 	for _, name := range strings.Split(path, ".") {

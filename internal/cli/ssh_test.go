@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// overSSH holds machines with ssh servers, and the flags of a run that reaches them.
+// overSSH holds machines that run ssh servers, and the flags for a run that reaches the machines.
 type overSSH struct {
 	servers []*servers.SSHServer
 	flags   []string
@@ -45,8 +45,8 @@ func startSSH(t *testing.T, ips ...string) *overSSH {
 	return o
 }
 
-// scenario writes a scenario with the machines as host1, host2 and so on, each with further keys,
-// and returns its path.
+// scenario writes a scenario whose hosts are these machines, called host1, host2 and so on. Each
+// host has the given additional keys. It returns the file's path.
 func (o *overSSH) scenario(t *testing.T, keys, trial string) (file string) {
 	t.Helper()
 	text := "name: ssh\nhosts:\n"
@@ -60,7 +60,7 @@ func (o *overSSH) scenario(t *testing.T, keys, trial string) (file string) {
 	return file
 }
 
-// nothingIn returns an error that names processes and files left below a folder.
+// nothingIn returns an error that lists the processes and files left below a folder.
 func nothingIn(dir string) error {
 	if p := findProcessesIn(dir); len(p) > 0 {
 		return fmt.Errorf("%v are left running", p)
@@ -71,8 +71,8 @@ func nothingIn(dir string) error {
 	return nil
 }
 
-// A run over ssh with members on two machines and the load on a third is recorded like a local run,
-// and leaves nothing on the machines.
+// A run over ssh with members on two machines and the load on a third machine is recorded like a
+// local run, and leaves nothing on the machines.
 func TestARunOverSSH(t *testing.T) {
 	o := startSSH(t, "127.0.0.61", "127.0.0.62", "127.0.0.63")
 	dir := filepath.Join(t.TempDir(), "run")
@@ -110,8 +110,8 @@ func TestARunOverSSH(t *testing.T) {
 	}
 }
 
-// A run leaves nothing on the other machine after an interrupt, or after the lease if its
-// controller is killed or its ssh connection is cut.
+// A run leaves nothing on the other machine: after an interrupt at once, or after the lease expires
+// if the controller is killed or the ssh connection is cut.
 func TestARunOverSSHThatEnds(t *testing.T) {
 	const endless = "duration: 10m"
 	t.Run("interrupted", func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 			private, _ := filepath.Glob(filepath.Join(dir, "ssh.*"))
 			return len(findProcessesIn(dir)) == 0 && len(private) == 0
 		})
-		globbed(t, dir, "*/*") // the logs
+		globbed(t, dir, "*/*") // the logs remain
 	})
 	t.Run("all killed at once", func(t *testing.T) {
 		t.Parallel()
@@ -172,12 +172,12 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data")
 		b := start(t, append([]string{"run", o.scenario(t, ", dir: '"+dir+"'", endless), "--runs-dir", t.TempDir()}, o.flags...)...)
 		b.await(t, "measuring, ")
-		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // SIGSTOP first, so that no process reacts to the end of another
+		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // first SIGSTOP for all, so that no process reacts to the end of another process
 			entries, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 			for _, e := range entries {
 				line, err := os.ReadFile(e)
 				pid, err2 := strconv.Atoi(filepath.Base(filepath.Dir(e)))
-				if err == nil && err2 == nil && bytes.Contains(line, []byte(dir)) { // includes the shell
+				if err == nil && err2 == nil && bytes.Contains(line, []byte(dir)) { // this also matches the shell
 					_ = syscall.Kill(pid, signal)
 				}
 			}
@@ -222,7 +222,7 @@ func globbed(t *testing.T, dir, pattern string) string {
 	return all[0]
 }
 
-// The reason why a machine cannot be reached is reported in one sentence.
+// If a machine cannot be reached, the error states the reason in one sentence.
 func TestARunOverSSHThatIsRefused(t *testing.T) {
 	t.Parallel()
 	o := startSSH(t, "127.0.0.68")

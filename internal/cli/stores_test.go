@@ -18,8 +18,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/program"
 )
 
-// The server of builtStore is built in, that of proxyStore cannot be installed, and that of
-// madeStore can: it is a Go module without dependencies.
+// Three stores: the server of builtStore is built into quorumbench, the server of proxyStore cannot
+// be installed, and the server of madeStore can be installed because it is a Go module without
+// dependencies.
 type (
 	builtStore struct {
 		store.Store
@@ -75,7 +76,7 @@ func (madeStore) Server(version string) (store.ServerSource, error) {
 	return source, err
 }
 
-// someStores returns the program with these stores and a separate cache folder.
+// someStores returns the program with these three stores and a separate cache folder.
 func someStores(t *testing.T) (a *commandLine, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	t.Setenv("GOCACHE", goCache(t))

@@ -17,10 +17,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// BenchmarkRecordingCost sends etcd shares of its maximum rate, in pairs: directly (one) and
-// recorded (other) by a capture or through a relay. It reports the ratio of throughputs, the time
-// that recording adds to p50 and p99, and the CPU time per call of the recorder and, for
-// comparison, of a relay that only calls io.Copy both ways.
+// BenchmarkRecordingCost loads etcd at several shares of its maximum rate. It compares, in pairs,
+// trials that are not recorded with trials that a capture or a relay records. It reports the ratio
+// of throughputs, the time that recording adds to p50 and p99, and the recorder's CPU time per
+// call. For comparison, it also reports the CPU time of a relay that only calls io.Copy in both
+// directions.
 func BenchmarkRecordingCost(b *testing.B) {
 	f := &fleet{b: b}
 	endpoint := embedded.Etcd(b)
@@ -45,7 +46,7 @@ func BenchmarkRecordingCost(b *testing.B) {
 	}
 }
 
-// recordingFigures has the figures of a load that recording may change.
+// recordingFigures has the figures that recording may change.
 var recordingFigures = map[string]func(string, *record.Trial) float64{
 	"throughput": func(_ string, t *record.Trial) float64 { return t.PerSecond },
 	"p50":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.Percentile(50).NS / 1e3 },
@@ -55,7 +56,8 @@ var recordingFigures = map[string]func(string, *record.Trial) float64{
 // recordingPairs is the number of compared pairs.
 const recordingPairs = 8
 
-// relayingCost reports the cost of the relay for a load, whose text lacks the endpoints at its end.
+// relayingCost reports the relay's cost for a load. The load's text ends before the endpoints,
+// which relayingCost appends.
 func relayingCost(b *testing.B, endpoint, load string) {
 	f := &fleet{b: b}
 	path := filepath.Join(b.TempDir(), "a.qbrec")
@@ -70,8 +72,8 @@ func relayingCost(b *testing.B, endpoint, load string) {
 	costs(b, got, microseconds(process), recordedCalls(b, path))
 }
 
-// capturingCost reports the cost of a capture for the same load. Every second pair begins with the
-// captured trial.
+// capturingCost reports the cost of a capture for the same load. In every second pair, the captured
+// trial runs first.
 func capturingCost(b *testing.B, endpoint, load string) {
 	f := &fleet{b: b}
 	got := map[string][2][]float64{}
@@ -110,8 +112,8 @@ func capturingCost(b *testing.B, endpoint, load string) {
 	costs(b, got, spent, calls)
 }
 
-// recordedCalls returns the number of calls of a recording, which must be complete except for
-// HTTP/1.1 connections, which read the member's metrics.
+// recordedCalls returns the number of calls in a recording. The recording must be complete except
+// for the HTTP/1.1 connections on which quorumbench reads the member's metrics.
 func recordedCalls(b *testing.B, path string) (calls int) {
 	_, problem, err := call.ReadRecording(path, func(r call.Record) error {
 		if r.Call != nil {
@@ -127,8 +129,8 @@ func recordedCalls(b *testing.B, path string) (calls int) {
 	return calls
 }
 
-// costs reports the cost of recording: calls is the number of recorded calls, and spent the CPU
-// time of the recorder in microseconds.
+// costs reports the cost of recording. calls is the number of recorded calls, and spent is the
+// recorder's CPU time in microseconds.
 func costs(b *testing.B, got map[string][2][]float64, spent float64, calls int) {
 	b.ReportMetric(spent/float64(calls), "recorder-cpu-us/call")
 	ratio(b, "throughput", got["throughput"])
@@ -171,14 +173,14 @@ func copyingCost(b *testing.B, endpoint, load string) {
 	b.Fatal(err)
 }
 
-// microseconds returns the CPU time of a process that has ended, in microseconds.
+// microseconds returns the CPU time, in microseconds, of a process that has ended.
 func microseconds(c *exec.Cmd) float64 {
 	return float64((c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Nanoseconds()) / 1e3
 }
 
-// BenchmarkReplayTiming records 1,000 operations per second against etcd and replays them to it. It
-// reports by how much the times between calls differ from the recorded ones, and the share of
-// guards that hold again.
+// BenchmarkReplayTiming records 1,000 operations per second against etcd, and replays them against
+// the same cluster. It reports how much the times between calls differ from the recorded times, and
+// the share of guards (conditions in recorded transactions) that hold again.
 func BenchmarkReplayTiming(b *testing.B) {
 	f := &fleet{b: b}
 	endpoint := embedded.Etcd(b)

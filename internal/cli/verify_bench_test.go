@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// BenchmarkVerificationCost compares, in pairs, the load generator's CPU time for a local read of
-// etcd whose response is recorded for verification (other) with that for a read whose response is
-// not (one), and their throughputs.
+// BenchmarkVerificationCost compares two kinds of local etcd reads in pairs: reads whose responses
+// are not recorded (first trial) and reads whose responses are recorded for verification (second
+// trial). It compares the load generator's CPU time and the throughputs.
 func BenchmarkVerificationCost(b *testing.B) {
 	f := &fleet{b: b}
 	load := fmt.Sprintf("operation: get, consistency: local, endpoints: [%s], connections: 100, clients: 1000, duration: 4s", embedded.Etcd(b))

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// An application describes itself as a load, and settings for its size have an effect.
+// An application can describe itself as a load, and its size settings have an effect.
 func TestApplicationIsALoad(t *testing.T) {
 	s, err := Parse("f.yaml", []byte("trials: [{name: a, store: etcd, application: kubernetes, churn: 0, pods-per-node: 10, duration: 1m}]"), shelf{}, assignments(t, "nodes=5000"))
 	if err != nil {
@@ -49,7 +49,8 @@ func TestApplicationIsALoad(t *testing.T) {
 	}
 }
 
-// Settings of each unit read back as written, from files and from records.
+// Settings of each unit are parsed back to the values that were written, from files and from
+// records.
 func TestSettingsReadBack(t *testing.T) {
 	for unit, v := range map[application.Unit]float64{application.Integer: 1e6, application.Number: 0.125, application.Seconds: 90.5, application.Bytes: 4096} {
 		s := &setting{Parameter: application.Parameter{Key: "x", Unit: unit, Most: 1e9}}

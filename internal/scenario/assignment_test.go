@@ -67,7 +67,8 @@ func TestAssignmentsReplaceTrialsValues(t *testing.T) {
 	}
 }
 
-// Entries of watch and compact change only the trials that have them.
+// Assigned entries below watch or compact change only the trials that already have a watch or
+// compact section.
 func TestAssignedEntriesMakeNoWatchers(t *testing.T) {
 	data := "trials: [{store: etcd, name: watched, operation: put, watch: {watchers: 4, streams: 2}}," +
 		"{store: etcd, name: put, operation: put}, {store: etcd, name: none, operation: put, watch: none, compact: none}]"
@@ -82,7 +83,7 @@ func TestAssignedEntriesMakeNoWatchers(t *testing.T) {
 	}
 }
 
-// A list of values that an assignment excludes creates no identical trials.
+// If an assignment excludes a list of values, the list creates no identical trials.
 func TestAssignmentsDropExcludedLists(t *testing.T) {
 	for _, test := range []struct{ list, set string }{
 		{"matrix: {total: [100, 1000]}", "duration=2s"},
@@ -98,8 +99,8 @@ func TestAssignmentsDropExcludedLists(t *testing.T) {
 	}
 }
 
-// A rate makes closed loops constant: a list of both arrivals has no two trials with the
-// same load.
+// An assigned rate makes closed loops constant. So a list of both arrivals must not create two
+// trials with the same load.
 func TestAssignedRateOverListsOfArrivals(t *testing.T) {
 	for _, test := range []struct{ list, want string }{
 		{"[closed, constant]", "x-arrival=constant"},
@@ -127,7 +128,7 @@ func TestAssignedRateOverListsOfArrivals(t *testing.T) {
 	}
 }
 
-// Entries of stm apply only to trials with transactions.
+// Assigned entries below stm apply only to trials with transactions.
 func TestAssignedSTMAppliesToTransactions(t *testing.T) {
 	s, err := Parse("f.yaml", []byte("defaults: {store: etcd}\ntrials: [{operation: put}, {operation: stm}]"), shelf{}, assignments(t, "stm.keys=3"))
 	if err != nil {
@@ -153,7 +154,7 @@ func TestAssignedSettingsKeepTheOthers(t *testing.T) {
 	}
 }
 
-// Assigned values are not scaled, and are not in the record's copy of the file.
+// Assigned values are not scaled, and do not appear in the record's copy of the file.
 func TestAssignmentsAreTakenLiterally(t *testing.T) {
 	o := assignments(t, "clients=400", "user=me:secret", "endpoints=127.0.0.1:1")
 	o.Scale = 0.01
@@ -201,7 +202,7 @@ func TestRefusedAssignmentsAreNamed(t *testing.T) {
 	}
 }
 
-// A baseline can be assigned, even for trials without one, one key at a time.
+// A baseline can be assigned one key at a time, even for trials without a baseline.
 func TestAssignedBaseline(t *testing.T) {
 	parsed := func(text string, set ...string) (*Scenario, error) {
 		o := Options{Exec: "/head"}

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// The built-in calibration is a scenario of four loads with its command's settings.
+// The built-in calibration is a scenario with four loads that use the command's settings.
 func TestCalibration(t *testing.T) {
 	s := parse(t, "calibrate.yaml", string(Calibration("etcd", "127.0.0.1:1", 5, time.Second)))
 	if took, known := s.EstimatedDuration(); !known || took > 26*time.Second || len(s.Warnings) > 0 || len(s.Trials) != 20 {

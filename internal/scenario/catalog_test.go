@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// shelf is a catalog of two stores: "etcd" is like the real one, and "slow" supports one
-// operation at a time on a connection, and only local gets and puts.
+// shelf is a catalog with two stores. "etcd" is like the real store. "slow" supports only local
+// gets and puts, and only one operation at a time on a connection.
 type shelf struct{}
 
 type etcdSettings struct {
@@ -19,8 +19,8 @@ type etcdSettings struct {
 	UnsafeNoSync  bool          `yaml:"unsafe-no-sync"`
 }
 
-// Apps are the applications of the shelf: those of the registry, which imports this
-// package, so that an external test sets it.
+// Apps returns the applications of the shelf, which are those of the registry. The registry imports
+// this package, so an external test sets the variable.
 var Apps func() []application.Application
 
 func (shelf) Applications() []application.Application { return Apps() }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// An environment belongs to a cluster, whether it is given in a trial, in defaults, in a
-// matrix, in a store or in a baseline; another environment means another cluster.
+// An environment belongs to a cluster, no matter whether it is specified in a trial, in defaults,
+// in a matrix, for a store or for a baseline. A different environment means a different cluster.
 func TestEnvironmentBelongsToTheCluster(t *testing.T) {
 	const file = `
 order: written

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Impossible network faults are refused with a sentence.
+// An impossible network fault is refused with a one-sentence error.
 func TestWrongNetworkFaultsAreRefused(t *testing.T) {
 	const file = "trials: [{store: etcd, operation: put, duration: 10s, faults: ["
 	for fault, want := range map[string]string{

@@ -15,7 +15,7 @@ import (
 
 func init() { scenario.Apps = load.Applications }
 
-// ready parses a file of scenarios/ with the existing stores.
+// ready parses a file in the folder scenarios, with the real stores.
 func ready(t *testing.T, name string, o scenario.Options) *scenario.Scenario {
 	t.Helper()
 	s, err := scenario.ParseFile("../../scenarios/"+name+".yaml", registry.Catalog{Apps: load.Applications}, o)
@@ -25,8 +25,8 @@ func ready(t *testing.T, name string, o scenario.Options) *scenario.Scenario {
 	return s
 }
 
-// Every ready scenario is accepted without a warning, is named like its file, begins with
-// its purpose and duration, and can be scaled.
+// Every scenario in the folder scenarios is accepted without a warning, has the same name as its
+// file, begins with its purpose and duration, and can be scaled.
 func TestReadyScenarios(t *testing.T) {
 	files, err := filepath.Glob("../../scenarios/*.yaml")
 	if err != nil || len(files) < 12 {
@@ -112,15 +112,16 @@ func TestPublishedScenariosAreAsPublished(t *testing.T) {
 	}
 }
 
-// records are new keys of 256 bytes with values of 1 KiB, each written once.
+// records reports whether the trial writes new keys of 256 bytes with values of 1 KiB, each key
+// once.
 func records(t *scenario.Trial, total uint64) bool {
 	l := t.Load
 	return l.Total == total && l.KeySpace == total && l.KeySize == 256 && l.ValueSize == 1024 &&
 		l.Distribution.Name == scenario.Sequential && l.Mix[0].Kind == kv.Put && t.Cluster.Members == 3
 }
 
-// Features that a store lacks are refused before anything starts, and existing ones are
-// accepted: watchers, transactions and keep-alives of every store.
+// Features that a store lacks are refused before anything starts, and features that it has are
+// accepted. The test covers watchers, transactions and keep-alives for every store.
 func TestFilesCanUseStoresAbilities(t *testing.T) {
 	for _, s := range registry.All() {
 		has := s.Capabilities().Operations
@@ -138,8 +139,8 @@ func TestFilesCanUseStoresAbilities(t *testing.T) {
 	}
 }
 
-// Features that only some stores have are refused at their place, with the store's wording
-// if there is one.
+// A feature that the store does not support is refused with the position in the file, and with the
+// store's own explanation if it has one.
 func TestFilesCanUseOnlySupportedFeatures(t *testing.T) {
 	for _, s := range registry.All() {
 		can := s.Capabilities()
@@ -165,8 +166,8 @@ func TestFilesCanUseOnlySupportedFeatures(t *testing.T) {
 	}
 }
 
-// The lines of cetcd in proxies.yaml, which make proxies-table enables, define trials like
-// the others: the same load on another store.
+// proxies.yaml contains commented-out lines for cetcd, which make proxies-table enables. They
+// define trials like the others: the same load on another store.
 func TestProxiesWithCetcd(t *testing.T) {
 	text, err := os.ReadFile("../../scenarios/proxies.yaml")
 	if err != nil {

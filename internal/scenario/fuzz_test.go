@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzParse looks for a file that makes Parse panic, accept a plan that breaks the rules of
-// plans, or refuse one without a sentence.
+// FuzzParse searches for a file that makes Parse panic, that Parse accepts although the plan breaks
+// a rule, or that Parse refuses without an error message.
 func FuzzParse(f *testing.F) {
 	f.Add(quick())
 	for _, name := range []string{"etcd-read-write-mix", "etcd-open-loop-steps"} {

@@ -19,7 +19,7 @@ func parse(t *testing.T, name, data string) *Scenario {
 	return s
 }
 
-// parseTrial parses a scenario of a single trial with these lines, indented by 4.
+// parseTrial parses a scenario with a single trial that consists of these lines, indented by 4.
 func parseTrial(t *testing.T, lines ...string) (Trial, []string) {
 	t.Helper()
 	s := parse(t, "f.yaml", "trials:\n  - store: etcd\n    "+strings.Join(lines, "\n    ")+"\n")
@@ -213,7 +213,7 @@ func TestColonsInListsInBraces(t *testing.T) {
 	}
 }
 
-// Files can express all flags of bench.
+// A scenario file can express all flags of bench.
 func TestScansAndConduct(t *testing.T) {
 	got, warnings := parseTrial(t, "operation: range", "range-limit: 7", "count-only: true", "compact: {every: 30s}", "compare-hashes: true")
 	want := got.Load

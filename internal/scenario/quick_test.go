@@ -52,7 +52,7 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// quick returns the file of the ready scenario quick.
+// quick returns the contents of the scenario file quick.yaml.
 func quick() []byte {
 	file, _ := scenarios.Read("quick")
 	return file

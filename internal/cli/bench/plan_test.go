@@ -41,7 +41,7 @@ func op(k kv.Kind, c kv.Consistency, weight float64) scenario.Operation {
 func TestPlan(t *testing.T) {
 	const (
 		defaultKeys   = scenario.DefaultKeySpace
-		etcdValueSize = 8 // the default of etcd's benchmark
+		etcdValueSize = 8 // the default value size of etcd's benchmark tool
 		catchUp       = 5 * time.Minute
 	)
 	for _, test := range []struct {
@@ -324,7 +324,7 @@ func TestPlanRepeats(t *testing.T) {
 	}
 }
 
-// With a new connection for each operation, the number of connections is the number of clients.
+// With a new connection for each operation, the number of connections equals the number of clients.
 func TestPlanConnectsAnew(t *testing.T) {
 	s, err := planned(t, "get", "--new-connection", "--clients", "7")
 	if err != nil {

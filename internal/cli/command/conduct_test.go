@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// judged returns a run with one trial for each verdict.
+// judged returns a run that has one trial for each verdict.
 func judged(states ...verdict.State) *record.Run {
 	r := &record.Run{State: record.Complete}
 	for i, s := range states {

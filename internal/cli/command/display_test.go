@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// done returns a trial's result.
+// done returns a completed trial.
 func done() *record.Trial {
 	h := measure.NewHistogram()
 	for i := range 10_000 {
@@ -90,8 +90,8 @@ func TestTerminalKeepsOnlyTheResults(t *testing.T) {
 	}
 }
 
-// Output of other writers to the same terminal stays visible, and the progress line continues below
-// it.
+// Text that other writers print to the same terminal stays visible, and the progress line continues
+// below it.
 func TestLinesBetweenStay(t *testing.T) {
 	var b bytes.Buffer
 	d := onTerminal(&b, 40)

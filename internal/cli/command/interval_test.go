@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// told is a printed line, as a log collector parses it.
+// told is one printed line, parsed as a log collector would parse it.
 type told struct {
 	Schema, Trial, Phase, State, Verdict string
 	From                                 int `json:"from_second"`
@@ -40,8 +40,8 @@ func readLines(t *testing.T, text string) []told {
 	return all
 }
 
-// For every interval, each second is in exactly one line, and a line's percentiles are those of its
-// merged seconds.
+// For every interval length, each one-second interval is in exactly one line, and the line's
+// percentiles are computed from all its one-second intervals together.
 func TestIntervalsHoldEverySecond(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, every := range []int{1, 3, 10, 60} {
@@ -99,8 +99,8 @@ func TestIntervalsHoldEverySecond(t *testing.T) {
 	}
 }
 
-// The interval line of a failed trial has the trial's operations, and a null length because the
-// length is not known.
+// The interval line for a failed trial shows the trial's operations. Its length is null because the
+// length is unknown.
 func TestIntervalOfFailedTrial(t *testing.T) {
 	var b bytes.Buffer
 	v := newIntervals(10*time.Second, &b, time.Now)

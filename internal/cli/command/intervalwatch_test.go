@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// For every interval, each watch event is in exactly one line, and a line's times are those of its
-// merged seconds.
+// For every interval length, each watch event is in exactly one line, and the line's times are
+// computed from all its one-second intervals together.
 func TestIntervalsHoldEveryWatchEvent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, every := range []int{1, 4, 60} {

@@ -18,7 +18,8 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// second returns a second of n operations with times from 1 µs to n µs, and failed ones.
+// second returns a one-second interval with n operations that took from 1 µs to n µs, and with some
+// failed operations.
 func second(phase measure.Phase, index, n, failed int) *measure.Second {
 	cell := &measure.Cell{Response: measure.NewHistogram()}
 	for i := range n {
@@ -91,8 +92,8 @@ func TestLiveViewOfALongTrialKeepsTwoMinutes(t *testing.T) {
 	}
 }
 
-// A display replaces all lines of the view, also after its terminal became narrower, and leaves only
-// the results.
+// A display replaces all lines of the view, even after its terminal became narrower, and leaves
+// only the results.
 func TestLiveViewIsReplacedAfterAResize(t *testing.T) {
 	var b bytes.Buffer
 	width := 100
@@ -140,7 +141,7 @@ func TestProgressFlagChoosesTheDisplay(t *testing.T) {
 		progressNone: "quorumbench: note\n",
 	} {
 		var b bytes.Buffer
-		d := (&App{Progress: value}).Display(&b) // which is no terminal
+		d := (&App{Progress: value}).Display(&b) // b is not a terminal
 		d.show(runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 1, Name: "put"})
 		d.Note("note")
 		if b.String() != want {

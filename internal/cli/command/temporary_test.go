@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Without a folder for temporary files, as in an image that contains only the binary, a temporary
-// record is made in the working folder.
+// If the folder for temporary files does not exist, as in an image that contains only the binary, a
+// temporary record is created in the working folder.
 func TestTemporaryOutWithoutTmp(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nothing"))
 	t.Chdir(t.TempDir())

@@ -18,8 +18,8 @@ var faultTexts = []string{
 	"random any of kill/pause/compact at 1s for 2s every 10s repeat 9", "none",
 }
 
-// Faults read back as written, in flags and in records, and their schedule is bounded and
-// in order.
+// Faults are parsed back to the values that were written, in flags and in records. Their schedule
+// is bounded and in order.
 func FuzzFaults(f *testing.F) {
 	for _, text := range faultTexts {
 		f.Add(text)
@@ -55,8 +55,8 @@ func FuzzFaults(f *testing.F) {
 	})
 }
 
-// Random faults are the same for the same seed, different for another seed, and within
-// their time.
+// Random faults are identical for the same seed, different for another seed, and within their time
+// range.
 func TestRandomFaultsComeFromTheSeed(t *testing.T) {
 	all, err := Parse("random any of kill/compact/slow-disk by 100ms at 10s for 3s every 20s")
 	if err != nil {
@@ -82,7 +82,7 @@ func TestRandomFaultsComeFromTheSeed(t *testing.T) {
 	}
 }
 
-// Network faults read back as written, as text and as in records.
+// Network faults are parsed back to the values that were written, as text and in records.
 func TestNetworkFaultsReadBack(t *testing.T) {
 	const text = "isolate leader at 1s for 3s, isolate m2 direction out at 1s for 3s, split follower at 1s for 3s, " +
 		"bridge m1 at 1s for 3s every 20s repeat 3, blackhole leader from clients direction in at 1s for 3s, " +
