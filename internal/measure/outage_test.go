@@ -29,9 +29,9 @@ func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	return p
 }
 
-// steady generates operations with random gaps, whose mean is the parameter mean. There are no
-// operations for the given length after the time from. The parameter slope is the time before from
-// during which operations gradually become less frequent.
+// steady generates operations with random gaps that average `mean`. No operations occur for `length`,
+// starting at the time `from`. During the last `slope` before that time, operations gradually become
+// less frequent.
 func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(func(int64) bool) {
 	return func(yield func(int64) bool) {
 		for at := 0.0; int64(at) < until; at += mean * r.ExpFloat64() {

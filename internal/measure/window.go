@@ -65,8 +65,8 @@ type Link struct {
 	Fewest      int // smallest number of connections in the window
 	Lost        int // number of lost connections
 	// LostAt is the time at which the number of connections first fell below Connections. BackAt is
-	// the time at which the number was last restored and then stayed at Connections. Both are in
-	// seconds since the start of the window, or -1 if this never happened.
+	// the time at which the number returned to Connections and stayed there. Both are in seconds
+	// since the start of the window. Each of them is -1 if its event did not happen.
 	LostAt, BackAt float64
 }
 

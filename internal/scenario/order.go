@@ -174,7 +174,8 @@ func circular(trials []*builder, index map[string]int, i int) bool {
 	return false
 }
 
-// suggestTrial suggests names that begin with the given name, or a similar name.
+// suggestTrial suggests the names that begin with the given name. If there are none, it suggests a
+// similar name.
 func suggestTrial(name string, names []string) string {
 	var longer []string
 	for _, n := range names {

@@ -12,10 +12,10 @@ type Scenario struct {
 	Name        string
 	Description string
 	Seed        uint64 // source of all random choices; printed and recorded
-	// Ordered keeps the trials in the order of the file. Otherwise, Seed determines a random order
-	// with interleaved repeats.
+	// Ordered keeps the trials in the order of the file. If it is false, Seed determines a random
+	// order with interleaved repeats.
 	Ordered bool
-	// Trials are in the order of execution. If Until is set, they are the first round.
+	// Trials are in the order of execution. If Until is set, they are only the first round.
 	Trials []Trial
 	// Hosts are the machines to use. If empty, only this machine is used.
 	Hosts []Host

@@ -6,8 +6,9 @@ import (
 	"reflect"
 )
 
-// Bounds for numbers that another machine reports. No machine has more bytes, operations,
-// nanoseconds or seconds. Seconds are sums over processors and queued requests.
+// Upper bounds for numbers that another machine reports. No real machine exceeds them. The bound for
+// seconds is larger than a machine's uptime, because seconds are summed over processors and queued
+// requests.
 const (
 	mostCounted = 1 << 53
 	mostSeconds = 1e12

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// puts is a Source of puts that counts how often each operation number was requested.
+// puts is a Source that generates puts and counts how often each operation number was requested.
 type puts struct{ asked map[uint64]int }
 
 func (p *puts) Fill(phase measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {

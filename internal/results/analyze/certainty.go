@@ -32,9 +32,9 @@ type Certainty struct {
 	Low, High record.Value
 	// Repeats is the number of repeats. It is not set for WithinRun.
 	Repeats int
-	// Seconds is the number of seconds from which the interval of a single run was computed.
-	// Effective is the number of independent seconds that would give the same precision. Short is
-	// set if the run is too short for its variation.
+	// Seconds is the number of one-second samples from which the confidence interval of a single
+	// run was computed. Effective is the number of independent samples that would give the same
+	// precision. Short is set if the figure varies too much for a run of this length.
 	Seconds   int
 	Effective float64
 	Short     bool

@@ -87,7 +87,7 @@ func (p *ClassicPart) percentiles(at ...float64) []measure.Figure {
 	return measure.Grouped(measure.PercentilesOf(p.times, p.failed, at...), count, max(p.each, 1), at...)
 }
 
-// ClassicError is the number of errors of one kind, with their text.
+// ClassicError holds the text of one kind of error and the number of these errors.
 type ClassicError struct {
 	Count uint64
 	Text  string

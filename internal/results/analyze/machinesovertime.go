@@ -38,12 +38,11 @@ func (l *linesByName) add(name string, from, to time.Time, v float64) {
 	l.all[i].spread(l.grid, from.Sub(l.grid.Opened).Seconds(), to.Sub(l.grid.Opened).Seconds(), v, v)
 }
 
-// band returns the range from the minimum to the maximum over some of the lines. The function of
-// selects the lines by name.
-func (l *linesByName) band(of func(name string) bool) Line {
+// band returns the range from the minimum to the maximum over the lines whose names include accepts.
+func (l *linesByName) band(include func(name string) bool) Line {
 	out := l.grid.newLine("")
 	for i := range l.all {
-		if one := &l.all[i]; of(one.Name) {
+		if one := &l.all[i]; include(one.Name) {
 			for column := range one.Low {
 				out.add(column, one.Low[column])
 				out.add(column, one.High[column])

@@ -178,8 +178,8 @@ func folder(t *record.Trial) *Cause {
 			where, d.FileSystem, what, spent(took), d.Fdatasyncs, when, spent(limitFsyncP99)))
 }
 
-// dataFolder returns the disk probe that was made nearest in time to the load, if writes wait for
-// that disk. It returns nil if there is none.
+// dataFolder returns the probe of the data folder's disk that ran closest in time to the load. It
+// returns nil if there is no probe, or if writes do not wait for that disk.
 func dataFolder(t *record.Trial) (d *record.Durability, where, when string) {
 	switch {
 	case t.DataDir != nil:

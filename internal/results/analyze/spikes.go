@@ -229,7 +229,7 @@ func leaderAt(t *record.Trial, at time.Time) (name string) {
 }
 
 // reports holds what one member reported: its rows in stores.csv, the rows that contain metrics,
-// and the usual mean of each timer between two rows with metrics.
+// and, for each timer, the median of its means between consecutive rows with metrics.
 type reports struct {
 	name           string
 	rows, answered []*record.StoreRow

@@ -56,9 +56,9 @@ func (s *Spread) Percentile(p float64) int64 {
 	return s.largest
 }
 
-// sample stores values by the hash of a key. It stores all values until there are mostKept. After
-// that, it stores only the values whose hash begins with a number of zeros. These are an unbiased
-// sample.
+// sample stores values by the hash of a key. It keeps all values until it holds mostKept of them.
+// After that, it keeps only the values whose hash begins with a certain number of zero bits, so that
+// the kept values are an unbiased sample.
 type sample[V any] struct {
 	kept  map[uint64]*V
 	zeros int

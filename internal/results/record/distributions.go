@@ -26,7 +26,7 @@ type Distribution struct {
 	AtEnd    bool
 }
 
-// Population describes the samples of a distribution, in words for sentences.
+// Population holds the words that messages use for the samples of a distribution.
 type Population struct {
 	Many   string // such as "operations"
 	None   string // why there is no figure if there are no samples

@@ -41,12 +41,13 @@ type Fault struct {
 	Ready  *float64 `json:"recovered_seconds"`
 	// LostFiles counts the files that lost unsynced data in a power loss.
 	LostFiles int `json:"lost_files,omitempty"`
-	// Outage is the longest time without any completed operation between the start of the fault and
-	// the next fault, or the end of the window. OutageFrom is its start. With one worker, it is
-	// exact to a millisecond. With several workers, it can be too short by the time that lay
-	// between the starts of their windows. Both are null if the outage was not significantly longer
-	// than LongestBefore. LongestBefore is the longest gap between the end of the previous fault's
-	// effects, or the start of the window, and this fault. It is null if no operation completed in
+	// Outage is the longest gap without any completed operation after the start of the fault. The
+	// search for this gap ends at the next fault, or at the end of the window. OutageFrom is the
+	// start of the gap. With one worker, Outage is exact to a millisecond. With several workers,
+	// Outage can be too short by up to the difference between the start times of their windows.
+	// Outage and OutageFrom are null if the gap was not significantly longer than LongestBefore.
+	// LongestBefore is the longest such gap before this fault, since the end of the previous
+	// fault's effects or since the start of the window. It is null if no operation completed in
 	// that time.
 	Outage        *float64 `json:"outage_seconds"`
 	OutageFrom    *float64 `json:"outage_from_seconds"`

@@ -24,7 +24,7 @@ type Value struct {
 	Failed bool
 }
 
-// TimeValue returns a figure of a summary of times as a Value.
+// TimeValue converts a figure from a latency summary to a Value.
 func TimeValue(f measure.Figure) Value {
 	return Value{Number: f.NS, Unit: measure.Nanoseconds, Known: f.Known, Failed: f.Failed}
 }

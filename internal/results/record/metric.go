@@ -14,9 +14,9 @@ var otherNames = map[string]string{
 	"latency": "p99", "median": "p50", "avg": "mean", "average": "mean", "failures": "errors",
 }
 
-// ParseMetric returns the figure for a name in a flag or a file, such as p99, errors or watch-lost.
-// It ignores case and accepts underscores instead of dashes. All flags for metrics use it. Its
-// error suggests the metric that the user probably meant.
+// ParseMetric parses the name of a metric in a flag or a file, such as p99, errors or watch-lost. It
+// ignores case and accepts underscores instead of dashes. All flags for metrics use it. If the name
+// is unknown, the error suggests the most similar metric.
 func ParseMetric(text string) (Figure, error) {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "_", "-")
 	if f, ok := Find(name); ok {

@@ -160,8 +160,8 @@ func TestEventsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// The report counts the clients that waited for an unresponsive member, with and without other
-// events.
+// The report states how many clients waited for an unresponsive member, whether or not the trial
+// also had other events.
 func TestHeldClients(t *testing.T) {
 	says := "24 clients waited for a member after the load had moved to another member, for up to 8.50 s\n"
 	trial := eventful()

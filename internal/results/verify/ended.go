@@ -28,8 +28,8 @@ func (k *keyChecker) outlived(end *entry) {
 }
 
 // isOf reports whether a read returned the version that was deleted when the session ended. It
-// compares revisions or, if the read has no revision, values, provided that no other version has
-// the same value.
+// compares revisions. If the read has no revision, it compares values, but only if no other version
+// has the same value.
 func isOf(r, end *entry) bool {
 	if r.mod > 0 {
 		return r.mod == end.mod

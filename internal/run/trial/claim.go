@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// claim makes the guard of a running cluster check that the load changes only its own keys.
+// claim tells the running cluster's guard to check that the load changes only its own keys.
 func (t *Trial) claim(ctx context.Context) error {
 	if t.Cluster.Guard == nil || !t.Spec.Load.WritesKeys() {
 		return nil

@@ -21,7 +21,8 @@ type Dialer struct {
 	// connections are opened without a goroutine. They are closed with a reset, because otherwise
 	// their ports would stay in TIME_WAIT and the machine would run out of ports.
 	Brief bool
-	// MaxHeld limits the incomplete replies that Ask buffers, in bytes. 0 means DefaultMaxHeld.
+	// MaxHeld is the maximum number of bytes of incomplete replies that Ask buffers. 0 means
+	// DefaultMaxHeld.
 	MaxHeld int
 	// Connect opens the connection for Ask. If it is nil, Ask connects directly, as pollers always
 	// do because they need sockets.

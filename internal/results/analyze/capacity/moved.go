@@ -70,7 +70,8 @@ func (s *Search) eachDrift(do func(d *driftFit)) {
 	}
 }
 
-// span returns the start and the end of the search so far, in seconds of the search.
+// span returns when the first trial began and when the last trial so far ended, in seconds since the
+// start of the search.
 func (s *Search) span() (first, last float64) {
 	first = s.start
 	for i := range s.Trials {

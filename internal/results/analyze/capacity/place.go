@@ -133,8 +133,8 @@ func (p *placing) information(x, window float64) (information, overload float64)
 }
 
 // comesTo returns the probability of an overload, and the probabilities of the other outcomes if
-// there is no overload. The parameter above is the difference between the logarithms of the rate
-// and the capacity. The line has the k-th slope.
+// there is no overload. The argument above is log(rate) - log(capacity), and k selects the slope of
+// the fitted line, slopeAt[k].
 func (p *placing) comesTo(next *point, above float64, k int) (overload float64, causes *[outcomes]float64) {
 	slope := slopeAt[k]
 	eta := slope * above

@@ -434,8 +434,8 @@ func TestPercentileWithinARun(t *testing.T) {
 	runs := simulated(t)
 	runs /= 8
 	r := rand.New(rand.NewPCG(50, 1))
-	// The latencies have an exponential distribution. Each second multiplies them by a random
-	// factor.
+	// The latencies have an exponential distribution, and are multiplied by a random factor that
+	// changes every second.
 	histograms := make([][buckets]int, seconds)
 	p99 := func(from, to int) float64 {
 		var all [buckets]int
