@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Loads are described above the table and in columns.
+// Each property of a load is shown either in the description above the table or in a column.
 func TestReadings(t *testing.T) {
 	for _, test := range []struct {
 		title       string
@@ -36,7 +36,7 @@ func TestReadings(t *testing.T) {
 		{"ranges", Load{Ranges: Ranges{Scan: Scan{KeysOnly: true, PageSize: 5}}}, "keys only, in pages of 5 keys", "keys only, in pages of 5 keys"},
 		{"ranges", Load{Ranges: Ranges{RangeLimit: 10}}, "at most 10 keys", "ranges of at most 10 keys"},
 		{"ranges", Load{Ranges: Ranges{RangeKey: []byte("a"), RangeLimit: 1, Scan: Scan{CountOnly: true}}}, "at most 1 key, counted only", "ranges of at most 1 key, counted only"},
-		{"ranges", Load{Ranges: Ranges{RangeKey: []byte("a"), RangeLimit: 10}, Mix: make([]Operation, 2)}, "", ""}, // shown with the interval
+		{"ranges", Load{Ranges: Ranges{RangeKey: []byte("a"), RangeLimit: 10}, Mix: make([]Operation, 2)}, "", ""}, // shown together with the interval
 		{"transaction", Load{}, "", ""},
 		{"transaction", Load{TxnKeys: 4}, "4 keys", "4 keys written in a transaction"},
 	} {
@@ -51,15 +51,15 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// A parameter that distinguishes two loads is shown in reports, in the description of a
-// load or in another place.
+// A parameter in which two loads differ is shown in reports, either in the load's description or
+// elsewhere.
 func TestDifferingParametersAreReported(t *testing.T) {
 	elsewhere := []string{
 		"mix", "target", // columns of the table
-		"arrival", "rate", // the open loop's column due
+		"arrival", "rate", // shown in the due column for an open loop
 		"watch.watchers", "watch.streams", "watch.connections", "watch.watched-keys", "watch.keys-per-watcher", "watch.prev-kv", "watch.mode", "watch.key",
 		"watch.created-in-window",  // the table of watch events
-		"preload", "max-in-flight", // shown where the verdict depends on them
+		"preload", "max-in-flight", // shown where they affect the verdict
 	}
 	for _, p := range Parameters(Apps()) {
 		if (p.Differs != "") != (p.Reads != nil || slices.Contains(elsewhere, p.Key)) {

@@ -11,8 +11,8 @@ import (
 
 type refusal struct{ name, file, why string }
 
-// refused reads the cases of testdata/refused.txt: "-- NAME --", the file, "== why" and the
-// sentences.
+// refused reads the cases in testdata/refused.txt. Each case has a line "-- NAME --", the file, a
+// line "== why", and the expected sentences.
 func refused(t testing.TB) []refusal {
 	t.Helper()
 	data, err := os.ReadFile("testdata/refused.txt")
@@ -20,7 +20,7 @@ func refused(t testing.TB) []refusal {
 		t.Fatal(err)
 	}
 	var out []refusal
-	for _, c := range strings.Split(string(data), "\n-- ")[1:] { // after the heading
+	for _, c := range strings.Split(string(data), "\n-- ")[1:] { // without the heading
 		name, rest, _ := strings.Cut(c, " --\n")
 		file, why, ok := strings.Cut(rest, "== why\n")
 		if !ok {
@@ -34,7 +34,7 @@ func refused(t testing.TB) []refusal {
 	return out
 }
 
-// TestRefused checks the exact sentence and position for every kind of bad file.
+// TestRefused checks the exact text and position of the error for every kind of invalid file.
 func TestRefused(t *testing.T) {
 	for _, c := range refused(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -86,11 +86,11 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsSuggested misspells each key and expects a suggestion.
+// TestEveryKeyIsSuggested misspells each key and expects that the error suggests the correct key.
 func TestEveryKeyIsSuggested(t *testing.T) {
 	for _, name := range trialKeys(byKey(Parameters(Apps()))) {
 		if len(name) < 4 {
-			continue // one more letter is too much for a word of three
+			continue // a three-letter key with an extra letter is too different for a suggestion
 		}
 		_, err := Parse("f.yaml", []byte("trials:\n  - {"+name+"q: 1}\n"), shelf{}, Options{})
 		if want := `f.yaml:2:6: unknown key "` + name + `q"; did you mean "` + name + `"?`; err == nil || err.Error() != want {

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// random returns a scenario of some trials with lists, repeats and rates taken from others,
-// and the minimum number of trials in a round.
+// random returns a scenario whose trials have lists, repeats, and rates that depend on other
+// trials. It also returns the minimum number of trials in a round.
 func random(r *rand.Rand) (data string, expanded, runs int) {
 	var b strings.Builder
 	repeats := 1 + r.IntN(3)
@@ -37,7 +37,7 @@ func random(r *rand.Rand) (data string, expanded, runs int) {
 			own = 1 + r.IntN(4)
 			fmt.Fprintf(&b, "    repeats: %d\n", own)
 		}
-		if r.IntN(2) == 0 { // depend on a later trial that depends on no other
+		if r.IntN(2) == 0 { // depends on a later trial, which must not depend on another trial
 			fmt.Fprintf(&b, "    rate: 50%% of %s\n", "source")
 		}
 		expanded += c * t * m
@@ -68,8 +68,8 @@ func TestExpansion(t *testing.T) {
 	}
 }
 
-// checkRounds checks that repeats are interleaved, that each round has every trial once,
-// and that rates follow their sources.
+// checkRounds checks that repeats are interleaved, that each round has every trial once, and that
+// each trial follows the trial that determines its rate.
 func checkRounds(t *testing.T, s *Scenario) {
 	t.Helper()
 	round := 1
@@ -126,7 +126,7 @@ func TestRandomOrderDependsOnlyOnTheSeed(t *testing.T) {
 			t.Fatalf("seed %d orders %s and %s", seed, order(s), order(t2))
 		}
 	}
-	if len(orders) != 24 { // of 4! = 24, each 25 times on average
+	if len(orders) != 24 { // 4! = 24 orders, each about 25 times
 		t.Errorf("600 seeds gave %d orders of 4 trials, want all 24", len(orders))
 	}
 	for o, n := range orders {
@@ -253,9 +253,9 @@ trials:
 	}
 }
 
-// rateSource returns the index in Trials of the run whose throughput determines the rate of
-// Trials[i]: the same repeat of the named trial, or its last earlier one if it has fewer.
-// ok is false if the rate does not depend on a trial.
+// rateSource returns the index in Trials of the trial whose throughput determines the rate of
+// Trials[i]. It is the same repeat of the named trial, or that trial's last repeat if it has fewer
+// repeats. ok is false if the rate does not depend on a trial.
 func (s *Scenario) rateSource(i int) (source int, ok bool) {
 	of := s.Trials[i].Load.Rate.Of
 	if of == "" {

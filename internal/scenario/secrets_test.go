@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Comments may contain secrets. The record has none, and otherwise the same scenario.
+// Comments may contain secrets. The record contains no comments, but otherwise the same scenario.
 func TestRecordHasNoComments(t *testing.T) {
 	const file = `# the password is secret-1
 name: a   # secret-2

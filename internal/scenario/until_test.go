@@ -12,7 +12,7 @@ name: ab
 defaults: {store: etcd, operation: put, duration: 1s, warmup: 0s}
 `
 
-// names returns the names of a round's trials, in order.
+// namesOf returns the names of a round's trials, in order.
 func namesOf(round []Trial) (all []string) {
 	for _, t := range round {
 		all = append(all, t.Name)
@@ -29,7 +29,8 @@ func parseUntil(t *testing.T, text string, u Until) *Scenario {
 	return s
 }
 
-// A run that is repeated until it is precise alternates its sides: A B, then B A.
+// A run that repeats until its result is precise alternates the order of the two compared sides: A
+// B, then B A.
 func TestRoundsAreInterleaved(t *testing.T) {
 	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a, baseline: {members: 1}}]\n", Until{})
 	a, b := s.Trials[0].Name, s.Trials[1].Name
@@ -52,8 +53,8 @@ func TestRoundsAreInterleaved(t *testing.T) {
 	}
 }
 
-// Over two rounds every trial has the same mean place, so that a linear drift affects all
-// equally; trials of one cluster stay together.
+// Over two rounds every trial has the same mean position, so that a linear drift affects all trials
+// equally. Trials on the same cluster stay together.
 func TestRoundsCancelDrift(t *testing.T) {
 	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a, matrix: {members: [1, 3], clients: [1, 2, 3]}}]\n", Until{})
 	places := map[string]int{}
@@ -76,7 +77,7 @@ func TestRoundsCancelDrift(t *testing.T) {
 	}
 }
 
-// A trial that takes its rate from another one follows it in every round.
+// A trial whose rate depends on another trial follows that trial in every round.
 func TestRoundsKeepSourcesFirst(t *testing.T) {
 	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: half, rate: 50% of full}, {name: full}, {name: other}]\n", Until{})
 	for n := 1; n <= 3; n++ {
@@ -86,7 +87,7 @@ func TestRoundsKeepSourcesFirst(t *testing.T) {
 	}
 }
 
-// Reseeding, as --seed does, keeps the rule and one round.
+// Reseeding, as --seed does, keeps the rule for ending the run, and keeps a single round.
 func TestReseedingKeepsTheRule(t *testing.T) {
 	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a}, {name: b}]\n", Until{})
 	s.Reseed(7)
@@ -95,7 +96,7 @@ func TestReseedingKeepsTheRule(t *testing.T) {
 	}
 }
 
-// A flag replaces the file's value, and it replaces repeats with a warning.
+// A flag replaces the value of until in the file. It also replaces repeats, with a warning.
 func TestFlagsReplaceUntil(t *testing.T) {
 	file := ab + "until: {precision: 2%, at-most: 1h, metrics: [ops, p99]}\ntrials: [{name: a}]\n"
 	for _, test := range []struct {

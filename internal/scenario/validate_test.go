@@ -144,7 +144,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// wrong returns the first error of a load.
+// wrong returns the first error in a load.
 func (l *Load) wrong() error {
 	if found := l.problems(words{}, Apps()); len(found) > 0 {
 		return found[0]

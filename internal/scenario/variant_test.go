@@ -97,7 +97,7 @@ trials:
 	if c := trial(t, s, "put-baseline").Cluster; c.Version != "1.0" || c.Exec != "" {
 		t.Errorf("the cluster of the baseline is %+v", c)
 	}
-	// Every round has each once.
+	// Every round contains each trial once.
 	for i := 0; i < 18; i += 6 {
 		round := map[string]bool{}
 		for _, t := range s.Trials[i : i+6] {
@@ -219,7 +219,7 @@ trials:
 	if s.Scale != 0.01 || len(was.Notes) != 1 || was.Notes[0] != note {
 		t.Errorf("scale %v, notes %q", s.Scale, was.Notes)
 	}
-	// Without scaling, the same file mentions no scaling.
+	// Without scaling, a plan of the same file does not mention scaling.
 	plain := parse(t, "f.yaml", file)
 	if plain.Scale != 0 || plain.Trials[0].Scaled != nil || len(plain.Trials[0].Notes) != 0 || len(plain.Trials) != 16 {
 		t.Errorf("as written: %v, %+v, %d trials", plain.Scale, plain.Trials[0], len(plain.Trials))

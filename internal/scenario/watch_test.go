@@ -52,7 +52,7 @@ func TestWatchKeys(t *testing.T) {
 	}
 }
 
-// Watch events need values of a size that makes them unique.
+// The values of watched keys must be large enough to make each event unique.
 func TestLeastWatchedValue(t *testing.T) {
 	if leastWatchedValue != verdict.MinUniqueSize {
 		t.Errorf("values are unique from %d bytes, and watched from %d", verdict.MinUniqueSize, leastWatchedValue)
@@ -89,8 +89,8 @@ trials:
 	}
 }
 
-// A scaled trial with watchers or transactions stays valid, and its watched keys stay
-// within its key space.
+// A scaled trial with watchers or transactions stays valid, and its watched keys stay within its
+// key space.
 func TestScaledWatchersStayWithinTheirKeys(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -131,7 +131,7 @@ func TestSTMKeys(t *testing.T) {
 	if diff := cmp.Diff(want, got.Load.STM); diff != "" || len(warnings)+len(got.Notes) != 0 {
 		t.Errorf("(-want +got):\n%s%q %q", diff, warnings, got.Notes)
 	}
-	// As in etcd's benchmark, no transaction writes: half of one key is no key.
+	// As in etcd's benchmark, no transaction writes: half of one key rounds down to no keys.
 	plain, _ := parseTrial(t, "operation: stm")
 	if plain.Load.STM == nil || *plain.Load.STM != DefaultSTM() || len(plain.Notes) != 1 || plain.Notes[0] != "Transactions do not write: 50 percent (stm.write-percent) of 1 key (stm.keys) is less than one key." {
 		t.Errorf("by default %+v, %q", plain.Load.STM, plain.Notes)
@@ -150,7 +150,7 @@ func TestSTMKeys(t *testing.T) {
 	}
 }
 
-// Leases have no keys: nothing is written for them unless requested.
+// A lease load has no keys, so the preload writes none unless the user requests it.
 func TestKeepAliveIsNotPreloaded(t *testing.T) {
 	for line, want := range map[string]bool{"operation: keepalive": false, "operation: keepalive\n    preload: true": true, "mix: {keepalive: 1, put: 1}": true, "mix: {txn-get: 1, txn: 1}\n    range-key: a": true} {
 		if got, _ := parseTrial(t, line); got.Load.Preload != want {
@@ -159,7 +159,7 @@ func TestKeepAliveIsNotPreloaded(t *testing.T) {
 	}
 }
 
-// plain is a shelf whose etcd has watches that start at the present.
+// plain is a shelf whose etcd only supports watches that start at the current revision.
 type plain struct{ shelf }
 
 func (plain) Capabilities(store string) kv.Capabilities {
@@ -168,8 +168,8 @@ func (plain) Capabilities(store string) kv.Capabilities {
 	return can
 }
 
-// Unsupported modes and features of watches are refused with a sentence; watchers that
-// share a watch at the server are reported.
+// Unsupported modes and features of watches are refused, each with a one-sentence error. Watchers
+// that share a watch at the server are reported.
 func TestWatchModes(t *testing.T) {
 	for watch, want := range map[string]string{
 		"{watchers: 2, mode: stream}":                          "f.yaml:1:64: watch.mode is not supported by this store: etcd has no watches of mode stream; it has once (once) and persistent (staying)",
@@ -201,7 +201,7 @@ func TestWatchModes(t *testing.T) {
 	}
 }
 
-// narrow is a catalog of stores whose connections have one operation in flight.
+// narrow is a catalog of stores whose connections allow only one operation in flight.
 type narrow struct{ shelf }
 
 func (narrow) Capabilities(store string) kv.Capabilities {

@@ -1,5 +1,5 @@
-// Package agents runs agents in a test's process, over loopback with mutual TLS, and
-// records the seconds that a load's workers sent.
+// Package agents runs agents in the test process, over loopback connections with mutual TLS, and
+// collects the one-second results that a load's workers report.
 package agents
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// AgentVersion is the version of these agents, and of the controllers that Target creates.
+// AgentVersion is the version of these agents and of the controllers that AgentTarget configures.
 const AgentVersion = "test"
 
-// calm is a heartbeat interval that works on a busy machine.
+// calm is a heartbeat interval that is long enough for a busy machine.
 const calm = 20 * time.Second
 
-// Certificates are the certificates of an agent at 127.0.0.1 and of a controller.
+// Certificates creates the certificates for an agent at 127.0.0.1 and for a controller.
 func Certificates(t testing.TB) agent.Certificates {
 	t.Helper()
 	made, err := agent.MakeCertificates(t.TempDir(), []string{"127.0.0.1"}, time.Hour, time.Now())
@@ -29,15 +29,16 @@ func Certificates(t testing.TB) agent.Certificates {
 	return made
 }
 
-// AgentTarget returns how a controller reaches an agent with these certificates.
+// AgentTarget returns the settings with which a controller reaches an agent that uses these
+// certificates.
 func AgentTarget(address string, c agent.Certificates) agent.Target {
 	return agent.Target{
 		Name: "there", Address: address, CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: AgentVersion,
 	}
 }
 
-// StartAgent starts an agent that serves until the test ends, after change, which may be
-// nil, has modified its settings, and returns how to reach it.
+// StartAgent starts an agent that serves until the test ends, and returns the settings with which a
+// controller reaches it. change may modify the agent's settings before the start; it may be nil.
 func StartAgent(t testing.TB, change func(*agent.Options)) agent.Target {
 	t.Helper()
 	c := Certificates(t)
@@ -59,25 +60,25 @@ func StartAgent(t testing.TB, change func(*agent.Options)) agent.Target {
 	return AgentTarget(ServeAgent(t, s), c)
 }
 
-// ServeAgent serves until the test ends and returns the address.
+// ServeAgent lets s serve until the test ends, and returns the address.
 func ServeAgent(t testing.TB, s *agent.Server) (address string) {
 	t.Helper()
 	return servers.Serve(t, servers.Loopback(t), s.Serve)
 }
 
-// DialAgent begins a session that ends with the test.
+// DialAgent opens a session with an agent and closes it when the test ends.
 func DialAgent(t testing.TB, to agent.Target) *agent.Remote {
 	t.Helper()
 	r, err := agent.Dial(t.Context(), to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() }) // the agent may have ended first
+	t.Cleanup(func() { _ = r.Close() }) // the agent may have ended before the session
 	return r
 }
 
-// Worker returns the worker of a new agent, which serves w, or a worker of its process if w
-// is nil.
+// Worker returns a worker behind a new agent. The agent serves w, or, if w is nil, a worker in the
+// agent's own process.
 func Worker(t testing.TB, w load.Worker) load.Worker {
 	t.Helper()
 	return DialAgent(t, StartAgent(t, func(o *agent.Options) { o.Worker = w })).Worker()

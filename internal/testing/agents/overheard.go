@@ -13,15 +13,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Overheard is a worker whose seconds are also added up separately.
+// Overheard is a worker that also adds up its own one-second results.
 type Overheard struct {
 	load.Worker
 	mu       sync.Mutex
-	Response *measure.Histogram // of all seconds that it reported
-	Due      uint64             // in all seconds that it reported
+	Response *measure.Histogram // response times from all one-second results
+	Due      uint64             // operations due in all one-second results
 }
 
-// Overhear wraps workers: it returns the wrapped workers, and the same as Overheard.
+// Overhear wraps workers. It returns the wrapped workers twice: as load.Workers and with their
+// concrete type.
 func Overhear(all load.Workers) (load.Workers, []*Overheard) {
 	heard, ears := make(load.Workers, len(all)), make([]*Overheard, len(all))
 	for i := range all {
@@ -46,8 +47,8 @@ func (o *Overheard) Prepare(ctx context.Context, a *load.Assignment, to load.Rep
 	return o.Worker.Prepare(ctx, a, to)
 }
 
-// PutsSeen returns how many puts the members of an etcd cluster served, according to their
-// own metrics.
+// PutsSeen returns how many puts the members of an etcd cluster served, according to the members'
+// metrics.
 func PutsSeen(t testing.TB, endpoints []string) (n uint64) {
 	t.Helper()
 	for _, endpoint := range endpoints {

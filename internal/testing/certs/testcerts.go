@@ -1,5 +1,5 @@
-// Package certs creates certificates for tests: an authority, and certificates that it
-// signs for 127.0.0.1.
+// Package certs creates certificates for tests: an authority, and certificates for 127.0.0.1 that
+// the authority signs.
 package certs
 
 import (
@@ -18,19 +18,20 @@ import (
 	"time"
 )
 
-// T is the part of testing.TB that ends a test.
+// T is the part of testing.TB that the package needs to fail a test.
 type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// Authority signs certificates. It is valid from a year ago until a year from now.
+// Authority signs certificates. Its own certificate is valid from one year ago until one year from
+// now.
 type Authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
-	PEM  []byte // its own certificate
+	PEM  []byte // the authority's own certificate
 }
 
-// Pair is a certificate and its key as PEM.
+// Pair is a certificate and its private key, both in PEM format.
 type Pair struct{ Cert, Key []byte }
 
 // NewAuthority creates an authority with the given common name.
@@ -57,7 +58,8 @@ func (a *Authority) Issue(t T, name string, until time.Time) Pair {
 	return p
 }
 
-// sign creates a key and its certificate; an authority without a key signs itself.
+// sign creates a key and a certificate for it. An authority that has no key yet signs its own
+// certificate.
 func (a *Authority) sign(t T, c *x509.Certificate) (Pair, crypto.Signer) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -88,7 +90,7 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
-// TLS returns the pair for crypto/tls.
+// TLS returns the pair as a certificate for crypto/tls.
 func (p Pair) TLS(t T) tls.Certificate {
 	c, err := tls.X509KeyPair(p.Cert, p.Key)
 	if err != nil {
@@ -110,8 +112,8 @@ func WriteFile(t T, path string, pem []byte) {
 	}
 }
 
-// Configs returns the settings of a server at 127.0.0.1 and of a client that trusts it, for
-// an hour.
+// Configs returns TLS settings for a server at 127.0.0.1 and for a client that trusts the server.
+// The certificates are valid for one hour.
 func Configs(t T) (server, client *tls.Config) {
 	a := NewAuthority(t, "test authority")
 	pair := a.Issue(t, "server", time.Now().Add(time.Hour)).TLS(t)
@@ -119,8 +121,8 @@ func Configs(t T) (server, client *tls.Config) {
 		&tls.Config{RootCAs: a.Pool(), ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
 }
 
-// ServerFiles writes the certificate and key of a server at 127.0.0.1 into the
-// folder, and returns the settings of a client that trusts it, for an hour.
+// ServerFiles writes the certificate and key for a server at 127.0.0.1 into the folder, and returns
+// TLS settings for a client that trusts the server. The certificate is valid for one hour.
 func ServerFiles(t T, dir string) (certFile, keyFile string, client *tls.Config) {
 	a := NewAuthority(t, "test authority")
 	certFile, keyFile = filepath.Join(dir, "server.crt"), filepath.Join(dir, "server.key")

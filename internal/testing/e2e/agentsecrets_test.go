@@ -18,9 +18,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// Credentials are read where the run is conducted, a password from a variable and a key
-// from a file, and are passed to an agent's load. Nothing that the agent writes or prints
-// and nothing that is recorded contains them.
+// Credentials are read on the machine that controls the run: a password from a variable and a key
+// from a file. They are passed to the load on an agent. They appear neither in the record nor in
+// anything that the agent writes or prints.
 func TestSecretsOverAnAgent(t *testing.T) {
 	t.Parallel()
 	const password = "open-sesame-7"
@@ -46,7 +46,7 @@ func TestSecretsOverAnAgent(t *testing.T) {
 
 	there := w.start(t, "agent", "--listen", "unix:"+w.path("agent.sock"), "--dir", w.path("agent"), "--heartbeat", "10s")
 	eventually(t, patience, "the agent listens", func() bool { return strings.Contains(there.stdout.String(), "agent.sock") })
-	w.env = append(w.env, "STORE_PASSWORD="+password) // only in the controller's environment
+	w.env = append(w.env, "STORE_PASSWORD="+password) // set only in the controller's environment
 	w.file(t, "secrets.yaml", `
 name: secrets
 hosts: [{name: gen, address: 'unix:`+w.path("agent.sock")+`', via: agent}]
@@ -71,7 +71,7 @@ trials:
 	}
 	there.exits(t, exitDone)
 
-	key := strings.Split(w.read(t, "client.key"), "\n")[1] // a line in its middle
+	key := strings.Split(w.read(t, "client.key"), "\n")[1] // a line from the middle of the key
 	secrets := map[string]string{"the password": password, "the key": key}
 	none := func(where, text string) {
 		for what, secret := range secrets {

@@ -13,9 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// A correct response is never reported as wrong. Members that lag, such as Consul's and
-// ZooKeeper's followers for a moment, have the values of an earlier run or no value; the
-// generator waits for them after the preload.
+// A correct response is never reported as wrong. Members that lag, as Consul's and ZooKeeper's
+// followers do briefly, still have the values of an earlier run or no value. So the generator waits
+// after the preload until they have caught up.
 func TestPreloadReachesEveryMember(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -38,8 +38,8 @@ func TestPreloadReachesEveryMember(t *testing.T) {
 	}
 }
 
-// Without a preload the values come from earlier runs: values of another size are stale,
-// values below 16 bytes cannot be verified, and neither makes a run invalid.
+// Without a preload the values come from earlier runs. Values of another size are stale, and values
+// below 16 bytes cannot be verified. Neither makes a run invalid.
 func TestValuesOfEarlierRunsAreNotWrong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,7 +69,7 @@ func TestValuesOfEarlierRunsAreNotWrong(t *testing.T) {
 	}
 }
 
-// A damaged value is a wrong response, in a range as in a read of one key.
+// A damaged value is a wrong response, both in a range and in a read of a single key.
 func TestDamagedValuesAreWrong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -97,8 +97,8 @@ trials:
 	}
 }
 
-// A wrong response in the warm-up counts, too: the thousandth operation of 100 writes and
-// 1,700 reads is one of the first 1,200 reads.
+// A wrong response in the warm-up counts, too. The load has 100 writes and 1,700 reads, and its
+// thousandth operation is one of the first 1,200 reads.
 func TestWrongAnswersInTheWarmUpCount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -109,7 +109,7 @@ func TestWrongAnswersInTheWarmUpCount(t *testing.T) {
 	}
 }
 
-// A range without keys is reported, and the keys read are counted.
+// A range that returns no keys is reported, and the keys that ranges return are counted.
 func TestRangesCountTheirKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,8 +143,8 @@ func TestRangesCountTheirKeys(t *testing.T) {
 	}
 }
 
-// Only the operations that the load will use are tried before it: servers that imitate etcd
-// have no serializable reads.
+// Before the load, only the operations that the load will use are tried, because servers that
+// imitate etcd do not support serializable reads.
 func TestOnlyUsedOperationsAreTried(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -164,9 +164,9 @@ func TestOnlyUsedOperationsAreTried(t *testing.T) {
 	}
 }
 
-// On every store, a value of an earlier load is not wrong on a follower that lags, and
-// after the preload every member has every key. Each operation was served by a leader or a
-// follower; for a proxy, by the one of the server to which it forwards.
+// With every store, a lagging follower may return a value of an earlier load, and that is not a
+// wrong response. After the preload every member has every key. Each operation is attributed to a
+// leader or a follower; for a proxy, the role is that of the server to which the proxy forwards.
 func TestPreloadReachesEveryMemberOfEveryStore(t *testing.T) {
 	t.Parallel()
 	const file = `
@@ -194,8 +194,8 @@ trials:
 	})
 }
 
-// TestWrongAnswersAreViolations checks that responses found wrong on arrival are in the
-// report's section about responses, in its record, and in the exit code of verify.
+// TestWrongAnswersAreViolations checks that responses which are recognized as wrong on arrival
+// appear in the report's section on responses, in its record, and in the exit code of verify.
 func TestWrongAnswersAreViolations(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"etcd", "etcdv2", "zookeeper", "consul"} {

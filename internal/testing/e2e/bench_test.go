@@ -22,7 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The bench commands work on a running cluster, which `cluster up` has started.
+// The bench commands work on a running cluster that `cluster up` has started.
 func TestBenchOnAPlayground(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -37,8 +37,8 @@ func TestBenchOnAPlayground(t *testing.T) {
 	t.Run("a run as JSON", func(t *testing.T) { runJSON(t, w, endpoints) })
 }
 
-// checkStatus checks that `cluster status` lists three members, one of which leads, and
-// that a second `up` in the folder is refused.
+// checkStatus checks that `cluster status` lists three members, one of which is leader, and that a
+// second `cluster up` in the folder is refused.
 func checkStatus(t *testing.T, w *world, dir string, endpoints []string) {
 	t.Helper()
 	out := w.run(t, "cluster", "status", "--dir", dir).exits(t, exitDone).stdout.String()
@@ -71,7 +71,7 @@ func benchOperations(t *testing.T, w *world, endpoints []string) {
 		if trial.Due != test.total || trial.Operations != test.total || trial.Errors+trial.Misses+trial.WrongAnswers > 0 {
 			t.Errorf("%s: %d due, %d operations, %d misses, errors %v", test.args, trial.Due, trial.Operations, trial.Misses, trial.ErrorsByKind)
 		}
-		// With a total, the window ends with the last operation.
+		// If the total is given, the window ends with the last operation.
 		if trial.Rate == nil && trial.Completed != test.total {
 			t.Errorf("%s: %d completed in the window", test.args, trial.Completed)
 		}
@@ -86,8 +86,8 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 		"leader": {1, "leader", "follower"}, "followers": {2, "follower", "leader"},
 		"all": {3, "leader follower", ""}, "any": {3, "leader follower", ""}, "member:2": {1, "", ""},
 	} {
-		// One endpoint is enough to find the others, except for the target that uses only
-		// the given ones.
+		// quorumbench finds the other members from one endpoint, except with the target
+		// that uses only the given endpoints.
 		given := endpoints[:1]
 		if target == "any" {
 			given = endpoints
@@ -115,7 +115,8 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 	w.run(t, "bench", "put", "--endpoints", endpoints[0], "--target", "member:4").exits(t, exitFailed).oneSentence(t, "member:4", "3 members")
 }
 
-// A key space is never exceeded (etcd's benchmark made 1,169 keys in a key space of 1,000).
+// A load never creates more keys than its key space has (etcd's benchmark created 1,169 keys in a
+// key space of 1,000).
 func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.Client) {
 	w.bench(t, endpoints, exitDone, "put", "--sequential-keys", "--key-space-size", "1000", "--total", "3000", "--conns", "4", "--clients", "16",
 		"--prefix", "p/", "--val-size", "64")
@@ -145,7 +146,7 @@ func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.
 	}
 }
 
-// Operation n is a function of the seed and n, whichever client sends it.
+// Operation n depends only on the seed and n, whichever client sends it.
 func benchSeeds(t *testing.T, w *world, endpoints []string, client *clientv3.Client) {
 	sets := map[string]map[string]int{}
 	for prefix, args := range map[string]string{
@@ -170,8 +171,7 @@ func benchSeeds(t *testing.T, w *world, endpoints []string, client *clientv3.Cli
 	}
 }
 
-// keysOf returns the keys below a prefix, without the prefix, with the sizes of their
-// values.
+// keysOf returns the keys below a prefix, without the prefix, and the size of each value.
 func keysOf(t *testing.T, client *clientv3.Client, prefix string) map[string]int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -244,7 +244,7 @@ func runJSON(t *testing.T, w *world, endpoints []string) {
 		t.Fatal(err)
 	}
 	kept := openRun(t, w.path("json"), record.Complete)
-	kept.Dir = "" // differs from the printed run
+	kept.Dir = "" // the printed run has another folder
 	for i := range kept.Trials {
 		kept.Trials[i].Dir = ""
 	}
@@ -270,7 +270,7 @@ func checkTimes(t *testing.T, name string, times map[string]any) {
 	}
 }
 
-// Without two of three members nothing can be written. The command ends, while etcd's
+// If two of three members are dead, nothing can be written. quorumbench still exits, but etcd's
 // benchmark waits forever.
 func TestClusterWithoutQuorumEnds(t *testing.T) {
 	settle.LongOnly(t, "TestHungLeaderHoldsClients")
@@ -283,12 +283,12 @@ func TestClusterWithoutQuorumEnds(t *testing.T) {
 		}
 	}
 	alive := endpoints[2:]
-	// Whether the prefix has keys cannot be determined, so nothing is written.
+	// quorumbench cannot determine whether the prefix has keys, so it writes nothing.
 	for _, load := range []string{"--conns 3 --clients 9", "--rate 100"} {
 		args := append([]string{"bench", "put", "--endpoints", alive[0], "--timeout", "1s", "--duration", "2s"}, strings.Fields(load)...)
 		w.run(t, args...).exits(t, exitFailed).oneSentence(t, "quorumbench.quorumbench-run", alive[0])
 	}
-	// The preload cannot read its keys, and the command does not wait long for it.
+	// The preload cannot read its keys, and the command soon gives up.
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		began := time.Now()
 		get := w.run(t, "bench", "get", "--endpoints", alive[0], "--timeout", "1s", "--duration", "3s")

@@ -10,10 +10,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Latency is known by role for every store that already runs, even if its protocol carries
-// no term: every operation was served by a leader or a follower. A running proxy does not
-// reveal to which server it forwards. TestPreloadReachesEveryMemberOfEveryStore covers clusters
-// that the run starts.
+// Latency by role is known for every store even if the cluster already runs and the store's
+// protocol has no term: every operation was served by a leader or a follower. The exception is a
+// running proxy, which does not reveal to which server it forwards.
+// TestPreloadReachesEveryMemberOfEveryStore covers clusters that the run starts.
 func TestLatencyByRoleOfEveryStore(t *testing.T) {
 	t.Parallel()
 	serves := func(st store.Store) bool { return !isProxy(st) }
@@ -25,8 +25,7 @@ func TestLatencyByRoleOfEveryStore(t *testing.T) {
 	})
 }
 
-// upOf starts a store's cluster that runs until the end of the test, and returns its
-// endpoints.
+// upOf starts a cluster of a store until the end of the test, and returns its endpoints.
 func (w *world) upOf(t *testing.T, st store.Store, exec string) (endpoints string) {
 	t.Helper()
 	args := []string{"cluster", "up", "--store", st.Name(), "--dir", w.path("playground")}

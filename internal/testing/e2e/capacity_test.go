@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// A search on a real etcd with one member ends at its time limit with the best known
-// result. All its trials use one cluster and one preload.
+// A capacity search on a real etcd with one member ends at its time limit and returns the best
+// result so far. All its trials use one cluster and one preload.
 func TestCapacityOfEtcd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -51,9 +51,9 @@ func TestCapacityOfEtcd(t *testing.T) {
 	}
 }
 
-// A generator that is stopped half of the time reveals nothing about the store: the search
-// shows its void trials with a remedy, repeats rates, reports that nothing is known, and
-// has its own exit code.
+// If the load generator is stopped half of the time, its figures reveal nothing about the store.
+// The search then lists its unusable trials with a remedy, repeats rates, reports that the capacity
+// is unknown, and exits with a separate exit code.
 func TestUnknownCapacityIsExplained(t *testing.T) {
 	t.Parallel()
 	const stop = 250 * time.Millisecond
@@ -64,7 +64,7 @@ func TestUnknownCapacityIsExplained(t *testing.T) {
 	var stops sync.WaitGroup
 	stops.Go(func() {
 		for signal := syscall.SIGSTOP; ; {
-			_ = syscall.Kill(p.pid, signal) // the process may have ended
+			_ = syscall.Kill(p.pid, signal) // fails if the process has ended
 			select {
 			case <-over:
 				return
@@ -106,7 +106,7 @@ func TestUnknownCapacityIsExplained(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a search with the result known so far.
+// After Ctrl-C, a search prints the result known so far.
 func TestInterruptedCapacityIsReadable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,8 +125,8 @@ func TestInterruptedCapacityIsReadable(t *testing.T) {
 	}
 }
 
-// Each value of a parameter has its own search, cluster and key size. Ctrl-C in the second
-// search does not change the first.
+// Each value of a parameter has its own search, cluster and key size. Ctrl-C during the second
+// search does not change the first search's result.
 func TestCapacityOverAParameter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

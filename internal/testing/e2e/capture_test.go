@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// calls returns the number of a recording's calls by method, and its gaps, except those of
-// the HTTP/1.1 connections over which a member's metrics are read.
+// calls returns the number of calls in a recording, by method, and the reasons for gaps. It ignores
+// gaps on the HTTP/1.1 connections over which quorumbench reads a member's metrics.
 func calls(t *testing.T, path string) (by map[string]int, gaps []string) {
 	t.Helper()
 	by = map[string]int{}
@@ -33,7 +33,7 @@ func calls(t *testing.T, path string) (by map[string]int, gaps []string) {
 	return by, gaps
 }
 
-// recordsFrom starts `traffic record` and waits until it records.
+// recordsFrom starts `traffic record` and waits until the recording has begun.
 func (w *world) recordsFrom(t *testing.T, args ...string) *startedProgram {
 	t.Helper()
 	p := w.start(t, append([]string{"traffic", "record"}, args...)...)
@@ -48,9 +48,9 @@ func (w *world) recordsFrom(t *testing.T, args ...string) *startedProgram {
 	return p
 }
 
-// TestCaptureRecordsEveryCall checks that a capture on a router between a member and its
-// clients, which sees each packet on two interfaces, records every call exactly once. It
-// reports connections opened earlier, which it cannot decode.
+// TestCaptureRecordsEveryCall captures on a router between a member and its clients, where each
+// packet appears on two interfaces. The capture must record every call exactly once. It must report
+// connections that were opened earlier, because it cannot decode them.
 func TestCaptureRecordsEveryCall(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {
@@ -74,7 +74,7 @@ func TestCaptureRecordsEveryCall(t *testing.T) {
 	}
 	recorder.signal(t, syscall.SIGINT)
 	recorder.exits(t, exitDone)
-	tried := 1 // before the load
+	tried := 1 // the try before the load
 	if by, gaps := calls(t, w.path("a.qbrec")); by["KV/Put"] != total+tried || len(gaps) > 0 {
 		t.Errorf("heard are %v, missing is %q", by, gaps)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// manyLies is the variable with the number of seeds for each lying server.
+// manyLies is the environment variable that sets the number of seeds for each lying server.
 const manyLies = "QUORUMBENCH_LIES"
 
 const checkedScenario = `
@@ -45,8 +45,8 @@ trials:
     faults: [kill leader at 1s for 1s, pause leader at 5s for 700ms]
 `
 
-// A correct store is not accused of violations, even if members are killed and operations
-// end without a response; and every operation is checked.
+// A correct store is not accused of violations, even if members are killed and operations end
+// without a response. Every operation is checked.
 func TestCorrectResponsesAreNotAccused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -70,8 +70,8 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 				t.Errorf("a member was read with %+v", m)
 			}
 		}
-		// A transaction has one part per key, and a short history is dominated by its
-		// framing.
+		// A transaction has one part per key. In a short history, the framing takes most of
+		// the bytes.
 		if each, ok := a.BytesEach(); !ok || each > 24 && (name == "counted" || name == "several") {
 			t.Errorf("the history of %s takes %.1f bytes an operation on disk", name, each)
 		}
@@ -94,7 +94,7 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 	if broken.Watches.Progress == 0 || broken.Watches.Resumed == 0 || broken.Leases == nil || broken.Leases.KeptAlive == 0 || broken.Leases.Gone > 0 {
 		t.Errorf("where the leader was killed, watchers received %+v, and the leases are %+v", broken.Watches, broken.Leases)
 	}
-	// Every operation due was recorded, and so was each key of each member.
+	// Every operation that became due was recorded, and every key was read from every member.
 	if counted := byName(t, run, "counted"); counted.Answers.Operations != counted.Due+3*200 || counted.Due != 4000 {
 		t.Errorf("%d operations were checked of %d and the reads of 3 members", counted.Answers.Operations, counted.Due)
 	}
@@ -112,11 +112,11 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 	}
 }
 
-// TestPlantedLiesAreFound checks that an impossible response, one in some hundred over real
-// connections of every protocol, is found and classified.
+// TestPlantedLiesAreFound lets null servers give impossible responses: about one in a hundred, over
+// real connections of every protocol. Verification must find and classify them.
 func TestPlantedLiesAreFound(t *testing.T) {
 	t.Parallel()
-	every := map[string]int{"cas": 13} // of the responses; most would be the same without the lie
+	every := map[string]int{"cas": 13} // one response in this many is a lie; most cas responses would be the same without the lie
 	ofEtcd := map[string][]string{
 		"lost":   {"lost write", "stale read"},
 		"twice":  {"write applied twice", "unwritten value", "two values at one revision"},
@@ -166,8 +166,8 @@ trials:
   - {name: kept, operation: keepalive, total: 2000}
 `
 
-// Impossible watch events and leases that expire early are found and classified, and a
-// correct server is not accused.
+// Verification finds and classifies impossible watch events and leases that expire early, and does
+// not accuse a correct server.
 func TestLiesToWatchersAreFound(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{
@@ -213,8 +213,8 @@ trials:
   - {name: locked, operation: stm, stm: {keys: 2, locker: lock-client}, total: 600}
 `
 
-// Two kinds of lies are found: a server that denies other waiters lets two clients hold a
-// lock, and one that responds from an earlier revision lets a fencing token go back.
+// Verification finds two kinds of lies: a server that hides other waiters lets two clients hold a
+// lock, and a server that responds from an earlier revision lets a fencing token decrease.
 func TestLiesOfLocksAreFound(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
@@ -239,7 +239,7 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 	}
 }
 
-// A killed run leaves a history that can be checked up to its end, and a damaged history is
+// The history that a killed run leaves can be verified up to its end. A damaged history is
 // reported.
 func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	t.Parallel()
@@ -247,7 +247,8 @@ func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	dir := w.path("run")
 	p := w.start(t, "bench", "put", "--endpoints", w.nullServer(t), "--verify", "--val-size", "64", "--timeout", "500ms", "--duration", "10m", "--conns", "2", "--clients", "8", "--key-space-size", "100", "--out", dir)
 	folder := filepath.Join(dir, "trial-01-put")
-	// Operations that ended within the timeout before the last record are undecided.
+	// If an operation ended less than the timeout before the last record, its effect is
+	// undecided.
 	eventually(t, patience, "the history is of more than twice the timeout", func() bool {
 		set, err := checked.Open(filepath.Join(folder, checked.Name(1)))
 		if err != nil || set.Read(func([]checked.Op) error { return nil }) != nil {
@@ -264,7 +265,7 @@ func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	w.run(t, "verify", w.path("cache")).exits(t, exitFailed).oneSentence(t)
 }
 
-// Loads that cannot be checked are refused before anything runs.
+// Loads that cannot be verified are refused before anything runs.
 func TestUncheckableLoadsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,12 +21,12 @@ trials:
   - {name: kubernetes, application: kubernetes, nodes: 20, pods-per-node: 15, churn: 30, duration: 6s}
 `
 
-// TestLiesToAnApplicationAreFound checks that impossible responses to an API server's
-// transactions, reads, lists and watches are found and classified, and that a correct
-// server is not accused, even if it leaves writes without a response.
+// TestLiesToAnApplicationAreFound checks that verification finds and classifies impossible
+// responses to an API server's transactions, reads, lists and watches. A correct server must not be
+// accused, even if it leaves writes without a response.
 func TestLiesToAnApplicationAreFound(t *testing.T) {
 	t.Parallel()
-	// Closing connections loses the responses of executed writes.
+	// If the server closes connections, the responses to executed writes are lost.
 	closes := "delay=uniform(0ms,20ms)"
 	for at := 1500; at < 6000; at += 250 {
 		closes += fmt.Sprintf("; close@%dms", at)
@@ -45,20 +45,22 @@ func TestLiesToAnApplicationAreFound(t *testing.T) {
 		"reorder":   {"watch=reorder every %d", []string{"reordered watch event"}},
 		"invent":    {"watch=invent every %d", []string{"unwritten value"}},
 	}, func(a *record.Answers) bool {
-		// The null server keeps no history: a watcher that is created again ends.
+		// The null server keeps no history, so a watcher that is created again ends.
 		return a.Watches.Events > 0 && (a.Watches.Progress > 0 || a.Watches.Ended > 0) && len(a.Members) == 1 && a.Members[0].Keys >= 1000
 	})
 }
 
-// lies is a null server's script with the violations that must be found, one of each
-// element; alternatives are separated by bars. A correct server has none.
+// lies contains a null server's script and the violations that verification must find. It must find
+// at least one violation from each element of want, whose alternatives are separated by bars. A
+// correct server has no want.
 type lies struct {
 	script string
 	want   []string
 }
 
-// testLies sends an application's load to null servers with each kind of lie, in about one
-// of every responses. CI runs three of the ways. told reports whether enough was checked.
+// testLies runs an application's load against null servers with each kind of lie. About one in
+// every responses is a lie. CI runs three of the kinds. reported returns whether enough was
+// checked.
 func testLies(t *testing.T, trial, scenario string, every int, all map[string]lies, reported func(*record.Answers) bool) {
 	protocol, _, _ := strings.Cut(strings.SplitN(scenario, "store: ", 2)[1], ",")
 	for _, name := range settle.Sample(t, 3, slices.Sorted(maps.Keys(all))) {
@@ -102,9 +104,8 @@ trials:
   - {name: broken, duration: 10s, faults: [kill leader at 1s for 1s, pause leader at 6s for 700ms]}
 `
 
-// TestAnApplicationIsNotAccused checks that an API server's load on real members has no
-// violations, even with data of an earlier load, killed members and calls without a
-// response.
+// TestAnApplicationIsNotAccused checks that an API server's load on real members has no violations,
+// even with data from an earlier load, killed members, and calls without a response.
 func TestAnApplicationIsNotAccused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -134,8 +135,8 @@ trials:
   - {name: membership, application: membership, services: 10, instances-per-service: 5, discovery-clients: 12, services-per-client: 3, instance-churn: 60, duration: 2s}
 `
 
-// TestLiesToAMembershipAreFound checks impossible responses about instances that come and
-// go with their sessions, and impossible watch events of their clients.
+// TestLiesToAMembershipAreFound covers impossible responses about instances whose registrations
+// depend on sessions, and impossible watch events.
 func TestLiesToAMembershipAreFound(t *testing.T) {
 	t.Parallel()
 	closes := "delay=uniform(0ms,20ms)"
@@ -164,8 +165,8 @@ trials:
   - {name: catalog, application: catalog, services: 10, instances-per-service: 30, discovery-clients: 6, services-per-client: 3, instance-churn: 10, health-changes: 8, duration: 6s}
 `
 
-// TestLiesToACatalogAreFound checks impossible contents of a catalog, registered and
-// healthy, when its members are read.
+// TestLiesToACatalogAreFound covers impossible lists of registered and healthy instances in a
+// catalog.
 func TestLiesToACatalogAreFound(t *testing.T) {
 	t.Parallel()
 	closes := "delay=uniform(0ms,20ms)"
@@ -188,8 +189,8 @@ trials:
   - {name: broken, duration: DURATION, instance-churn: 3, faults: [FAULTS]}
 `
 
-// TestNoStoreIsAccusedByADiscovery runs instances that come and go on real members, with
-// data of an earlier load and a killed leader.
+// TestNoStoreIsAccusedByADiscovery runs the discovery application, whose instances start and stop,
+// on real members, with data from an earlier load and a killed leader.
 func TestNoStoreIsAccusedByADiscovery(t *testing.T) {
 	t.Parallel()
 	replace := window("4s", "kill leader at 500ms for 200ms", "30s", manyFaults)

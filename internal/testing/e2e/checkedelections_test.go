@@ -25,20 +25,20 @@ trials:
   - {name: election, application: election-KIND, elections: 5, candidates: 4, tenure: 100ms, ttl: TTL, duration: DURATION}
 `
 
-// lyingElection returns a load of elections, by a race or a queue, for null servers of a
-// protocol. A longer load reveals more about keys with leases, which are renewed two or
-// three times within their TTL. For a connection's session of less than 17 s it is unknown
-// whether it lives while its load waits for a missing response.
+// lyingElection returns an election load, with a race or a queue, for null servers with the given
+// protocol. A longer load reveals more about keys with leases, which are renewed two or three times
+// within their TTL. With a TTL below 17 s, it would be unknown whether a connection's session is
+// still alive while its load waits for a missing response.
 func lyingElection(protocol, kind, ttl, duration string) string {
 	return strings.NewReplacer("PROTOCOL", protocol, "KIND", kind, "TTL", ttl, "DURATION", duration).Replace(electionScenario)
 }
 
-// closings makes a server close connections after half of a response: the request was
-// executed, and the client does not know.
+// closings makes a server close connections in the middle of a response. The server has executed
+// the request, but the client does not know that.
 const closings = "half every 37; close@1200ms; close@1600ms"
 
-// sampled returns some of the lies, or all of them in a long test: the kinds of responses
-// depend on the store, but the checker treats them alike.
+// sampled returns only the named lies, or all lies in a long test. The kinds of responses depend on
+// the store, but the verification handles them in the same way.
 func sampled(all map[string]lies, some ...string) map[string]lies {
 	if !settle.Long() {
 		maps.DeleteFunc(all, func(name string, _ lies) bool { return !slices.Contains(some, name) })
@@ -46,13 +46,13 @@ func sampled(all map[string]lies, some ...string) map[string]lies {
 	return all
 }
 
-// watched reports whether the events of waiting candidates were checked.
+// watched reports whether verification checked events of waiting candidates.
 func watched(a *record.Answers) bool {
 	return a.Watches.Events >= 10 && len(a.Members) == 1 && a.Members[0].Failure == "" && a.Operations > 100
 }
 
-// TestLiesToElectionsOnLeasesAreFound covers keys that transactions create and remove,
-// their watchers, and leadership by them.
+// TestLiesToElectionsOnLeasesAreFound covers keys that transactions create and remove, the watchers
+// of these keys, and the leadership that the keys grant.
 func TestLiesToElectionsOnLeasesAreFound(t *testing.T) {
 	t.Parallel()
 	testLies(t, "election", lyingElection("etcd", "race", "10s", "2s"), 11, sampled(map[string]lies{
@@ -75,8 +75,8 @@ func TestLiesToElectionsOnLeasesAreFound(t *testing.T) {
 	}, watched)
 }
 
-// TestLiesToElectionsOnNodesAreFound covers nodes that end with sessions, with fixed names
-// and numbered, and watches that fire once.
+// TestLiesToElectionsOnNodesAreFound covers nodes that are deleted with their sessions (with fixed
+// names and with sequence numbers) and watches that fire once.
 func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 	t.Parallel()
 	for kind, some := range map[string][]string{"race": {"closing", "lost", "cas", "outlive"}, "queue": {"closing", "lost", "ended", "outlive"}} {
@@ -89,14 +89,13 @@ func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 			"ended":   {"lie=lease every 7", []string{"unwritten value|lost write|stale read"}},
 			"outlive": {"lie=outlive every 1", []string{"key outlived its session"}},
 		}
-		if kind == "race" { // a numbered node never belongs to two candidates
+		if kind == "race" { // two candidates never create the same numbered node
 			all["cas"] = lies{"lie=cas every 11", []string{"compare-and-set on wrong version"}}
 		}
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			testLies(t, "election", lyingElection("zookeeper", kind, "20s", "2s"), 23, sampled(all, some...), watched)
-			// A missing event is detected by the following ping; a session sends one in a
-			// third of its TTL.
+			// The next ping reveals a missing event. A session sends a ping every third of its TTL.
 			testLies(t, "election", lyingElection("zookeeper", kind, "10s", "5s"), 5, sampled(map[string]lies{
 				"lose": {"watch=lose every %d", []string{"missing watch event"}},
 			}, map[string]string{"race": "lose"}[kind]), watched)
@@ -104,8 +103,7 @@ func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 	}
 }
 
-// TestLiesToElectionsOnLocksAreFound covers locks held by sessions, and their fencing
-// tokens.
+// TestLiesToElectionsOnLocksAreFound covers locks that sessions hold, and the fencing tokens.
 func TestLiesToElectionsOnLocksAreFound(t *testing.T) {
 	t.Parallel()
 	testLies(t, "election", lyingElection("consul", "race", "10s", "4s"), 23, sampled(map[string]lies{
@@ -124,8 +122,8 @@ defaults: {STORE, members: 3, timeout: 10s, verify: true, elections: 8, candidat
 trials:
 `
 
-// TestNoStoreIsAccusedByElections runs candidates on real members whose leader is killed,
-// by a race or a queue, and by both in a long test.
+// TestNoStoreIsAccusedByElections runs candidates on real members whose leader is killed: in a race
+// or a queue in CI, and in both in a long test.
 func TestNoStoreIsAccusedByElections(t *testing.T) {
 	t.Parallel()
 	replace := window("3s", "kill leader at 1s for 300ms", "30s", manyFaults)
@@ -158,8 +156,8 @@ trials:
   - {name: patroni, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: 10s, retry-timeout: 1s}
 `
 
-// TestNodesThatEndWithTheirSessionsAreNotAccused kills or pauses the leader of a real
-// ZooKeeper while sessions are closed: the acknowledged ends are known, and no node
+// TestNodesThatEndWithTheirSessionsAreNotAccused kills or pauses the leader of a real ZooKeeper
+// while sessions are closed. The history has the acknowledged ends of sessions, and no node
 // outlives its session.
 func TestNodesThatEndWithTheirSessionsAreNotAccused(t *testing.T) {
 	t.Parallel()
@@ -181,7 +179,7 @@ func TestNodesThatEndWithTheirSessionsAreNotAccused(t *testing.T) {
 	})
 }
 
-// endsIn returns how many ends of keys with their sessions a trial's history has.
+// endsIn returns how often a trial's history records that a session's end deleted a key.
 func endsIn(t *testing.T, dir, trial string) (n int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "trial-*-"+trial, "history-*"))

@@ -18,19 +18,19 @@ trials:
   - {name: patroni, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: TTL, retry-timeout: 1s, failovers: FAILOVERS, duration: DURATION}
 `
 
-// patroniClosings makes a server close connections with requests in flight, after
-// everything before the load has a response.
+// patroniClosings makes a server close connections with requests in flight, but only after
+// everything before the load has received a response.
 const patroniClosings = "delay=uniform(0ms,20ms); close@2500ms; close@3s; close@3500ms"
 
-// lyingPatroni returns a load of some Patroni clusters, in some of which the leader dies,
-// for null servers of a protocol. These servers never expire a lease or session, so a
-// reported expiry is a lie, and candidates race only after one.
+// lyingPatroni returns a load of several Patroni clusters for null servers with the given protocol.
+// In some of the clusters the leader dies. The null servers never expire a lease or session, so a
+// reported expiry is a lie, and candidates race only after such a lie.
 func lyingPatroni(protocol, ttl, failovers, duration string) string {
 	return strings.NewReplacer("PROTOCOL", protocol, "TTL", ttl, "FAILOVERS", failovers, "DURATION", duration).Replace(patroniScenario)
 }
 
-// TestLiesToPatronisOnLeasesAreFound covers the keys of members' leases, the leader key,
-// and the watchers of a cluster's keys.
+// TestLiesToPatronisOnLeasesAreFound covers the keys bound to members' leases, the leader key, and
+// the watchers on a cluster's keys.
 func TestLiesToPatronisOnLeasesAreFound(t *testing.T) {
 	t.Parallel()
 	testLies(t, "patroni", lyingPatroni("etcd", "3s", "8", "10s"), 29, sampled(map[string]lies{
@@ -50,8 +50,8 @@ func TestLiesToPatronisOnLeasesAreFound(t *testing.T) {
 	}, "honest", "closing", "lost", "cas", "lose"), watched)
 }
 
-// TestLiesToPatronisOnNodesAreFound covers nodes that end with sessions, and the reads and
-// lists of each loop.
+// TestLiesToPatronisOnNodesAreFound covers nodes that are deleted with their sessions, and the
+// reads and lists in each pass of Patroni's loop.
 func TestLiesToPatronisOnNodesAreFound(t *testing.T) {
 	t.Parallel()
 	testLies(t, "patroni", lyingPatroni("zookeeper", "4s", "8", "12s"), 59, sampled(map[string]lies{
@@ -66,8 +66,8 @@ func TestLiesToPatronisOnNodesAreFound(t *testing.T) {
 	}, "honest", "closing", "lost", "cas"), watched)
 }
 
-// TestNodesOfPatronisThatOutliveTheirSessionsAreFound covers the node of each leader and of
-// each member, which the member has updated after creating it.
+// TestNodesOfPatronisThatOutliveTheirSessionsAreFound covers the node of each leader, and the node
+// of each member, which that member has updated since it created the node.
 func TestNodesOfPatronisThatOutliveTheirSessionsAreFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -81,8 +81,8 @@ func TestNodesOfPatronisThatOutliveTheirSessionsAreFound(t *testing.T) {
 	}
 }
 
-// TestLiesToPatronisOnLocksAreFound covers keys that sessions hold, and the reads of each
-// loop.
+// TestLiesToPatronisOnLocksAreFound covers keys that sessions hold, and the reads in each pass of
+// Patroni's loop.
 func TestLiesToPatronisOnLocksAreFound(t *testing.T) {
 	t.Parallel()
 	testLies(t, "patroni", lyingPatroni("consul", "20s", "0", "4s"), 23, sampled(map[string]lies{
@@ -102,8 +102,8 @@ trials:
   - {name: patroni, duration: DURATION, failovers: FAILOVERS, faults: [FAULTS]}
 `
 
-// TestNoStoreIsAccusedByPatronis runs clusters on real members whose leader is killed. In a
-// long test some of the clusters' leaders die, too.
+// TestNoStoreIsAccusedByPatronis runs Patroni clusters on real members whose leader is killed. In a
+// long test, leaders of some Patroni clusters die, too.
 func TestNoStoreIsAccusedByPatronis(t *testing.T) {
 	t.Parallel()
 	failovers := "0"

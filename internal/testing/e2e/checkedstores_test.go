@@ -21,7 +21,7 @@ trials:
   - {name: broken, mix: MIX, duration: DURATION, faults: [FAULTS]WATCH}
 `
 
-// checkedWatch returns the setting for watchers, if the store has watches.
+// checkedWatch returns the setting for watchers, or an empty string if the store has no watches.
 func checkedWatch(can kv.Capabilities) string {
 	if can.Operations[kv.Watch] == "" {
 		return ""
@@ -29,7 +29,7 @@ func checkedWatch(can kv.Capabilities) string {
 	return ", watch: {watchers: 20, streams: 4, connections: 4}"
 }
 
-// checkedMix returns a mix of all operations of a store that can be checked.
+// checkedMix returns a mix of all operations that the store supports and verification can check.
 func checkedMix(can kv.Capabilities) string {
 	weights := []string{
 		"{operation: put, weight: 30}", "{operation: cas, weight: 20}", "{operation: get, weight: 20, consistency: linearizable}",
@@ -50,11 +50,11 @@ func checkedMix(can kv.Capabilities) string {
 	return "[" + strings.Join(weights, ", ") + "]"
 }
 
-// manyChecked is the variable with the number of runs of each checked scenario on real
-// stores, for longer and with more faults than in CI.
+// manyChecked is the environment variable that sets how often each checked scenario runs on real
+// stores. If it is set, the runs are longer and have more faults than in CI.
 const manyChecked = "QUORUMBENCH_CHECKED"
 
-// manyFaults are the faults of a checked scenario in a long test.
+// manyFaults lists the faults of a checked scenario in a long test.
 const manyFaults = "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 20s for 2s"
 
 // window returns the duration and the faults of a checked scenario, in CI or in a long
@@ -66,8 +66,8 @@ func window(duration, faults, long, more string) []string {
 	return []string{"DURATION", duration, "FAULTS", faults}
 }
 
-// checkedRuns runs a scenario on real stores, passes each run to check, and verifies the
-// run's history again.
+// checkedRuns runs a scenario on real stores, passes each run to check, and verifies each run's
+// history a second time.
 func checkedRuns(t *testing.T, suits func(store.Store) bool, text func(store.Store) string, check func(t *testing.T, st store.Store, dir string, run *record.Run)) {
 	t.Helper()
 	times := settle.Count(t, manyChecked)
@@ -82,8 +82,8 @@ func checkedRuns(t *testing.T, suits func(store.Store) bool, text func(store.Sto
 	})
 }
 
-// unaccused fails the test if a trial has violations or one of the three members was not
-// read completely.
+// unaccused fails the test if a trial has violations, or if one of the three members was not read
+// completely.
 func unaccused(t *testing.T, run *record.Run, name string) *record.Answers {
 	t.Helper()
 	trial := byName(t, run, name)
@@ -99,8 +99,8 @@ func unaccused(t *testing.T, run *record.Run, name string) *record.Answers {
 	return a
 }
 
-// sameKeys fails the test unless all members were read with the same number of keys, which
-// is not 0.
+// sameKeys fails the test unless quorumbench read the same number of keys from all members, and the
+// number is above 0.
 func sameKeys(t *testing.T, a *record.Answers) {
 	t.Helper()
 	for _, m := range a.Members {
@@ -110,8 +110,8 @@ func sameKeys(t *testing.T, a *record.Answers) {
 	}
 }
 
-// TestNoStoreIsAccused runs every store with its own guarantees while the leader is killed
-// under the load.
+// TestNoStoreIsAccused tests every store against its own guarantees while the leader is killed
+// during the load.
 func TestNoStoreIsAccused(t *testing.T) {
 	t.Parallel()
 	replace := window("2s", "kill leader at 500ms for 200ms", "30s", manyFaults)
@@ -147,8 +147,9 @@ trials:
   - {name: nodes, mix: [{operation: ephemeral, weight: 5}, {operation: get, weight: 5, consistency: local}, {operation: delete, weight: 4}], clients: 16, connections: 8, key-space: 40, duration: 1s}
 `
 
-// TestNodesThatOutliveTheirSessionsAreFound checks that nodes which outlive closed sessions
-// are found, and that a server which ends its nodes or connections is not accused.
+// TestNodesThatOutliveTheirSessionsAreFound checks that verification finds nodes which outlive
+// closed sessions. A server that deletes nodes properly, even if it closes connections, must not be
+// accused.
 func TestNodesThatOutliveTheirSessionsAreFound(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]bool{

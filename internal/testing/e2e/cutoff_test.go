@@ -18,13 +18,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// On a follower that is cut off from its peers, a local read returns the earlier value, and
-// a linearizable read never does. Observed instead: etcd's two APIs respond "request timed
-// out" after 7 s. A ZooKeeper follower serves local reads until it misses its leader
-// (syncLimit ticks); then it closes every connection, including one that waits for a sync.
-// zetcd does not respond either, or closes the connection. ZooKeeper and zetcd start no
-// session meanwhile, because that is a write, so that the program cannot read anything
-// there.
+// On a follower that is cut off from its peers, a local read returns the earlier value, and a
+// linearizable read never does. These behaviors were observed: etcd's two APIs respond "request
+// timed out" after 7 s. A ZooKeeper follower serves local reads until it notices that its leader is
+// missing (syncLimit ticks); then it closes every connection, including one with a pending sync.
+// zetcd does not respond or closes the connection. While the follower is cut off, ZooKeeper and
+// zetcd start no session, because that requires a write, so quorumbench cannot read anything there.
 func TestCutOffFollower(t *testing.T) {
 	t.Parallel()
 	bothLevels := func(st store.Store) bool {
@@ -38,15 +37,15 @@ func TestCutOffFollower(t *testing.T) {
 	})
 }
 
-// unanswered is how long the test waits for a linearizable read: longer than any server
-// here takes to respond.
+// unanswered is the time for which the test waits for a linearizable read. It is longer than any of
+// these servers takes to respond.
 const unanswered = 11 * time.Second
 
-// cutSettings let a follower that is cut off continue for longer than the slowest machine
-// needs to query it.
+// cutSettings let a cut-off follower continue to serve for longer than the slowest machine needs to
+// query it.
 var cutSettings = map[string]string{"zookeeper": `{"sync-limit": 60}`}
 
-// The old and the new value differ in size, which `bench get` checks.
+// The old and the new value differ in size, and `bench get` reports the size.
 const (
 	oldSize = 100
 	newSize = 200
@@ -59,7 +58,8 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 	c := w.spread(t, st, exec)
 	leader, follower := c.leads(t)
 	majority, alone := c.access.Endpoints[leader], c.access.Endpoints[follower]
-	// Starting a session may be a write, so these sessions start before the cut.
+	// Starting a session may require a write, so these sessions start before the follower is
+	// cut off.
 	local, linear := session(t, st, c.access, alone), session(t, st, c.access, alone)
 	read := func(level kv.Consistency) store.Op { return store.Op{Kind: kv.Get, Key: cutKey, Consistency: level} }
 
@@ -92,7 +92,7 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 	w.askAlone(t, st, alone, sessions)
 }
 
-// session returns a connection to one member that is ready.
+// session returns a connection to one member, and waits until the connection is ready.
 func session(t *testing.T, st store.Store, a store.Access, endpoint string) *storetest.Wire {
 	t.Helper()
 	a.Endpoints = []string{endpoint}
@@ -101,14 +101,14 @@ func session(t *testing.T, st store.Store, a store.Access, endpoint string) *sto
 	return w
 }
 
-// writeKey writes one key twenty times, with values of the size.
+// writeKey writes one key twenty times, with values of the given size.
 func (w *world) writeKey(t *testing.T, st store.Store, endpoint string, size int) {
 	t.Helper()
 	w.run(t, "bench", "put", "--store", st.Name(), "--endpoints", endpoint, "--key-space-size", "1", "--prefix", "cut/",
 		"--val-size", strconv.Itoa(size), "--total", "20", "--cleanup=false").exits(t, exitDone)
 }
 
-// askAlone runs the program to read the old value from a member that is cut off.
+// askAlone runs quorumbench against a member that is cut off, to read the old value.
 func (w *world) askAlone(t *testing.T, st store.Store, endpoint string, sessions bool) {
 	t.Helper()
 	for _, level := range []string{"local", "linearizable"} {
@@ -120,7 +120,7 @@ func (w *world) askAlone(t *testing.T, st store.Store, endpoint string, sessions
 			"--val-size", strconv.Itoa(oldSize), "--no-preload", "--total", "4", "--clients", "4", "--timeout", patient, "--dial-timeout", patient,
 			"--consistency", level, "--format", "json")
 		switch {
-		case sessions: // no session starts without a quorum, whatever the consistency
+		case sessions: // without a quorum no session starts, whatever the consistency
 			p.exits(t, exitFailed).oneSentence(t, endpoint)
 		case level == "local":
 			if trial := result(t, p.exits(t, exitDone)); trial.Operations != 4 || trial.Errors+trial.WrongAnswers > 0 {
@@ -134,14 +134,14 @@ func (w *world) askAlone(t *testing.T, st store.Store, endpoint string, sessions
 	}
 }
 
-// spread is a cluster whose members have their own networks.
+// spread is a cluster in which each member has its own network.
 type spread struct {
 	hub    *hub
 	access store.Access
 	admin  store.Admin
 }
 
-// spread starts one of three members, and waits until it is ready.
+// spread starts a cluster of three members and waits until it is ready.
 func (w *world) spread(t *testing.T, st store.Store, exec string) *spread {
 	t.Helper()
 	const members = 3
@@ -211,8 +211,8 @@ func (c *spread) start(t *testing.T, member int, p store.Process) {
 	})
 }
 
-// leads waits until every member responds and knows the leader. It returns the leader and
-// one of the followers.
+// leads waits until every member responds and knows the leader. It returns the leader and one
+// follower.
 func (c *spread) leads(t *testing.T) (leader, follower int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)

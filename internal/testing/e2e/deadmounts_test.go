@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// onBadDisks is a load whose members have their data on the disks that faults mount.
+// onBadDisks is a load on members whose data is on the disks that disk faults mount.
 const onBadDisks = `
 name: killed
 defaults: {store: etcd, members: 1, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
@@ -19,9 +19,9 @@ trials:
   - {name: first, faults: [slow-disk all by 5m at 100ms for 9m]}
 `
 
-// TestDeadMountsAreRemovedByTheNextStart kills all processes of a run at once, so that
-// the disks of its fault stay mounted. The next command, or the next start of the agent,
-// unmounts them, removes the data, and says so.
+// TestDeadMountsAreRemovedByTheNextStart kills all processes of a run at once, so that the disks of
+// its fault stay mounted. The next command, or the next start of the agent, unmounts the disks,
+// removes the data, and reports both.
 func TestDeadMountsAreRemovedByTheNextStart(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
@@ -35,9 +35,9 @@ func TestDeadMountsAreRemovedByTheNextStart(t *testing.T) {
 		return bytes.Contains(mounts, []byte(w.dir))
 	}
 	killAll := func(t *testing.T, w *world) {
-		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // so that no process reacts to another one's end
+		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // so that no process reacts to the end of another process
 			for _, p := range w.processes() {
-				_ = syscall.Kill(p.pid, signal) // it may have ended
+				_ = syscall.Kill(p.pid, signal) // fails if the process has ended
 			}
 		}
 		eventually(t, patience, "the processes ended", func() bool { return len(w.processes()) == 0 })

@@ -32,7 +32,7 @@ func (w *world) tinyDisk(t *testing.T, name, size string) string {
 	return dir
 }
 
-// fill uses up a disk's free space, as another program would.
+// fill uses up a disk's free space, as an unrelated program could.
 func fill(t *testing.T, disk string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(disk, "filler"))
@@ -49,8 +49,8 @@ func fill(t *testing.T, disk string) {
 	}
 }
 
-// A disk that fills up while the record is written ends the run at once with a sentence,
-// and everything recorded before stays readable.
+// If a disk fills up while the record is written, the run ends at once with a one-sentence error.
+// Everything recorded before stays readable.
 func TestFullDiskWhileRecording(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
@@ -85,8 +85,8 @@ func TestFullDiskWhileRecording(t *testing.T) {
 	}
 }
 
-// checkHalf checks that the record of a run that could not be written completely is
-// readable and not marked as complete.
+// checkHalf checks that a record which could not be written completely is readable and not marked
+// as complete.
 func checkHalf(t *testing.T, dir, folder string) {
 	t.Helper()
 	run, err := record.Open(dir)
@@ -103,8 +103,8 @@ func checkHalf(t *testing.T, dir, folder string) {
 	}
 }
 
-// Members without disk space for their data do not start, and the sentence gives the
-// reason.
+// If the disk has no space for their data, members do not start, and the one-sentence error gives
+// the reason.
 func TestFullDiskForTheMembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -119,8 +119,8 @@ func TestFullDiskForTheMembers(t *testing.T) {
 	}
 }
 
-// Folders that cannot be written: root ignores permission bits, so the test uses files in
-// place of folders, and /proc.
+// Folders that cannot be written. root ignores permission bits, so the test uses files where
+// folders should be, and folders in /proc.
 func TestUnwritableFolders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -152,7 +152,7 @@ func TestUnwritableFolders(t *testing.T) {
 	}
 }
 
-// The second run in a folder is refused, whether the first still runs or has ended, and the
+// A second run in the same folder is refused, both while the first runs and after it has ended. The
 // first run's record does not change.
 func TestTwoRunsInOneFolder(t *testing.T) {
 	t.Parallel()
@@ -168,7 +168,7 @@ func TestTwoRunsInOneFolder(t *testing.T) {
 	if run := openRun(t, dir, record.Complete); len(run.Trials) != 1 {
 		t.Errorf("%d trials", len(run.Trials))
 	}
-	// If two runs begin at once, one of them gets the folder.
+	// If two runs begin at the same time, only one of them receives the folder.
 	dir = w.path("both")
 	codes := map[int]int{}
 	var both []*startedProgram

@@ -16,25 +16,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// harmless is a command that writes to a user's cluster, without its endpoints.
+// harmless is a command that writes to a user's cluster. Its arguments do not include the
+// endpoints.
 type harmless struct {
 	args []string
-	code []int // the exit codes that it may have
+	code []int // the exit codes that are accepted
 }
 
-// command parses a command line. A busy machine can give a search too little information.
+// command parses a command line. On a busy machine, a capacity search may end without enough
+// information, so its exit code for that is accepted.
 func command(args string) harmless {
 	h := harmless{args: strings.Fields(args), code: []int{exitDone}}
 	switch h.args[0] {
 	case "capacity":
 		h.code = append(h.code, exitNotKnown)
-	case "check": // it may find that limits are exceeded
+	case "check": // a check may find that limits are exceeded
 		h.code = append(h.code, exitFailed, exitNotKnown)
 	}
 	return h
 }
 
-// benchKinds has a command as short as possible for every kind of `bench`.
+// benchKinds has the shortest useful command for every kind of `bench`.
 var benchKinds = map[string]string{
 	"put":             "bench put --total 300 --clients 4 --key-space-size 100",
 	"get":             "bench get --total 300 --clients 4 --key-space-size 100",
@@ -53,14 +55,14 @@ var benchKinds = map[string]string{
 	"lease-keepalive": "bench lease-keepalive --total 100 --clients 4",
 }
 
-// lacks lists the kinds of `bench` for which a store has no operation.
+// lacks lists the kinds of `bench` that a store does not support.
 var lacks = map[string][]string{
 	"etcd":      {},
 	"zookeeper": {"range", "stm", "txn-mixed", "watch", "watch-get", "watch-latency", "lease-keepalive", "list"},
 	"consul":    {"exists", "range", "stm", "txn-mixed", "watch", "watch-get", "watch-latency", "lease-keepalive"},
 }
 
-// otherCommands are further commands that write to a cluster.
+// otherCommands lists commands other than `bench` that write to a cluster.
 var otherCommands = []string{
 	"check perf --rate 50 --clients 4 --duration 2s",
 	"check datascale --load s",
@@ -70,16 +72,16 @@ var otherCommands = []string{
 	"bench put --total 20 --prefix deep/name-",
 }
 
-// onlyEtcd are commands that write only to etcd.
+// onlyEtcd lists commands that the test runs only on etcd.
 var onlyEtcd = []string{
 	"bench stm --total 10 --clients 2 --stm-locker lock-rpc",
-	"bench put --total 20 --prefix= --key-size 12", // into the root, where the user has no such key
+	"bench put --total 20 --prefix= --key-size 12", // writes without a prefix, where the user has no such key
 }
 
-// commandSample lists the commands that CI tries on other stores than etcd.
+// commandSample lists the commands that CI tests with stores other than etcd.
 var commandSample = []string{"put", "get", "mixed", "delete"}
 
-// TestEveryBenchCommandIsHarmless checks that the table above has every kind of `bench`.
+// TestEveryBenchCommandIsHarmless checks that benchKinds contains every kind of `bench`.
 func TestEveryBenchCommandIsHarmless(t *testing.T) {
 	w := newWorld(t)
 	help := w.run(t, "bench", "--help").exits(t, exitDone).stdout.String()
@@ -96,8 +98,8 @@ func TestEveryBenchCommandIsHarmless(t *testing.T) {
 	}
 }
 
-// TestCommandsKeepUserData runs every command that writes on a real cluster with a
-// user's keys. Each command leaves the cluster as it was.
+// TestCommandsKeepUserData runs every command that writes on a real cluster that holds a user's
+// keys. Each command must leave the cluster unchanged.
 func TestCommandsKeepUserData(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		var commands []string
@@ -130,13 +132,13 @@ func TestCommandsKeepUserData(t *testing.T) {
 	})
 }
 
-// scenarioSample lists the scenarios that CI runs: those that once wrote outside
-// quorumbench's prefixes.
+// scenarioSample lists the scenarios that CI runs. Each of them once wrote outside quorumbench's
+// prefixes.
 var scenarioSample = []string{"kubernetes.yaml", "patroni.yaml", "locks.yaml"}
 
-// scenarioOnUsers lists the ready scenarios with arguments that shorten each and attach it
-// to a running cluster of the store. A scenario without a store names several: on a cluster
-// of one store some of its trials fail, and still change nothing.
+// scenarioOnUsers lists the scenario files with arguments that shorten each scenario and attach it
+// to a running cluster of the store. A scenario for which no store is given uses several stores. On
+// a cluster of a single store, some of its trials fail, but they still must not change anything.
 var scenarioOnUsers = []struct{ file, store, args string }{
 	{"kubernetes.yaml", "etcd", "--set nodes=3 --set duration=6s --set churn=1"},
 	{"patroni.yaml", "etcd-gateway", "--set clusters=3 --set failovers=0 --set duration=12s"},
@@ -160,7 +162,7 @@ var scenarioOnUsers = []struct{ file, store, args string }{
 	{"six-stores.yaml", "", "--scale 0.01 --set duration=300ms --set warmup=100ms"},
 }
 
-// TestScenariosKeepUserData runs the ready scenarios against running clusters.
+// TestScenariosKeepUserData runs the scenario files against running clusters.
 func TestScenariosKeepUserData(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
@@ -194,7 +196,7 @@ func readyScenario(t *testing.T, name string) string {
 	return path
 }
 
-// interruptible lists long loads that a test interrupts.
+// interruptible lists long loads, which a test interrupts.
 var interruptible = []struct{ store, args string }{
 	{"etcd", "bench put --duration 60s --clients 8 --key-space-size 1000"},
 	{"etcd", "check perf --rate 100 --clients 4 --duration 60s"},
@@ -206,7 +208,7 @@ var interruptible = []struct{ store, args string }{
 	{"consul", "run SCENARIOS/patroni.yaml --set clusters=3 --set failovers=0"},
 }
 
-// startInterruptible starts one of them and waits until it measures.
+// startInterruptible starts one of these loads and waits until it measures.
 func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text string) *startedProgram {
 	t.Helper()
 	args := strings.Fields(strings.ReplaceAll(text, "SCENARIOS", filepath.Dir(readyScenario(t, "locks.yaml"))))
@@ -223,12 +225,12 @@ func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text strin
 		default:
 		}
 		said := p.stderr.String()
-		return strings.Contains(said, ": measuring") || strings.Contains(said, " writes, ") // printed by check
+		return strings.Contains(said, ": measuring") || strings.Contains(said, " writes, ") // check prints this
 	})
 	return p
 }
 
-// TestInterruptedCommandsKeepUserData ends loads with Ctrl-C.
+// TestInterruptedCommandsKeepUserData interrupts loads with Ctrl-C.
 func TestInterruptedCommandsKeepUserData(t *testing.T) {
 	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *startedProgram) {
 		p.interrupt(t)
@@ -237,8 +239,8 @@ func TestInterruptedCommandsKeepUserData(t *testing.T) {
 	})
 }
 
-// TestKilledCommandsAreCleanedUp ends loads with SIGKILL. `cleanup` then removes the keys
-// that they left, and nothing else; leases and sessions without a key expire.
+// TestKilledCommandsAreCleanedUp kills loads with SIGKILL. `cleanup` then removes the keys that the
+// loads left, and nothing else. Leases and sessions without a key expire by themselves.
 func TestKilledCommandsAreCleanedUp(t *testing.T) {
 	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *startedProgram) {
 		p.signal(t, syscall.SIGKILL)
@@ -250,7 +252,7 @@ func TestKilledCommandsAreCleanedUp(t *testing.T) {
 	})
 }
 
-// eachInterruptible starts every long load on a cluster in use and calls end to stop it.
+// eachInterruptible starts every long load on a cluster in use, and calls end to stop the load.
 func eachInterruptible(t *testing.T, end func(t *testing.T, w *world, u *inUse, before contents, p *startedProgram)) {
 	t.Helper()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {

@@ -16,9 +16,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// If the leader changes without a failure in a cluster whose logs are not read, the
-// election is found by status requests, dated by the time of the request as the event says,
-// and counted once. No member is reported as lost.
+// If the leader changes without a failure, and quorumbench does not read the cluster's logs, it
+// finds the election through status requests. The event's time is the time of the request, as the
+// event states, and the election is counted once. No member is reported as lost.
 func TestMovedLeadershipIsDetected(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"etcd", "consul"} {
@@ -35,7 +35,7 @@ func TestMovedLeadershipIsDetected(t *testing.T) {
 				"--conns", "3", "--clients", "3", "--key-space-size", "100", "--duration", "6s", "--out", dir, "--dial-timeout", patience.String(), "--format", "json")
 			p.measuring(t, dir, "trial-01-get")
 			leader, moved := moveLeader(t, st, strings.Split(endpoints, ","))
-			p.end(t) // with any verdict
+			p.end(t) // the verdict does not matter
 			trial := result(t, p)
 			var elections []record.Event
 			for _, e := range events(t, dir, trial) {
@@ -47,8 +47,8 @@ func TestMovedLeadershipIsDetected(t *testing.T) {
 			if len(elections) == 0 || trial.TermChanges != len(elections) || len(trial.LostMembers) > 0 {
 				t.Fatalf("%d term changes, lost are %v, and the elections %+v", trial.TermChanges, trial.LostMembers, elections)
 			}
-			// On a busy machine, members may elect a leader on their own: each election is
-			// reported once and follows the previous one.
+			// On a busy machine, members may elect a leader on their own. Each election must be
+			// reported once, and its old leader must be the previous election's new leader.
 			before := ""
 			for _, e := range elections {
 				terms := electedTerms.FindStringSubmatch(e.Text)
@@ -67,7 +67,7 @@ func TestMovedLeadershipIsDetected(t *testing.T) {
 
 var electedTerms = regexp.MustCompile(`became leader in term (\d+), after term (\d+) `)
 
-// moveLeader makes another member the leader, and returns its name and the time of the
+// moveLeader makes another member leader, and returns that member's name and the time of the
 // request.
 func moveLeader(t *testing.T, st store.Store, endpoints []string) (name string, asked time.Time) {
 	t.Helper()
@@ -94,8 +94,8 @@ func moveLeader(t *testing.T, st store.Store, endpoints []string) (name string, 
 	return "", asked
 }
 
-// leaderByLogs returns the member whose log has the newest election, because a proxy does
-// not report to which server it forwards.
+// leaderByLogs returns the member whose log has the newest election. The test reads logs because a
+// proxy does not report to which server it forwards.
 func leaderByLogs(t *testing.T, st store.Store, logs string) (name string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(logs, "*.log"))

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// upCluster starts a cluster of a store with `cluster up` until the end of the test, and
-// returns its endpoints and the process of each member.
+// upCluster runs `cluster up` for a store until the end of the test, and returns the endpoints and
+// each member's process ID.
 func (w *world) upCluster(t *testing.T, name, members string) (endpoints []string, pids []int) {
 	t.Helper()
 	dir, err := os.MkdirTemp(w.dir, "up-"+name+"-")
@@ -54,11 +54,11 @@ func (w *world) upCluster(t *testing.T, name, members string) (endpoints []strin
 	return strings.Split(line, ","), pids
 }
 
-// realStores are the stores that are not proxies.
+// realStores lists the stores that are not proxies.
 var realStores = []string{"etcd", "zookeeper", "consul"}
 
-// TestGivenEndpoints names the endpoints of real clusters in every way. One cluster of
-// three members serves all tests of a store; one of its members dies at the end.
+// TestGivenEndpoints passes the endpoints of real clusters in different ways. All tests of a store
+// use one cluster of three members. At the end, one of these members is killed.
 func TestGivenEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, name := range realStores {
@@ -77,8 +77,8 @@ func TestGivenEndpoints(t *testing.T) {
 	}
 }
 
-// twoClusters passes the endpoints of two clusters: the command refuses them before the
-// load and names both.
+// twoClusters passes endpoints of two clusters. The command must refuse them before the load, and
+// the error must list both endpoints.
 func twoClusters(t *testing.T, w *world, name string, three []string) {
 	a, _ := w.upCluster(t, name, "1")
 	b, _ := w.upCluster(t, name, "1")
@@ -87,7 +87,7 @@ func twoClusters(t *testing.T, w *world, name string, three []string) {
 		{"bench", "put", "--total", "10"}, {"bench", "get", "--total", "10", "--target", "all"}, {"check", "perf"},
 		{"capacity", "--objective", "p99<1s"},
 	}
-	if name == "zookeeper" { // a standalone server next to a member of an ensemble
+	if name == "zookeeper" { // a standalone server and a member of an ensemble
 		commands = append(commands, []string{"bench", "put", "--total", "10", "--endpoints", a[0] + "," + three[0]})
 	}
 	for _, args := range commands {
@@ -97,14 +97,14 @@ func twoClusters(t *testing.T, w *world, name string, three []string) {
 		p := w.run(t, append(args, "--store", name)...).exits(t, exitFailed)
 		p.oneSentence(t, "two clusters", a[0])
 	}
-	if name == "etcd" { // through its other API
+	if name == "etcd" { // through etcd's other API
 		p := w.run(t, "bench", "put", "--store", "etcd-gateway", "--total", "10", "--endpoints", both).exits(t, exitFailed)
 		p.oneSentence(t, "two clusters", a[0], b[0])
 	}
 }
 
-// deadMember kills one of three members. Targets that need this member are refused; every
-// other target uses the others, and the dead member is reported.
+// deadMember kills one of three members. Targets that need this member must be refused. With every
+// other target, quorumbench must use the remaining members and report the dead member.
 func deadMember(t *testing.T, w *world, name string, endpoints []string, pids []int) {
 	if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -131,8 +131,8 @@ func deadMember(t *testing.T, w *world, name string, endpoints []string, pids []
 		exits(t, exitFailed).oneSentence(t, "target member:2", endpoints[1])
 }
 
-// reachedWhereGiven reaches three members through forwards, at addresses that they do not
-// advertise. Every target uses the forwards.
+// reachedWhereGiven connects to three members through forwarders, at addresses that the members do
+// not advertise. With every target, quorumbench must use the forwarders.
 func reachedWhereGiven(t *testing.T, w *world, name string, endpoints []string) {
 	var given []string
 	for _, e := range endpoints {
@@ -151,7 +151,8 @@ func reachedWhereGiven(t *testing.T, w *world, name string, endpoints []string) 
 	}
 }
 
-// forward forwards connections to an endpoint until the test ends, and returns its address.
+// forward starts a forwarder that passes connections on to an endpoint until the test ends, and
+// returns the forwarder's address.
 func forward(t *testing.T, to string) string {
 	t.Helper()
 	l := servers.Loopback(t)
@@ -168,7 +169,7 @@ func forward(t *testing.T, to string) string {
 				continue
 			}
 			pass := func(from, to net.Conn) {
-				_, _ = io.Copy(to, from) // the end of either direction ends both
+				_, _ = io.Copy(to, from) // when one direction ends, both connections are closed
 				_, _ = from.Close(), to.Close()
 			}
 			go pass(in, out)
@@ -178,9 +179,9 @@ func forward(t *testing.T, to string) string {
 	return l.Addr().String()
 }
 
-// endsBeforeTheLoad stops a member at each moment between the first request to it and the
-// load: the load starts again on the other member, and the stopped one is reported unless
-// it stopped during the load.
+// endsBeforeTheLoad stops a member after each number of connections that quorumbench opens before
+// and at the start of the load. The load must then run on the other member, and the stopped member
+// must be reported unless it stopped during the load.
 func endsBeforeTheLoad(t *testing.T, w *world, endpoints []string) {
 	named := 0
 	for _, command := range []string{"put", "get"} {
@@ -200,7 +201,8 @@ func endsBeforeTheLoad(t *testing.T, w *world, endpoints []string) {
 	}
 }
 
-// endingForward forwards that many connections to an endpoint, and then closes with them.
+// endingForward forwards at most the given number of connections to an endpoint. Then it stops
+// listening and closes all of them.
 func endingForward(t *testing.T, to string, most int) string {
 	t.Helper()
 	l := servers.Loopback(t)
@@ -229,8 +231,8 @@ func endingForward(t *testing.T, to string, most int) string {
 	return l.Addr().String()
 }
 
-// TestSimilarClustersAreDistinguished passes two clusters whose members have the same
-// names and numbers, like two containers: the order of reads distinguishes them.
+// TestSimilarClustersAreDistinguished passes endpoints of two clusters whose members have the same
+// names and numbers, as they may have in containers. Reads must reveal that these are two clusters.
 func TestSimilarClustersAreDistinguished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -239,7 +241,7 @@ func TestSimilarClustersAreDistinguished(t *testing.T) {
 		client, peer := freeAddress(t), freeAddress(t)
 		config := fmt.Sprintf(`{"name": "default", "data-dir": %q, "listen-client-urls": "http://%[2]s", "advertise-client-urls": "http://%[2]s",
 			"listen-peer-urls": "http://%s", "initial-advertise-peer-urls": "http://localhost:2380", "initial-cluster": "default=http://localhost:2380"}`, w.path(name), client, peer)
-		w.start(t, "member", "etcd", "--config", w.file(t, name+".json", config)) // it ends with the test
+		w.start(t, "member", "etcd", "--config", w.file(t, name+".json", config)) // the member ends with the test
 		given = append(given, client)
 	}
 	for _, e := range given {
@@ -254,7 +256,7 @@ func TestSimilarClustersAreDistinguished(t *testing.T) {
 	}
 }
 
-// freeAddress returns an address of this machine at which nothing listens.
+// freeAddress returns an address on this machine at which nothing listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l := servers.Loopback(t)
@@ -262,8 +264,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// givenTwice passes two endpoints of one member and one of another: the report says so, and
-// no other member is assumed at the second endpoint.
+// givenTwice passes two endpoints of one member and one endpoint of another member. The report must
+// mention that, and quorumbench must not take the second endpoint for a third member.
 func givenTwice(t *testing.T, w *world, endpoints []string) {
 	given := []string{forward(t, endpoints[0]), forward(t, endpoints[0]), endpoints[2]}
 	trial := w.bench(t, given, exitDone, "put", "--total", "30", "--target", "all")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The caller's environment does not affect members, and the scenario's variables are
-// recorded and reported.
+// The caller's environment does not affect members. The scenario's variables are recorded and
+// reported.
 func TestMembersGetACleanEnvironment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// eventful has a trial in which members write snapshots, and one on the same cluster in
-// which the leader is killed.
+// eventful has two trials on the same cluster. In the first trial members write snapshots, and in
+// the second the leader is killed.
 const eventful = `
 name: eventful
 order: written
@@ -29,9 +29,9 @@ trials:
   - {name: killed, warmup: 300ms, duration: 8s}
 `
 
-// Events from members' logs are in the trial's events, with member, time and line, and in
-// the printed table: snapshots of all members, and the election after the leader was
-// killed. Events of an earlier trial on the same cluster are not.
+// Events from members' logs appear in the trial's events, with member, time and log line, and in
+// the printed table: snapshots of all members, and the election after the leader was killed. Events
+// from an earlier trial on the same cluster do not appear.
 func TestMembersLogsBecomeEvents(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{
@@ -69,7 +69,7 @@ func TestMembersLogsBecomeEvents(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				p.end(t) // whatever the verdict
+				p.end(t) // the verdict does not matter
 				run := openRun(t, dir, record.Complete)
 				checkSnapshots(t, dir, byName(t, run, "snapshots"))
 				checkElected(t, r, dir, byName(t, run, "killed"), killed)
@@ -83,8 +83,8 @@ func TestMembersLogsBecomeEvents(t *testing.T) {
 	}
 }
 
-// theLeader returns the name of the leader of the run's newest cluster: a busy machine may
-// have lost a member of the previous one.
+// theLeader returns the name of the leader in the run's newest cluster. On a busy machine, an older
+// cluster may have lost a member and have been replaced.
 func (w *world) theLeader(t *testing.T, st store.Store, dir string) string {
 	t.Helper()
 	run, err := record.Open(dir)
@@ -117,7 +117,7 @@ func (w *world) theLeader(t *testing.T, st store.Store, dir string) string {
 	return name
 }
 
-// events returns a trial's events, after checking those from logs.
+// events returns a trial's events, after it has checked the events that come from logs.
 func events(t *testing.T, dir string, trial *record.Trial) []record.Event {
 	t.Helper()
 	files, err := record.OpenTrial(dir, trial.Folder)
@@ -165,7 +165,7 @@ func checkElected(t *testing.T, r settle.Reporter, dir string, trial *record.Tri
 			t.Errorf("%s: the logs have every election, and this one was only seen: %+v", trial.Name, e)
 		}
 	}
-	if trial.TermChanges != elections { // on a busy machine an election may follow the window
+	if trial.TermChanges != elections { // on a busy machine an election may occur after the window
 		r.Errorf("%s: %d elections, and %d in the window", trial.Name, elections, trial.TermChanges)
 	}
 	for _, kind := range []store.SignalKind{store.ElectionStarted, store.Elected} {

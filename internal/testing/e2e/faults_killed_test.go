@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// killed is a load with faults during which the program is killed.
+// killed is a load with faults. The test kills the program during these faults.
 const killed = `
 name: killed
 defaults: {store: etcd, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
@@ -22,8 +22,8 @@ trials:
   - {name: first, faults: [FAULTS]}
 `
 
-// A run that is killed during a fault leaves no process, mount, device or route. The next
-// run can read its directory as usual.
+// A run that is killed during a fault leaves no process, mount, device or route. The next run can
+// read its directory as usual.
 func TestRunKilledDuringAFaultLeavesNothing(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
@@ -34,9 +34,9 @@ func TestRunKilledDuringAFaultLeavesNothing(t *testing.T) {
 	}
 	for _, of := range []struct {
 		name, faults string
-		kind         string // of the event at which it is killed
-		times        int    // how many of these there are then
-		rare         bool   // only when all are done
+		kind         string // the kill follows this kind of event
+		times        int    // the number of such events before the kill
+		rare         bool   // tested only if all cases are tested
 	}{
 		{"disk and network", "isolate follower at 1s for 100ms, slow-disk follower by 5m at 3s for 9m", record.FaultBegan, 2, false},
 		{"joining", "replace follower at 1s for 1ms", record.FaultHealed, 1, false},

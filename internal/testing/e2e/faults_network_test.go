@@ -25,8 +25,8 @@ trials:
   - {name: first, mix: {put: 1, get: 1}, duration: DURATION, faults: [FAULTS]}
 `
 
-// linkFaults are all network faults, one after the other; someOf are the ones that a store
-// gets unless all are requested.
+// linkFaults lists all network faults, in the order in which a test injects them. someOf lists
+// those that are tested on a store unless a test of all is requested.
 var (
 	linkFaults = []string{
 		"isolate leader", "isolate follower direction in", "split leader", "bridge follower", "blackhole leader from clients", "blackhole follower",
@@ -39,9 +39,9 @@ var (
 	}
 )
 
-// On every store, network faults are injected and healed, the cluster is whole again, the
-// verdict does not count the injected faults against the trial, and nothing remains of the
-// members' networks.
+// On every store, network faults are injected and healed, and the cluster is whole again. The
+// verdict does not count the injected faults against the trial. Nothing remains of the members'
+// networks.
 func TestNetworkFaults(t *testing.T) {
 	t.Parallel()
 	if err := network.CheckSupport(); err != nil {
@@ -79,8 +79,8 @@ func TestNetworkFaults(t *testing.T) {
 	})
 }
 
-// linksScenario returns a scenario with the faults one after the other, with time for
-// elections in between.
+// linksScenario returns a scenario that injects the faults one after the other, with enough time
+// between them for elections.
 func linksScenario(faults []string) string {
 	var timed []string
 	for i, f := range faults {
@@ -89,7 +89,7 @@ func linksScenario(faults []string) string {
 	return strings.NewReplacer("DURATION", fmt.Sprintf("%ds", 5*len(faults)), "FAULTS", strings.Join(timed, ", ")).Replace(networkFaultsScenario)
 }
 
-// addressOf returns the address of a member of a run's cluster.
+// addressOf returns the address of one member of a run's cluster.
 func addressOf(t *testing.T, dir string) net.IP {
 	t.Helper()
 	run, err := record.Open(dir)
@@ -106,7 +106,7 @@ func addressOf(t *testing.T, dir string) net.IP {
 	return net.ParseIP(address)
 }
 
-// nothingLeft waits until the world has no process and this machine no route to a member.
+// nothingLeft waits until the world has no process, and this machine has no route to a member.
 func nothingLeft(t *testing.T, w *world, member net.IP) {
 	t.Helper()
 	eventually(t, patience, "the processes ended", func() bool { return len(w.processes()) == 0 })
@@ -119,7 +119,7 @@ func nothingLeft(t *testing.T, w *world, member net.IP) {
 	})
 }
 
-// A user who may not create networks gets an error before anything is started.
+// If the user has no permission to create networks, the command fails before it starts anything.
 func TestNetworkFaultsWithoutPermissionAreRefused(t *testing.T) {
 	t.Parallel()
 	if err := network.CheckSupport(); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// powerScenario ends shortly after the cluster is back, so that little of the lost data is
-// written again.
+// powerScenario ends shortly after the cluster has recovered, so that only little of the lost data
+// is written again.
 const powerScenario = `
 name: power
 defaults: {STORE, connections: 3, clients: 12, key-space: 2000, preload: false, timeout: 5s, warmup: 0s, operation: put, duration: 3s, verify: true, allow-volatile: true}
@@ -21,12 +21,13 @@ trials:
   - {name: unsafe, UNSAFE}
 `
 
-// powerSafely is added in a long test; in CI a test of package cluster covers it.
+// powerSafely is added to the scenario in a long test. In CI a test in package cluster covers the
+// same case.
 const powerSafely = `  - {name: safe, faults: [power-loss all by 500ms at 1s for 50ms]}
 `
 
-// unsafely holds, for each store, the settings or faults with which it acknowledges data
-// that is not on a disk.
+// unsafely contains, for each store, the settings or faults that make the store acknowledge data
+// which is not on a disk.
 var unsafely = map[string]string{
 	"etcd":         "settings: {unsafe-no-fsync: true}, faults: [power-loss all by 500ms at 1s for 50ms]",
 	"etcd-gateway": "settings: {unsafe-no-fsync: true}, faults: [power-loss all by 500ms at 1s for 50ms]",
@@ -37,9 +38,9 @@ var unsafely = map[string]string{
 	"consul":       "faults: [lying-disk all at 500ms for 700ms]",
 }
 
-// All members lose power in the middle of a load. A store that syncs still has everything
-// that it acknowledged. One that does not sync, or whose disks lie, lost some of it, and
-// verification finds that.
+// All members lose power in the middle of a load. A store that syncs still has everything that it
+// acknowledged. A store that does not sync, or whose disks lie, has lost some of this data, and
+// verification finds the loss.
 func TestVerificationFindsPowerLoss(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {

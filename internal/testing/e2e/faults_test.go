@@ -29,13 +29,14 @@ trials:
       - {at: 6s, do: kill, member: leader, for: 500ms}
 `
 
-// On every store, faults are injected on the leader of the moment and healed, the cluster
-// is whole again after each, and the verdict does not count them against the trial.
+// On every store, faults are injected on the member that is leader at that time, and are healed.
+// The cluster is whole again after each fault, and the verdict does not count the faults against
+// the trial.
 func TestFaultsAreInjectedAndHealed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
 		w, attempt := newWorld(t), 0
-		settle.RetryMeasurement(t, func(r settle.Reporter) { // a lack of CPU time can cause further elections
+		settle.RetryMeasurement(t, func(r settle.Reporter) { // a lack of CPU time can cause additional elections
 			attempt++
 			dir := w.path(fmt.Sprintf("run%d", attempt))
 			p := w.run(t, "run", w.file(t, "faulty.yaml", withStore(faultsScenario, st, exec)), "--out", dir).exits(t, exitDone)
@@ -100,9 +101,9 @@ trials:
     faults: [pause follower at 1500ms for 700ms, pause leader at 4s for 1s]
 `
 
-// On a real etcd, the watchers of a paused follower receive events late, and no watcher
-// receives events while there is no leader. No event is lost, and no lease expires. A write
-// in flight at the leader may be executed late or never.
+// On a real etcd, the watchers of a paused follower receive events late, and no watcher receives
+// events while there is no leader. No event is lost, and no lease expires. A write that is in
+// flight at the leader may be executed late or never.
 func TestWatchersGetLateEventsInAFault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,7 +126,7 @@ func TestWatchersGetLateEventsInAFault(t *testing.T) {
 	if latest := *trial.Faults[0].Watch.Latest; latest < 0.5 {
 		t.Errorf("a follower was paused for 0.7 s, and the latest event arrived after %g s", latest)
 	}
-	// An outage of writes is also an outage of events.
+	// While no writes succeed, there are no events, either.
 	if f := trial.Faults[1]; f.Outage != nil && (f.Watch.Outage == nil || *f.Watch.Outage < *f.Outage-0.1) {
 		t.Errorf("an outage of %g s is reported for the events as %+v", *f.Outage, f.Watch)
 	}
@@ -134,7 +135,7 @@ func TestWatchersGetLateEventsInAFault(t *testing.T) {
 	}
 }
 
-// lateClass returns the class of an event that was late by that many seconds, and -1 if it
+// lateClass returns the class of an event that was late by the given number of seconds, or -1 if it
 // was not late.
 func lateClass(seconds float64) int {
 	ms := int64(math.Round(seconds * 1000))
@@ -144,8 +145,8 @@ func lateClass(seconds float64) int {
 	return measure.LateClass(ms)
 }
 
-// TestFaultsEndWithTheRun ends a run during a fault, by Ctrl-C and by SIGKILL. A member
-// that is paused or cut off ends with the run, and so does the members' network.
+// TestFaultsEndWithTheRun ends a run during a fault, with Ctrl-C or SIGKILL. A paused or cut-off
+// member ends with the run, and the members' network is removed.
 func TestFaultsEndWithTheRun(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"pause leader", "isolate follower"} {
@@ -185,7 +186,7 @@ func TestFaultsEndWithTheRun(t *testing.T) {
 	}
 }
 
-// Faults are not injected into a running cluster, which quorumbench did not start.
+// Faults cannot be injected into a running cluster that quorumbench did not start.
 func TestFaultsOfARunningClusterAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

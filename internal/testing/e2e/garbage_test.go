@@ -51,7 +51,7 @@ func TestEmptyResponsesAreNotValid(t *testing.T) {
 	}
 }
 
-// Two names of one server are refused with a sentence.
+// Two names for the same server are refused with a one-sentence error.
 func TestTwoNamesOfOneServerAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,13 +16,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// A generator that was stopped detects its own pauses, in both loops.
+// A generator that was stopped detects its own pauses, in closed and in open loops.
 func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 	const stop = 400 * time.Millisecond
 	open, closed := []string{"--rate", "1000", "--conns", "4"}, []string{"--conns", "4", "--clients", "8"}
 	for name, tt := range map[string]struct {
 		args []string
-		busy bool // next to unrelated programs
+		busy bool // with unrelated programs on the CPUs
 	}{
 		"open loop": {open, false}, "closed loop": {closed, false}, "closed loop on a busy machine": {closed, true},
 	} {
@@ -40,8 +40,8 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(since) >= stop })
 			resume()
 			trial := result(t, p.exits(t, exitDone))
-			// The reason says how far the figures can be off. The cause is the stop, unless
-			// the machine took more time from the generator.
+			// The verdict's reason states how wrong the figures may be. It attributes the error to the
+			// stop, unless the machine withheld more time from the generator.
 			if trial.Verdict.State == verdict.Valid || !slices.ContainsFunc([]int{5, 7, 10}, func(number int) bool {
 				return strings.Contains(rule(trial, number), " % too high")
 			}) {
@@ -50,13 +50,12 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			checkBetween(t, "the longest pause", time.Duration(trial.LongestPauseNS), stop*9/10, 10*stop)
 			checkBetween(t, "the longest gap in seconds", trial.LongestGap, 0.9*stop.Seconds(), 10*stop.Seconds())
 			if trial.Lateness == nil {
-				// Its clients waited for the generator alone for a tenth of the window,
-				// whichever processes had the CPUs.
+				// For a tenth of the window the clients waited only for the generator, whichever
+				// processes used the CPUs.
 				checkBetween(t, "how much throughput can be missing", trial.Overhead.Effect.Throughput, 0.05, 1)
 				return
 			}
-			// A tenth of all operations became due meanwhile, and waited between 0 and 400
-			// ms.
+			// A tenth of all operations became due during the stop, and waited between 0 and 400 ms.
 			checkBetween(t, "p99 of the response time", time.Duration(trial.ResponseTime.Percentile(99).NS), stop*8/10, 10*stop)
 			checkBetween(t, "p99 of the lateness", time.Duration(trial.Lateness.Percentile(99).NS), stop*8/10, 10*stop)
 			checkBetween(t, "operations due", trial.Due, 4000, 4000)
@@ -64,9 +63,9 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 	}
 }
 
-// A store that responds in 20 ms, and every 50th time in 300 ms, hides from p50 and p99
-// that the generator is stopped for 130 ms of each second: the verdict says that p90 and
-// p95 are several times too high, and the report marks them.
+// The store responds in 20 ms, and every 50th time in 300 ms. Therefore p50 and p99 do not show
+// that the generator is stopped for 130 ms of each second. The verdict must state that p90 and p95
+// are several times too high, and the report must mark them.
 func TestStopsThatMoveP90AreReported(t *testing.T) {
 	const stop, period = 130 * time.Millisecond, time.Second
 	w := newWorld(t)
@@ -76,7 +75,7 @@ func TestStopsThatMoveP90AreReported(t *testing.T) {
 	p.awaitText(t, "measuring")
 	for range 6 {
 		begin := time.Now()
-		_ = syscall.Kill(p.pid, syscall.SIGSTOP) // the process may have ended
+		_ = syscall.Kill(p.pid, syscall.SIGSTOP) // fails if the process has ended
 		eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(begin) >= stop })
 		_ = syscall.Kill(p.pid, syscall.SIGCONT)
 		eventually(t, patience, "it ran long enough", func() bool { return time.Since(begin) >= period })
@@ -98,8 +97,8 @@ func TestStopsThatMoveP90AreReported(t *testing.T) {
 	}
 }
 
-// A generator that its control group holds back is never valid, and the record has the
-// limit.
+// If a control group limits the generator's CPU time, the trial is never valid, and the record
+// contains the limit.
 func TestThrottledGeneratorIsNeverValid(t *testing.T) {
 	const limit = 0.1
 	for name, group := range map[string]func(*testing.T) string{"version 1": cgroupV1, "version 2": cgroupV2} {
@@ -107,7 +106,7 @@ func TestThrottledGeneratorIsNeverValid(t *testing.T) {
 			w := newWorld(t)
 			endpoint := w.nullServer(t)
 			procs := group(t)
-			// The shell joins the group and then executes the program.
+			// The shell joins the group and then replaces itself with the program.
 			p := w.startWith(t, "/bin/sh", "-c", `echo $$ > "$0" && exec "$@"`, procs, os.Getenv(binaryEnv),
 				"bench", "put", "--endpoints", endpoint, "--duration", "2s", "--conns", "4", "--clients", "64", "--format", "json", "--out", w.path("run"))
 			p.end(t)
@@ -144,7 +143,8 @@ func checkExit(t *testing.T, p *startedProgram, trial *record.Trial) {
 	p.exits(t, want)
 }
 
-// cgroupV1 creates a group with a tenth of a CPU and returns its file of processes.
+// cgroupV1 creates a control group with a tenth of a CPU, and returns the file through which
+// processes join the group.
 func cgroupV1(t *testing.T) string {
 	t.Helper()
 	return cgroup(t, "/sys/fs/cgroup/cpu", map[string]string{"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "10000"})
@@ -169,7 +169,7 @@ func cgroup(t *testing.T, root string, settings map[string]string) (procs string
 		t.Skipf("no control group can be made here: %v", err)
 	}
 	t.Cleanup(func() {
-		// The group can be removed after its last process was waited for.
+		// The group can be removed only after its last process was waited for.
 		eventually(t, patience, "the control group was removed", func() bool { return syscall.Rmdir(group) == nil })
 	})
 	for _, name := range []string{"cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.max"} { // the period must be written first

@@ -17,7 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// A value that the servers refuse is found before the load and its preparation.
+// quorumbench finds out before the load, and before it writes any keys, that the servers refuse
+// values of this size.
 func TestRefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
@@ -31,8 +32,8 @@ func TestRefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 	})
 }
 
-// Keys that no run wrote are not replaced or deleted without permission, and no command
-// that would delete them is printed.
+// Keys that no run wrote are not replaced or deleted without permission, and no message suggests a
+// command that would delete such keys.
 func TestForeignKeysAreNotTouched(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		u.put(t, "quorumbench/mine")
@@ -66,8 +67,8 @@ func TestForeignKeysAreNotTouched(t *testing.T) {
 	})
 }
 
-// An interrupted run removes its keys. The command cleanup removes those of a killed run,
-// but not those of a running one; so does the next run.
+// An interrupted run removes its keys. The command cleanup and the next run remove the keys of a
+// killed run, but not the keys of a running run.
 func TestCleanupAfterInterruptedAndKilledRuns(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
@@ -110,8 +111,8 @@ func TestCleanupAfterInterruptedAndKilledRuns(t *testing.T) {
 	})
 }
 
-// One run can reach the same cluster at two addresses. Both trials write below one prefix,
-// and the run removes the keys of both.
+// One run may use two addresses of the same cluster. Both trials write below the same prefix, and
+// the run removes the keys from both trials.
 func TestOneRunAtTwoAddressesOfACluster(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
@@ -129,8 +130,8 @@ func TestOneRunAtTwoAddressesOfACluster(t *testing.T) {
 	})
 }
 
-// A key that another program writes below the prefix during a run, or after it was killed,
-// stays and is named.
+// If another program writes a key below the prefix, during a run or after the run was killed,
+// quorumbench keeps the key and lists it.
 func TestForeignKeysBelowThePrefixStay(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		users := u.read(t).Keys
@@ -165,16 +166,16 @@ func TestForeignKeysBelowThePrefixStay(t *testing.T) {
 	})
 }
 
-// applied lists applications in their smallest form by store. The ready scenarios for
-// Kubernetes and Patroni are tested with the other scenarios.
+// applied lists applications in their smallest form by store. The scenario files for Kubernetes and
+// Patroni are tested with the other scenario files.
 var applied = map[string][]string{
 	"etcd":      {"application: election-race", "application: election-queue"},
 	"zookeeper": {"application: election-race", "application: election-queue", "application: membership, services: 10, instances-per-service: 4, discovery-clients: 10, services-per-client: 3, instance-churn: 1"},
 	"consul":    {"application: election-race", "application: catalog, services: 10, instances-per-service: 4, discovery-clients: 10, services-per-client: 3, instance-churn: 1"},
 }
 
-// TestApplicationsLeaveARunningClusterUnchanged runs applications to their end and kills them
-// with SIGKILL, and expects that neither keys nor leases, sessions or services remain.
+// TestApplicationsLeaveARunningClusterUnchanged lets applications complete or kills them with
+// SIGKILL. No keys, leases, sessions or services may remain.
 func TestApplicationsLeaveARunningClusterUnchanged(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
@@ -186,7 +187,7 @@ func TestApplicationsLeaveARunningClusterUnchanged(t *testing.T) {
 			}
 			u.unchanged(t, before, app)
 			if !settle.Long() {
-				continue // the sessions of a killed run take a minute to expire
+				continue // after a killed run, its sessions take one minute to expire
 			}
 			p = w.start(t, "run", file, "--out", w.path(fmt.Sprintf("killed-%d", i)))
 			p.awaitText(t, "measuring")
@@ -198,8 +199,8 @@ func TestApplicationsLeaveARunningClusterUnchanged(t *testing.T) {
 	})
 }
 
-// The history of a running etcd is compacted only with an explicit flag, and the key that
-// coordinates compaction is the load's own.
+// The history of a running etcd is compacted only with an explicit flag. The load has its own key
+// to coordinate compaction.
 func TestNoClusterWideChangeWithoutAFlag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -222,8 +223,8 @@ func TestNoClusterWideChangeWithoutAFlag(t *testing.T) {
 	}
 }
 
-// Keys that a run had to keep are named, are reused by the next run, and are removed
-// by the command that was printed.
+// Keys that a run had to keep are listed, the next run reuses them, and the command that was
+// printed removes them.
 func TestKeptKeys(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)

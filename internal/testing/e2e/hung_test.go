@@ -22,7 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// hanging is a trial in which the leader is paused, with the default operation timeout.
+// hanging is a trial in which the leader is paused. It uses the default operation timeout.
 const hanging = `
 name: hanging
 defaults: {store: NAME, connections: 6, key-space: 200, operation: put, target: leader, settings: {SETTINGS}}
@@ -30,8 +30,8 @@ trials:
   - {name: first, LOAD, warmup: 1s, duration: 10s}
 `
 
-// hang runs the trial with a load, pauses the leader in the measurement window, and returns
-// the result, the leader's name and the time.
+// hang runs the trial with the given load and pauses the leader in the measurement window. It
+// returns the result, the leader's name, and the time of the pause.
 func (w *world) hang(t *testing.T, st store.Store, settings, load string) (first *record.Trial, leader string, stopped time.Time) {
 	t.Helper()
 	dir := w.path("run")
@@ -45,15 +45,15 @@ func (w *world) hang(t *testing.T, st store.Store, settings, load string) (first
 	leader = w.theLeader(t, st, dir)
 	stopped = time.Now()
 	for _, process := range w.processesOf(leader) {
-		pause(t, process.pid) // until the end of the test
+		pause(t, process.pid) // paused until the end of the test
 	}
-	p.end(t) // with any verdict
+	p.end(t) // the verdict does not matter
 	return byName(t, openRun(t, dir, record.Complete), "first"), leader, stopped
 }
 
-// checkHung checks that the members' logs date the election, that it is recorded once and
-// in the window, and that the verdict names the one member that was paused. On a busy
-// machine the election may follow the window, which is reported to r.
+// checkHung checks that the election's time comes from the members' logs, that the election is
+// recorded once and within the window, and that the verdict lists only the member that was paused.
+// On a busy machine the election may occur after the window, which is reported to r.
 func checkHung(t *testing.T, r settle.Reporter, w *world, first *record.Trial, leader string, stopped time.Time) (elected time.Time, ok bool) {
 	t.Helper()
 	elections := 0
@@ -78,9 +78,9 @@ func checkHung(t *testing.T, r settle.Reporter, w *world, first *record.Trial, l
 	return elected, true
 }
 
-// A paused leader costs the time of the election according to the members' logs, not the
-// operation timeout: the longest gap is at most half a second longer. Operations without a
-// response from the paused member are attributed to the role that it had, the leader.
+// A paused leader costs the time of the election (according to the members' logs), not the
+// operation timeout: the longest gap exceeds the election by at most half a second. Operations to
+// which the paused member did not respond are attributed to the role that it had: leader.
 func TestHungLeaderCostsTheElection(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{"etcd": "", "etcdv2": "", "consul": "", "zookeeper": "heap: 64m, tick-time: 500"}
@@ -110,8 +110,8 @@ func TestHungLeaderCostsTheElection(t *testing.T) {
 	}
 }
 
-// checkCharged checks that with target leader every operation and every error is attributed
-// to a leader, except those sent while the leader was not known.
+// checkCharged checks that with target leader, every operation and every error is attributed to a
+// leader, except operations sent while the leader was unknown.
 func checkCharged(t *testing.T, first *record.Trial) {
 	t.Helper()
 	served, failed := map[string]uint64{}, map[string]uint64{}
@@ -127,8 +127,8 @@ func checkCharged(t *testing.T, first *record.Trial) {
 	}
 }
 
-// A closed loop sends less while a member is paused: it reports how many clients waited for
-// the responses of that member, and for how long.
+// A closed loop sends less while a member is paused. The trial reports how many clients waited for
+// that member's responses, and for how long.
 func TestHungLeaderHoldsClients(t *testing.T) {
 	t.Parallel()
 	st, err := registry.Lookup("etcd")
@@ -154,9 +154,9 @@ func TestHungLeaderHoldsClients(t *testing.T) {
 	})
 }
 
-// `check perf` handles a leader that hangs like a trial does: requests sent to it before
-// the election ends are lost, and the rest is written. (It has as many clients as writes,
-// so that missing responses block no other write.)
+// `check perf` handles a hanging leader as a trial does: requests that were sent to the leader
+// before the election are lost, and all others are written. (There are as many clients as writes,
+// so that a missing response blocks no other write.)
 func TestHungLeaderInACheck(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -179,7 +179,7 @@ func TestHungLeaderInACheck(t *testing.T) {
 	if found == nil {
 		t.Fatalf("no throughput is printed:\n%s", p.stdout.String())
 	}
-	// An election takes one or two of the ten seconds.
+	// An election takes one or two of the ten seconds, so at least 250 writes succeed.
 	if written, err := strconv.ParseFloat(found[1], 64); err != nil || written < 250 {
 		t.Errorf("%s writes a second were made", found[1])
 	}

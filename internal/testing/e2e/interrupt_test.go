@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// long has a short trial and one that is too long to wait for.
+// long has a short trial, and a second trial that is too long to wait for.
 const long = `
 name: long
 order: written
@@ -27,8 +27,8 @@ trials:
   - {name: endless, duration: 10m}
 `
 
-// measuring waits until the trial in the folder has recorded a whole second of
-// its window.
+// measuring waits until the trial in the folder has recorded a complete one-second interval of its
+// window.
 func (p *startedProgram) measuring(t *testing.T, dir, folder string) {
 	t.Helper()
 	eventually(t, 2*patience, "a second was recorded in "+folder, func() bool {
@@ -42,14 +42,14 @@ func (p *startedProgram) measuring(t *testing.T, dir, folder string) {
 	})
 }
 
-// An interrupted command prints what was measured, unlike etcd's benchmark.
+// An interrupted command prints what it has measured. etcd's benchmark does not.
 func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	for name, interrupt := range map[string]func(*startedProgram, *testing.T){
 		"Ctrl-C":  (*startedProgram).interrupt,
 		"SIGTERM": func(p *startedProgram, t *testing.T) { p.signal(t, syscall.SIGTERM) },
-		// A terminal that is closed sends the signal twice: the second one does not count
-		// as impatience.
+		// When a terminal is closed, the program receives the signal twice. The second
+		// signal must not be treated as the user's second interrupt.
 		"SIGHUP": func(p *startedProgram, t *testing.T) {
 			p.signal(t, syscall.SIGHUP)
 			p.awaitText(t, "stopping")
@@ -73,8 +73,8 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 				t.Errorf("the trial before the interrupt is %s", first.State)
 			}
 			cut := byName(t, run, "endless")
-			// A second after the interrupt, each client may have given up one operation
-			// that was in flight.
+			// One second after the interrupt, each client may have given up one operation that was in
+			// flight.
 			given := cut.ErrorsByKind["timeout"] + cut.ErrorsByKind["not_sent"]
 			if cut.State != record.Interrupted || cut.Operations == 0 || cut.Errors != given || given > 16 || rule(cut, 19) == "" {
 				t.Errorf("the interrupted trial is %s with %d operations, errors %v and the verdict %v",
@@ -134,7 +134,7 @@ func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 	}
 }
 
-// A check that ends with its terminal removes its keys.
+// A check whose terminal is closed removes its keys.
 func TestHungUpCheckRemovesItsKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -156,7 +156,7 @@ func TestHungUpCheckRemovesItsKeys(t *testing.T) {
 	}
 }
 
-// A window that never opened has no figures, and the record says so.
+// If the window never opened, the record has no figures and states the reason.
 func TestInterruptInTheWarmUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -189,8 +189,7 @@ func TestInterruptInThePreload(t *testing.T) {
 	}
 }
 
-// After kill -9 of the program, no process is left to stop the members, and they end by
-// themselves.
+// After kill -9, no process remains that could stop the members, so they stop by themselves.
 func TestKilledRunLeavesNoProcessAndAReadableDirectory(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"in the run directory", "elsewhere"} {
@@ -223,8 +222,8 @@ func TestKilledRunLeavesNoProcessAndAReadableDirectory(t *testing.T) {
 	}
 }
 
-// checkKilled checks that the record is marked as incomplete and has everything recorded so
-// far.
+// checkKilled checks that the record is marked as incomplete and contains everything recorded
+// before the kill.
 func checkKilled(t *testing.T, dir string) {
 	t.Helper()
 	run, err := record.Open(dir)

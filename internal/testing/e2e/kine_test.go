@@ -24,8 +24,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// usedKine returns a kine that holds a user's keys. It accepts only the calls of
-// Kubernetes' API server: it has no DeleteRange, local reads or lease keepalives.
+// usedKine starts a kine that holds a user's keys. kine accepts only the calls that Kubernetes' API
+// server uses: it has no DeleteRange, no local reads and no lease keep-alives.
 func usedKine(t *testing.T) *inUse {
 	t.Helper()
 	u := &inUse{store: "etcd", endpoint: servers.StartKine(t)}
@@ -39,8 +39,8 @@ func usedKine(t *testing.T) *inUse {
 	return u
 }
 
-// checkedOnKine has loads that are correct on kine: kine accepts two concurrent writes of
-// one key and executes one of them, so no key has two concurrent writers.
+// checkedOnKine has loads for which kine responds correctly. kine accepts two concurrent writes to
+// one key but executes only one of them, so no key in these loads has two concurrent writers.
 const checkedOnKine = `
 name: kine
 defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, verify: true}
@@ -72,8 +72,8 @@ func TestKineIsNotAccused(t *testing.T) {
 	}
 }
 
-// TestCommandsChangeNothingOnKine runs commands against a server that deletes only in
-// transactions. Each removes its keys, or reports in advance what the server refuses.
+// TestCommandsChangeNothingOnKine runs commands against a server that deletes only in transactions.
+// Each command removes its keys, or reports before it starts which operation the server refuses.
 func TestCommandsChangeNothingOnKine(t *testing.T) {
 	t.Parallel()
 	w, u := newWorld(t), usedKine(t)
@@ -94,7 +94,8 @@ func TestCommandsChangeNothingOnKine(t *testing.T) {
 		"bench lease-keepalive --total 20":             "the operation keepalive, but " + u.endpoint + " rejects the request: lease keep alive is not supported",
 		"bench get --total 20 --consistency local":     "serializable is not implemented",
 		"bench put --total 20 --prefix= --key-size 12": "keys without a prefix cannot be removed (" + u.endpoint + " rejects the request: delete is not implemented",
-		// The refused operation follows a write, whose key must not stay either.
+		// The server refuses the second operation of the load, after a write whose key must
+		// not stay.
 		"bench mixed --total 20 --key-space-size 20 --consistency local --cleanup=false": "serializable is not implemented",
 	} {
 		said := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed).stderr.String()
@@ -105,8 +106,8 @@ func TestCommandsChangeNothingOnKine(t *testing.T) {
 	}
 }
 
-// TestAKilledRunOnKineIsCleanedUp checks that `cleanup` removes the keys of a killed run,
-// each in a transaction.
+// TestAKilledRunOnKineIsCleanedUp checks that `cleanup` removes a killed run's keys, each in its
+// own transaction.
 func TestAKilledRunOnKineIsCleanedUp(t *testing.T) {
 	t.Parallel()
 	w, u := newWorld(t), usedKine(t)
@@ -122,8 +123,8 @@ func TestAKilledRunOnKineIsCleanedUp(t *testing.T) {
 	u.unchanged(t, before, "cleanup")
 }
 
-// TestAServerWithoutDeletesIsNotWrittenTo checks that keys which could not be removed are
-// not written, unless the user wants to keep them.
+// TestAServerWithoutDeletesIsNotWrittenTo checks that quorumbench does not write keys to a server
+// from which it could not remove them, unless the user wants to keep the keys.
 func TestAServerWithoutDeletesIsNotWrittenTo(t *testing.T) {
 	t.Parallel()
 	w, u := newWorld(t), usedKine(t)
@@ -158,8 +159,8 @@ func TestAServerWithoutDeletesIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// refusing starts a gRPC server that forwards every call to another one, except those that
-// it reports as unimplemented, and returns its endpoint.
+// refusing starts a gRPC server that forwards calls to another server, and returns its endpoint. If
+// lacks returns true for a call, the server reports the method as unimplemented.
 func refusing(t *testing.T, endpoint string, lacks func(method string, request []byte) bool) string {
 	t.Helper()
 	to, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(unread{})))
@@ -219,7 +220,7 @@ func refusing(t *testing.T, endpoint string, lacks func(method string, request [
 	return l.Addr().String()
 }
 
-// unread is a codec that passes messages on unchanged.
+// unread is a codec that passes messages on without decoding them.
 type unread struct{}
 
 func (unread) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }

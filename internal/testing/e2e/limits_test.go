@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// The preparation of a load uses only the load's connections, slows down if the store
-// limits requests, and repeats refused requests, so that a load within the limits runs.
+// While quorumbench prepares a load, it uses only the load's connections, slows down if the store
+// limits requests, and repeats refused requests. So a load within the store's limits runs.
 func TestPreparationObeysTheStoresLimits(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "consul", func(_, text string) string {
@@ -40,7 +40,7 @@ func TestPreparationObeysTheStoresLimits(t *testing.T) {
 	w.runsWithin(t, "consul", endpoint)
 }
 
-// The same holds if a member of ZooKeeper closes connections beyond its limit.
+// The preparation also works if a ZooKeeper member closes connections beyond its limit.
 func TestPreparationObeysZooKeepersConnectionLimit(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
@@ -53,8 +53,8 @@ func TestPreparationObeysZooKeepersConnectionLimit(t *testing.T) {
 	w.runsWithin(t, "zookeeper", endpoint)
 }
 
-// Operators often allow only few four-letter words in ZooKeeper. The report says which one
-// is missing, and nodes that the server created are not wrong responses.
+// ZooKeeper operators often allow only few four-letter words. The report states which word is
+// missing, and nodes that the server itself created are not wrong responses.
 func TestZooKeeperThatAllowsFewCommands(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
@@ -87,7 +87,8 @@ func TestZooKeeperThatAllowsFewCommands(t *testing.T) {
 	w.run(t, "bench", "put", "--store", "zookeeper", "--endpoints", endpoint, "--total", "50").exits(t, exitDone)
 }
 
-// runsWithin runs a load of 4 connections and 100 reads per second, with a preload.
+// runsWithin checks that a load with 4 connections, 100 reads per second and a preload runs without
+// errors.
 func (w *world) runsWithin(t *testing.T, name, endpoint string) {
 	t.Helper()
 	w.run(t, "bench", "get", "--store", name, "--endpoints", endpoint, "--conns", "4", "--clients", "4", "--key-space-size", "800",
@@ -101,8 +102,8 @@ func (w *world) runsWithin(t *testing.T, name, endpoint string) {
 	}
 }
 
-// oneServer starts a real server of a store with changed configuration files until the end
-// of the test, and returns its endpoint.
+// oneServer starts a real server of a store, whose configuration files change may modify. The
+// server runs until the end of the test. oneServer returns its endpoint.
 func oneServer(t *testing.T, name string, change func(path, text string) string) string {
 	t.Helper()
 	st, err := registry.Lookup(name)

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// losing is a trial that loses members.
+// losing is a trial during which members are lost.
 const losing = `
 name: losing
 defaults: {STORE, connections: 6, clients: 24, key-space: 24, operation: put, timeout: 1s, target: all}
@@ -23,7 +23,7 @@ trials:
   - {name: first, warmup: 300ms, duration: 6s}
 `
 
-// startLosing runs it on a store until something was measured.
+// startLosing starts the trial on a store and waits until something was measured.
 func (w *world) startLosing(t *testing.T, st store.Store, exec string) *startedProgram {
 	t.Helper()
 	p := w.start(t, "run", w.file(t, "losing.yaml", withStore(losing, st, exec)), "--out", w.path("run"))
@@ -31,8 +31,8 @@ func (w *world) startLosing(t *testing.T, st store.Store, exec string) *startedP
 	return p
 }
 
-// lost waits for the end of that run and returns its trial. That takes the rest of the
-// window, the timeout, a last status request to the members and their stop.
+// lost waits for the end of the run and returns its trial. The wait covers the rest of the window,
+// the timeout, a last status request to the members, and their shutdown.
 func (w *world) lost(t *testing.T, r settle.Reporter, p *startedProgram) *record.Trial {
 	t.Helper()
 	since := time.Now()
@@ -41,7 +41,7 @@ func (w *world) lost(t *testing.T, r settle.Reporter, p *startedProgram) *record
 	return byName(t, openRun(t, w.path("run"), record.Complete), "first")
 }
 
-// A run whose member is killed continues without it, and the verdict and an event name the
+// A run whose member is killed continues without that member. The verdict and an event name the
 // member.
 func TestKilledMemberIsNamed(t *testing.T) {
 	t.Parallel()
@@ -65,8 +65,8 @@ func TestKilledMemberIsNamed(t *testing.T) {
 	})
 }
 
-// If a member is paused until the end of a run, the operations sent to it fail at the
-// timeout, and it is named, too.
+// If a member is paused until the end of a run, the operations sent to it fail at the timeout. The
+// verdict and an event name that member, too.
 func TestPausedMemberIsNamed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
@@ -75,7 +75,7 @@ func TestPausedMemberIsNamed(t *testing.T) {
 			p := w.startLosing(t, st, exec)
 			paused := w.aFollower(t, st)
 			for _, process := range w.processesOf(paused) {
-				pause(t, process.pid) // until the end of the test
+				pause(t, process.pid) // paused until the end of the test
 			}
 			first := w.lost(t, r, p)
 			checkPaused(t, r, first)
@@ -84,8 +84,8 @@ func TestPausedMemberIsNamed(t *testing.T) {
 	})
 }
 
-// checkPaused checks that all operations sent to the member fail at the timeout, and that
-// no others fail unless the member was the leader.
+// checkPaused checks that all operations sent to the paused member fail at the timeout, and that no
+// other operation fails unless the member was leader.
 func checkPaused(t *testing.T, r settle.Reporter, trial *record.Trial) {
 	t.Helper()
 	timeouts := trial.ErrorTimes["timeout"]
@@ -124,9 +124,9 @@ func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
 	}
 }
 
-// If the servers of a proxy lose their quorum while the proxies live, every operation ends
-// at the timeout at the latest and is counted, and the verdict names the members whose
-// servers are gone.
+// A proxy's servers lose their quorum while the proxies keep running. Every operation then ends at
+// the timeout at the latest and is counted, and the verdict names the members whose servers are
+// gone.
 func TestProxyWithoutAQuorum(t *testing.T) {
 	t.Parallel()
 	eachStore(t, isProxy, func(t *testing.T, st store.Store, exec string) {

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package e2e_test runs the built program against real clusters: processes, signals, full
-// disks and certificates as a user meets them. Each test is named after a promise that the
-// program must keep, or a flaw of other tools that it must not have.
+// Package e2e_test runs the built program against real clusters, with real processes, signals, full
+// disks and certificates. Each test is named after a promise that the program must keep, or after a
+// flaw in other tools that the program must avoid.
 package e2e_test
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/program"
 )
 
-// binaryEnv is the variable with the path of the program under test.
+// binaryEnv is the environment variable with the path of the program under test.
 const binaryEnv = program.Env
 
 // TestMain builds the program once.
 func TestMain(m *testing.M) {
-	if hosts.IsRestarted() { // the program was built by the process that started this one
+	if hosts.IsRestarted() { // the program was built by the process that restarted this test binary
 		os.Exit(m.Run())
 	}
 	os.Exit(program.Run(m))
@@ -35,12 +35,12 @@ const (
 	exitInterrupted = 130
 )
 
-// patience is the limit for every wait for something that a healthy program does at once;
-// busy machines take longer.
+// patience limits the wait for an event that should occur almost immediately. Busy machines take
+// longer.
 const patience = 2 * time.Minute
 
-// world is a test's environment: a folder, a cache folder and a temporary folder for the
-// program. The test fails if one of its processes is left at the end.
+// world is a test's environment: a working folder, a cache folder and a temporary folder for the
+// program. The test fails if one of the program's processes remains at the end.
 type world struct {
 	dir string
 	env []string
@@ -49,7 +49,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir()}
-	t.Cleanup(func() { w.nothingRuns(t) }) // before the folder is removed
+	t.Cleanup(func() { w.nothingRuns(t) }) // runs before the folder is removed
 	w.env = os.Environ()
 	for name, sub := range map[string]string{"XDG_CACHE_HOME": "cache", "HOME": "home", "TMPDIR": "tmp"} {
 		path := w.path(sub)
@@ -83,7 +83,8 @@ func eventually(t *testing.T, limit time.Duration, what string, holds func() boo
 	}
 }
 
-// holdsWithin polls until the condition holds, and reports whether it did in time.
+// holdsWithin polls until the condition holds or the limit has passed, and reports whether it
+// holds.
 func holdsWithin(t *testing.T, limit time.Duration, holds func() bool) bool {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// leads returns the name of the run's leader, and of another member.
+// leads returns the names of the run's leader and of one other member.
 func leads(t *testing.T, members []record.Member) (leader, follower string) {
 	t.Helper()
 	client := official.Etcd(t, store.Access{Endpoints: []string{members[0].Endpoint}})
@@ -39,7 +39,7 @@ func leads(t *testing.T, members []record.Member) (leader, follower string) {
 	return leader, follower
 }
 
-// faulty has a trial in which something happens to a member, and another trial.
+// faulty has a trial during which a test kills or pauses a member, and a second trial.
 const faulty = `
 name: faulty
 order: written
@@ -49,7 +49,8 @@ trials:
   - {name: next, target: TARGET, warmup: 300ms, duration: 500ms, timeout: 60s}
 `
 
-// startFaulty runs the scenario until its first trial is measured, and returns the leader.
+// startFaulty starts the scenario, waits until its first trial measures, and returns the leader and
+// a follower.
 func (w *world) startFaulty(t *testing.T, target string) (p *startedProgram, leader, follower string) {
 	t.Helper()
 	dir := w.path("run")
@@ -63,7 +64,7 @@ func (w *world) startFaulty(t *testing.T, target string) (p *startedProgram, lea
 	return p, leader, follower
 }
 
-// Target leader follows an election.
+// With target leader, the load follows an election to the new leader.
 func TestKilledLeaderIsFollowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -86,14 +87,14 @@ func TestKilledLeaderIsFollowed(t *testing.T) {
 	checkNext(t, run)
 }
 
-// afterLoss waits for the end of a run that lost a member; the run is complete.
+// afterLoss waits for the end of a run that lost a member. The run must be complete.
 func afterLoss(t *testing.T, p *startedProgram) record.State {
 	t.Helper()
 	p.exits(t, exitDone)
 	return record.Complete
 }
 
-// indefinite are the kinds of errors after which a write outcome unknown.
+// indefinite contains the kinds of errors after which it is unknown whether a write was executed.
 var indefinite = map[string]bool{
 	"connection_lost": true, "timeout": true, "leader_changed": true, "store_timeout": true, "store_error": true,
 }
@@ -137,7 +138,7 @@ func checkElection(t *testing.T, files *record.Files, before string) {
 	t.Errorf("no event reports the election: %+v", files.Events)
 }
 
-// checkFollowed checks that two members served operations, each while it was the leader.
+// checkFollowed checks that two members served operations, each of them only while it was leader.
 func checkFollowed(t *testing.T, trial *record.Trial, files *record.Files, before string) {
 	t.Helper()
 	roles, names := map[record.ID]map[uint64]string{}, map[record.ID]string{}
@@ -170,7 +171,7 @@ func checkFollowed(t *testing.T, trial *record.Trial, files *record.Files, befor
 	}
 }
 
-// checkNext checks that the trial after a loss has a complete cluster.
+// checkNext checks that the trial after the loss of a member uses a complete cluster.
 func checkNext(t *testing.T, run *record.Run) {
 	t.Helper()
 	next := byName(t, run, "next")
@@ -182,7 +183,7 @@ func checkNext(t *testing.T, run *record.Run) {
 	}
 }
 
-// If a member is paused while the window opens, and while it closes, every operation is
+// If a member is paused while the window opens, and again while it closes, every operation is
 // accounted for, and nothing hangs.
 func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 	t.Parallel()
@@ -200,11 +201,11 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 		p.awaitText(t, "measuring")
 		resume()
 		p.measuring(t, dir, "trial-01-first")
-		pause(t, w.member(t, follower)) // until the end of the test
+		pause(t, w.member(t, follower)) // paused until the end of the test
 		stoppedAt := time.Now()
 		p.exits(t, exitDone)
-		// The limit is the rest of the window, the timeout of 3 s, a last status request to
-		// the members and their stop.
+		// The limit covers the rest of the window, the timeout of 3 s, a last status
+		// request to the members, and their shutdown.
 		checkBetween(r, "the time until the end", time.Since(stoppedAt), 0, 25*time.Second)
 
 		run = openRun(t, dir, record.Complete)
@@ -227,8 +228,8 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 	})
 }
 
-// checkTimeouts checks that operations were given up after the timeout, and soon after it
-// unless the machine is stopped. The engine's simulated test checks it to the nanosecond.
+// checkTimeouts checks that operations were given up after the timeout, and not much later unless
+// the machine was stopped. A simulated test of the engine checks this to the nanosecond.
 func checkTimeouts(t *testing.T, r settle.Reporter, trial *record.Trial, timeout time.Duration) {
 	t.Helper()
 	timeouts := trial.ErrorTimes["timeout"]

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Only the user can read or change a run directory, because it holds addresses, paths and
+// Only the user can read or change a run directory, because it contains addresses, paths and
 // members' logs.
 func TestRunDirectoryIsPrivate(t *testing.T) {
 	t.Parallel()

@@ -14,15 +14,15 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameServer is a DNS server that responds to each query with the same address, until it is
-// switched to report that names do not exist.
+// nameServer is a DNS server that responds to each query with the same address. After a switch it
+// reports that names do not exist, or does not respond if mute is set.
 type nameServer struct {
 	address [4]byte
 	knows   atomic.Bool
-	mute    bool // then it does not respond
+	mute    bool // after the switch it does not respond
 }
 
-// serve serves at port 53 of an address until the test ends.
+// serve answers queries at port 53 of an address until the test ends.
 func (n *nameServer) serve(t *testing.T, address string) {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", net.JoinHostPort(address, "53"))

@@ -17,9 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/hosts"
 )
 
-// inNetwork runs this test again in a process of the test binary with its own network
-// namespace, and reports whether this already is that process. It skips the test if that is
-// not allowed.
+// inNetwork starts this test again in a new process that has its own network namespace. It reports
+// whether the current process already is that process. It skips the test if the user may not create
+// namespaces.
 func inNetwork(t *testing.T) bool {
 	t.Helper()
 	if hosts.IsRestarted() {
@@ -45,13 +45,12 @@ func inNetwork(t *testing.T) bool {
 	return false
 }
 
-// hub is the network of this process: a router between members, each of which has its own
-// network. A member can therefore be cut off from the others and remain reachable from
-// here.
+// hub is the network of this process: a router between members, each of which has its own network.
+// Therefore a member can be cut off from the other members but remain reachable from this process.
 type hub struct{ members []string } // the paths of their namespaces
 
-// newHub creates networks for a number of members. They end with this process and the
-// processes in them.
+// newHub creates networks for the given number of members. The networks are removed when this
+// process and the processes in them have ended.
 func newHub(t *testing.T, members int) *hub {
 	t.Helper()
 	for _, tool := range []string{"ip", "nsenter"} {
@@ -98,14 +97,14 @@ func (h *hub) cut(t *testing.T, member int) {
 	}
 }
 
-// newNamespace creates a network namespace that lives until the end of this test and of all
-// processes in it, and returns a path to it.
+// newNamespace creates a network namespace and returns a path to it. The namespace exists until
+// this test and all processes in it have ended.
 func newNamespace(t *testing.T) string {
 	t.Helper()
 	made := make(chan *os.File)
 	go func() {
 		defer close(made)
-		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends when the goroutine ends
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return
 		}
@@ -121,7 +120,7 @@ func newNamespace(t *testing.T) string {
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())
 }
 
-// run runs a program of the system.
+// run runs a program that is installed on the system.
 func run(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {

@@ -16,16 +16,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// nobody is a user without files.
+// nobody is the ID of a user who owns no files.
 const nobody = 65534
 
-// shared creates a folder of the world that everybody may write to, like /tmp.
+// shared creates a folder in the world that every user may write to, like /tmp.
 func (w *world) shared(t *testing.T, name string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can act as another user")
 	}
-	for _, dir := range []string{w.dir, filepath.Dir(w.dir)} { // package testing made them private
+	for _, dir := range []string{w.dir, filepath.Dir(w.dir)} { // package testing made these folders private
 		if err := os.Chmod(dir, 0o711); err != nil {
 			t.Fatal(err)
 		}
@@ -71,14 +71,14 @@ func victim(t *testing.T) (id host.Identity, text string) {
 	return id, string(b)
 }
 
-// Another user who may write to a shared data folder registers an unrelated process there
-// as part of a killed run. It is not killed.
+// Another user who may write to a shared data folder registers an unrelated process there as part
+// of a killed run. quorumbench must not kill this process.
 func TestNeighbourCannotHaveAProcessKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	shared := w.shared(t, "shared")
 	w.file(t, "shared/something", "of another user")
-	// The folder is registered now.
+	// The folder is registered now, so later commands look in it.
 	w.run(t, "run", "--exec", "/bin/false", "--data-dir", shared, "--out", w.path("first")).exits(t, exitFailed)
 	id, text := victim(t)
 	evil := filepath.Join(shared, "quorumbench-data-evil")
@@ -101,13 +101,13 @@ END`, evil, text, here, host.NewMark()))
 	}
 }
 
-// The same holds for the state of a cluster in another user's folder.
+// The same applies to the state of a cluster in another user's folder.
 func TestDownInAnotherUsersFolder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := filepath.Join(w.shared(t, "shared"), "play")
 	id, text := victim(t)
-	for _, schema := range []int{1, 2} { // without and with proof of identity for members
+	for _, schema := range []int{1, 2} { // without and with data that proves a member's identity
 		runAsOther(t, fmt.Sprintf(`mkdir -p %[1]s/m1 && cat >%[1]s/quorumbench-cluster.json <<'END'
 {"schema":%[3]d,"store":"etcd","mark":"%[4]s","members":[{"name":"m1","endpoint":"127.0.0.1:1","process":%[2]s}]}
 END`, dir, text, schema, host.NewMark()))
@@ -121,9 +121,9 @@ END`, dir, text, schema, host.NewMark()))
 	w.run(t, "cluster", "up", "--members", "1", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cannot be used", "uid 65534")
 }
 
-// A folder for run directories that another user created first, or a link of another user,
-// is refused, and nothing is written there or at the link's target. The user's own link is
-// followed.
+// If another user created the folder for run directories first, or it is another user's link, it is
+// refused. Nothing is written there or at the link's target. quorumbench follows the user's own
+// link.
 func TestRunsFolderOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -148,9 +148,9 @@ func TestRunsFolderOfAnotherUser(t *testing.T) {
 	}
 }
 
-// Processes that `cluster down` cannot see may still run: it reports that and removes
-// nothing. In a copy of the folder it does not stop the original's members, and it does not
-// follow an edited state.
+// If `cluster down` cannot see processes, they may still run, so the command reports that and
+// removes nothing. In a copy of the folder it does not stop the original's members, and it ignores
+// a state file that was edited.
 func TestDownElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -215,8 +215,8 @@ func TestDownElsewhere(t *testing.T) {
 	}
 }
 
-// If `cluster up` is killed when its first member exists, the member may not be registered
-// yet, and is found by its environment.
+// If `cluster up` is killed just after its first member has started, the member may not be
+// registered yet. quorumbench then finds it through its environment variables.
 func TestKilledUpLeavesNoUnknownMember(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

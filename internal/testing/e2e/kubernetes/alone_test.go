@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The binary needs nothing else: with an otherwise empty root folder, without a folder for
-// temporary files, `bench` measures and leaves nothing.
+// The binary needs no other files. In a root folder that contains only the binary and /proc,
+// without a folder for temporary files, `bench` measures and leaves nothing behind.
 func TestRunsWithOnlyTheBinary(t *testing.T) {
 	needsNode(t)
 	root := t.TempDir()
@@ -23,7 +23,7 @@ func TestRunsWithOnlyTheBinary(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "quorumbench"), binary, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	proc := filepath.Join(root, "proc") // every container has it
+	proc := filepath.Join(root, "proc") // every container has /proc
 	if err := os.Mkdir(proc, 0o755); err != nil {
 		t.Fatal(err)
 	}

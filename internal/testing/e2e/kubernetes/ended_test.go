@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
 )
 
-// long is a trial that lasts until it is ended.
+// long is a trial that lasts until the test ends it.
 const long = `name: puts
 trials:
   - {store: etcd, operation: put, clients: 4, connections: 4, rate: 100, warmup: 1s, duration: 5m}
@@ -34,7 +34,7 @@ func within(t *testing.T, bound time.Duration, what string, ask func() bool) {
 	}
 }
 
-// begin starts a run on pods and returns when it has all of them.
+// begin starts a run on pods and returns once all its pods exist.
 func begin(t *testing.T) *exec.Cmd {
 	t.Helper()
 	c, dir, out := command(t, long, "--members", "1", "--workers", "2")
@@ -54,7 +54,7 @@ func begin(t *testing.T) *exec.Cmd {
 	return c
 }
 
-// Ctrl-C ends the run, which removes everything before the command ends.
+// After Ctrl-C, the command removes everything before it exits.
 func TestInterrupted(t *testing.T) {
 	needsNode(t)
 	c := begin(t)
@@ -68,21 +68,21 @@ func TestInterrupted(t *testing.T) {
 	checkGone(t)
 }
 
-// After a controller is killed, the agents' lease of ten seconds expires: the agents end,
-// then their Job, and then everything that belongs to it.
+// After a controller is killed, the agents' lease of ten seconds expires. Then the agents exit,
+// their Job ends, and everything that belongs to the Job is deleted.
 func TestControllerKilled(t *testing.T) {
 	needsNode(t)
 	c := begin(t)
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait() // it fails because the process was killed
+	_ = c.Wait() // Wait returns an error because the process was killed
 	began := time.Now()
 	within(t, time.Minute, "something of the run is still there", func() bool { return listRemains(t) == "" })
 	t.Logf("all was gone after %v", time.Since(began).Round(time.Second))
 }
 
-// A pod that does not start is reported in a sentence, and leaves nothing.
+// A pod that does not start is reported in one sentence, and leaves nothing behind.
 func TestPodDoesNotStart(t *testing.T) {
 	needsNode(t)
 	for _, test := range []struct {
@@ -121,7 +121,7 @@ func TestAttached(t *testing.T) {
 	checkGone(t)
 }
 
-// reachable makes a server on the loopback interface reachable for pods only.
+// reachable makes a server on the loopback interface reachable, but only for pods.
 func reachable(t *testing.T, server string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(kubernetes.ServiceAddress, "0"))

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package kubernetes_test tests `run --on kubernetes` on a real Kubernetes with one node,
-// in its own namespaces: make test-kubernetes.
+// Package kubernetes_test tests `run --on kubernetes` on a real Kubernetes with one node, in its
+// own namespaces. Run it with make test-kubernetes.
 package kubernetes_test
 
 import (
@@ -17,25 +17,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
 )
 
-// env is the variable that enables these tests, which `make test` omits: a node takes half
-// a minute to start, and its programs some minutes to compile.
+// env is the variable that enables these tests. `make test` omits them, because a node takes half a
+// minute to start, and its programs take several minutes to compile.
 const env = "QUORUMBENCH_TEST_KUBERNETES"
 
-// node is the node for all tests; program is the static binary.
+// node is the node that all tests share. program is the static binary.
 var (
 	node    *kubernetes.Node
 	program string
-	etcd    string // HOST:PORT of the API server's etcd
+	etcd    string // HOST:PORT of the etcd that the API server uses
 )
 
-// imageName is the name of quorumbench's image on the node.
+// imageName is the name of quorumbench's container image on the node.
 const imageName = "localhost/quorumbench:test"
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	if os.Getenv(env) == "" {
-		return m.Run() // the tests are skipped
+		return m.Run() // the tests skip themselves
 	}
 	if missing := kubernetes.Missing(); missing != "" {
 		fmt.Println("the tests on Kubernetes are skipped:", missing)
@@ -58,7 +58,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// onNode runs the tests on a node.
+// onNode starts the node, runs the tests and stops the node.
 func onNode(m *testing.M) (code int, err error) {
 	dir, err := os.MkdirTemp("", "qb-k8s-")
 	if err != nil {

@@ -25,10 +25,10 @@ trials:
   - {store: etcd, operation: put, clients: 8, connections: 8, rate: 400, warmup: 1s, duration: 5s}
 `
 
-// small is the size of pods for a machine with two CPUs.
+// small contains flags for pods that are small enough for a machine with two CPUs.
 var small = []string{"--on", "kubernetes", "--image", imageName, "--pod-cpu", "50m:2", "--pod-memory", "32Mi:1Gi", "--namespace", "default"}
 
-// command returns `quorumbench run` outside the node's pods.
+// command returns a `quorumbench run` command, which runs outside the node's pods.
 func command(t *testing.T, text string, args ...string) (c *exec.Cmd, dir string, out *bytes.Buffer) {
 	t.Helper()
 	home := t.TempDir()
@@ -43,19 +43,19 @@ func command(t *testing.T, text string, args ...string) (c *exec.Cmd, dir string
 	return c, dir, out
 }
 
-// fewPuts is a load that leaves two CPUs time for a control plane, three members and four
-// workers, and has a p99.
+// fewPuts is a load that leaves enough of two CPUs for a control plane, three members and four
+// workers, and has enough operations for a p99.
 const fewPuts = `name: puts
 trials:
   - {store: etcd, operation: put, clients: 8, connections: 8, rate: 40, warmup: 2s, duration: 28s}
 `
 
-// ofTheNode are the rules that a node on one machine always violates: its control plane
-// counts as other programs, and eight processes next to it need several CPUs.
+// ofTheNode lists the rules that a node on one machine always violates. The verdict counts the
+// control plane as other programs, and the eight processes next to it need several CPUs.
 var ofTheNode = []int{7, 10, 12, 23, 30}
 
-// Members and workers run in pods, from start to report. The verdict contains only effects
-// of sharing one machine with the control plane.
+// Members and workers run in pods, from the start to the report. The verdict contains only effects
+// that come from sharing one machine with the control plane.
 func TestRun(t *testing.T) {
 	needsNode(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
@@ -82,8 +82,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// checkMetrics checks for how many members the run has metrics, although the controller cannot
-// connect to them.
+// checkMetrics checks that the run has metrics from the expected number of members, although the
+// controller cannot connect to them.
 func checkMetrics(t *testing.T, run *record.Run, dir string, members int) {
 	t.Helper()
 	run.ReadEvents(dir)
@@ -98,7 +98,7 @@ func checkMetrics(t *testing.T, run *record.Run, dir string, members int) {
 	}
 }
 
-// checkGone checks that nothing of a run is left.
+// checkGone checks that a run has left nothing behind.
 func checkGone(t *testing.T) {
 	t.Helper()
 	if left := listRemains(t); left != "" {
@@ -106,7 +106,7 @@ func checkGone(t *testing.T) {
 	}
 }
 
-// listRemains returns what exists of runs; empty if nothing does.
+// listRemains lists the objects that runs have left, or returns an empty string if there are none.
 func listRemains(t *testing.T) string {
 	t.Helper()
 	for _, kind := range []string{"/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/secrets", "/api/v1/namespaces/default/persistentvolumeclaims"} {

@@ -17,16 +17,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// replicas is the number of pods of each ReplicaSet in the load, and therefore of endpoints
-// in a slice.
+// replicas is the number of pods in each ReplicaSet of the load, and therefore the number of
+// endpoints in a slice.
 const replicas = 30
 
-// nodeImages is the highest number of images that a kubelet lists in its node's status
-// (nodeStatusMaxImages). A node that was used for a while has that many.
+// nodeImages is the maximum number of images that a kubelet lists in its node's status
+// (nodeStatusMaxImages). A node that has been used for a while has that many images.
 const nodeImages = 50
 
-// deployment and service are as a user writes them, with the usual labels, settings and
-// limits.
+// deployment and service are typical objects that a user would write, with the usual labels,
+// settings and limits.
 const deployment = `{"apiVersion": "apps/v1", "kind": "Deployment",
 "metadata": {"name": "app", "labels": {"app.kubernetes.io/name": "app", "app.kubernetes.io/version": "1.0.0"}},
 "spec": {"replicas": %d, "selector": {"matchLabels": {"app.kubernetes.io/name": "app"}},
@@ -44,17 +44,18 @@ const (
 	servicesPath    = "/api/v1/namespaces/default/services"
 )
 
-// measured holds the values of the keys of a row of the table.
+// measured describes a row of the table: the keys whose values are measured.
 type measured struct {
 	name string
-	// below is the beginning of the keys after the API server's prefix.
+	// below is the part of the keys that follows the API server's prefix.
 	below string
-	// resource is the load's resource whose values have this size; NumResources for none.
+	// resource is the resource in the load whose values should have this size, or NumResources
+	// if there is none.
 	resource application.Resource
 }
 
-// rows are the rows of the table. Where other objects also have keys, the test's own are
-// named.
+// rows are the rows of the table. If other objects have keys in the same place, the row selects the
+// test's own objects by name.
 var rows = []measured{
 	{"nodes", "minions/", application.Nodes},
 	{"leases of nodes", "leases/kube-node-lease/", application.Leases},
@@ -69,9 +70,9 @@ var rows = []measured{
 	{"leases of API servers", "leases/kube-system/", application.NumResources},
 }
 
-// TestSizes measures what a real API server, with controllers, scheduler and kubelet,
-// writes to etcd for each resource of the load, and compares the load's sizes with it.
-// docs/explanation/applications.md has the table that it prints.
+// TestSizes measures what a real API server (with controllers, scheduler and kubelet) writes to
+// etcd for each resource in the load, and compares the load's sizes with the measured sizes. It
+// prints the table in docs/explanation/applications.md.
 func TestSizes(t *testing.T) {
 	needsNode(t)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}})
@@ -100,7 +101,7 @@ func TestSizes(t *testing.T) {
 	t.Logf("values in etcd, in bytes:\n| resource | keys below `/registry/` | objects | median | mean | p90 | most |\n|---|---|---:|---:|---:|---:|---:|\n%s", table.String())
 }
 
-// runApp creates a Deployment with a Service, whose pods run until the test ends.
+// runApp creates a Deployment with a Service. Its pods run until the test ends.
 func runApp(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -132,9 +133,9 @@ func runApp(ctx context.Context, t *testing.T) {
 	})
 }
 
-// row reads the values' sizes from etcd and returns a row of the table. It compares the
-// load's size of the resource with them: small differences come from the version of
-// Kubernetes, and half as much again requires new measurements.
+// row reads the sizes of the values from etcd and returns a row of the table. It also compares the
+// load's size for the resource with the measured sizes. Small differences come from the version of
+// Kubernetes. If the sizes differ by more than a factor of 1.5, the load needs new sizes.
 func row(ctx context.Context, t *testing.T, client *clientv3.Client, m *measured, of *application.Resource) string {
 	t.Helper()
 	got, err := client.Get(ctx, "/registry/"+m.below, clientv3.WithPrefix())

@@ -12,7 +12,7 @@ import (
 
 const (
 	class = `{kind: StorageClass, metadata: {name: disks}, provisioner: kubernetes.io/no-provisioner, volumeBindingMode: WaitForFirstConsumer}`
-	// disk is a folder of the node that is a volume of the class.
+	// disk is a volume of the storage class. The volume is a folder on the node.
 	disk = `kind: PersistentVolume
 metadata: {name: disk}
 spec:
@@ -24,8 +24,8 @@ spec:
 `
 )
 
-// A member's data is on a volume of the requested class, which belongs to root and then to
-// the agent.
+// A member's data is on a volume of the requested storage class. The volume belongs to root at
+// first, and then to the agent.
 func TestVolume(t *testing.T) {
 	needsNode(t)
 	folder := t.TempDir()
