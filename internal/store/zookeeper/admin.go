@@ -32,8 +32,9 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	if err != nil {
 		return s, err
 	}
-	// Between an election and the next write, a follower's newest transaction is from an earlier
-	// term. Opening and closing a session at the leader creates a transaction.
+	// Between an election and the next write, the newest transaction of each follower is still from
+	// an earlier term. Opening and closing a session at the leader creates a transaction in the new
+	// term.
 	l := s.Leader()
 	if l != nil && slices.ContainsFunc(s.Members, func(m store.Member) bool { return isBehind(m, l.Term) }) {
 		asked, cancel := context.WithTimeout(ctx, a.timeout)
@@ -45,9 +46,9 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return s, nil
 }
 
-// askBehind queries the members whose newest transaction is from an earlier term again. It keeps
-// the previous response of a member that does not respond now, which can happen if a silent
-// member used up the time limit.
+// askBehind queries again the members whose newest transaction is from an earlier term. If a member
+// does not respond this time, askBehind keeps the member's previous response. (A silent member may
+// have used up the time limit.)
 func (a *admin) askBehind(ctx context.Context, s *store.Status, term uint64) {
 	var asked sync.WaitGroup
 	for i := range s.Members {
@@ -69,7 +70,8 @@ func isBehind(m store.Member, term uint64) bool {
 	return m.Err == nil && (m.Role == kv.Follower || m.Role == kv.NonVoter) && m.Term < term
 }
 
-// Role implements store.Admin. It sends srvr, and conf on the first call.
+// Role implements store.Admin. It sends the four-letter word srvr and, on the first call for an
+// endpoint, also conf.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -80,7 +82,8 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	return m
 }
 
-// askOne sends srvr and the other words that the member is configured to answer.
+// askOne sends the four-letter words srvr, conf and dirs. It ignores an error from conf or dirs,
+// because a member may be configured not to answer them.
 func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -92,22 +95,23 @@ func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
 	if text, err := word(ctx, a.access, endpoint, "dirs"); err == nil {
 		data, _ := strconv.ParseInt(field(text, "datadir_size:"), 10, 64)
 		logs, _ := strconv.ParseInt(field(text, "logdir_size:"), 10, 64)
-		if m.DBSize = data; logs != data { // the same folder is counted once
+		if m.DBSize = data; logs != data { // if both are in the same folder, count it once
 			m.DBSize += logs
 		}
 	}
 	return m
 }
 
-// serve sends srvr, which every member answers unless its configuration forbids it. A member that
-// reports that it is not serving requests, for example during an election, counts as responding.
+// serve sends the four-letter word srvr, which every member answers unless its configuration
+// forbids it. If a member reports that it is not serving requests, for example during an election,
+// serve still treats it as responding.
 func (a *admin) serve(ctx context.Context, endpoint string) store.Member {
 	m, _ := a.serveAt(ctx, endpoint)
 	return m
 }
 
-// Applied implements store.Applier. A sync at the leader waits for nothing, so a write that a
-// follower has acknowledged may be missing there.
+// Applied implements store.Applier. It cannot use a sync instead: the leader answers a sync at
+// once, so the leader may not yet have applied a write that a follower has acknowledged.
 func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -118,9 +122,9 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	return zxid, m.Err
 }
 
-// Newest implements store.Applier. A member that acknowledges a write has applied it. Status
-// ensures that a transaction follows the election: the leader reports the new term at once, its
-// followers only from the next transaction.
+// Newest implements store.Applier. A member has applied each write that it acknowledges. Newest
+// calls Status first so that at least one transaction follows an election: the leader reports the
+// new term at once, but a follower reports it only after the next transaction.
 func (a *admin) Newest(ctx context.Context) (newest int64, err error) {
 	if _, err := a.Status(ctx); err != nil {
 		return 0, err
@@ -138,7 +142,8 @@ func (a *admin) Newest(ctx context.Context) (newest int64, err error) {
 	return newest, err
 }
 
-// serveAt is serve; it also returns the last transaction that the member applied.
+// serveAt does the same as serve, and also returns the zxid of the last transaction that the member
+// applied.
 func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, zxid int64) {
 	m.Endpoint = endpoint
 	text, err := word(ctx, a.access, endpoint, "srvr")
@@ -169,9 +174,10 @@ func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, z
 	return m, zxid
 }
 
-// identify fills in a member's number and peers, which conf reports. They do not change, so each
-// endpoint is queried once. A standalone server has no number and a member may be configured not
-// to answer conf; such a member gets a number derived from its endpoint.
+// identify fills in a member's number and peers, which the four-letter word conf reports. They do
+// not change, so identify queries each endpoint only once. A standalone server has no number, and a
+// member may be configured not to answer conf. In these two cases identify derives a number from
+// the endpoint.
 func (a *admin) identify(ctx context.Context, m *store.Member) {
 	a.mu.Lock()
 	known := a.identities[m.Endpoint]
@@ -194,15 +200,16 @@ func (a *admin) identify(ctx context.Context, m *store.Member) {
 		a.mu.Unlock()
 	}
 	m.ID = known.id
-	if m.ID < 1<<8 { // the range of myid; ZooKeeper numbers members and does not name them
+	if m.ID < 1<<8 { // the range of myid; ZooKeeper members have numbers but no names
 		m.Name = fmt.Sprintf("m%d", m.ID)
 	}
-	if m.Cluster == "" { // a standalone server has no peers, whatever its file lists
+	if m.Cluster == "" { // a standalone server has no peers, even if its configuration lists some
 		m.Peers = known.peers
 	}
 }
 
-// endpointID derives the number of a member without myid, outside the range of myid.
+// endpointID derives a number from the endpoint, for a member whose myid is unknown. The number is
+// outside the range of myid.
 func endpointID(endpoint string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(endpoint))
@@ -228,7 +235,7 @@ func peerAddresses(config string) (peers []string) {
 	return peers
 }
 
-// UserUnchecked implements store.Admin: ZooKeeper has no list of users.
+// UserUnchecked implements store.Admin.
 func (*admin) UserUnchecked(context.Context) (string, error) {
 	return "ZooKeeper has no list of users and accepts any name and password; the load's nodes are accessible only to that user", nil
 }

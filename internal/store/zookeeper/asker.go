@@ -14,19 +14,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// asker is a session at one member that sends one request at a time. It uses the load's protocol
-// code instead of the common Go library, because that library trusts the server: a session
-// timeout of 0 ms or a list of 2^31 names would crash the program.
+// asker is a session with one member that sends one request at a time. It uses the load's protocol
+// code instead of the common Go library, because that library trusts the server: the program would
+// crash if a server sent a session timeout of 0 ms or a list of 2^31 names.
 type asker struct {
 	ctx     context.Context
 	timeout time.Duration // limit for one request
 	conn    net.Conn
-	stop    func() bool // cancels closing the connection with ctx
+	stop    func() bool // after this call, ctx no longer interrupts I/O
 	c       *jute.Conn
 	buf     []byte
 }
 
-// begin opens a session at the first endpoint that grants one.
+// begin opens a session at the first endpoint that accepts one.
 func (a *admin) begin(ctx context.Context) (*asker, error) {
 	var errs []string
 	for _, e := range a.access.Endpoints {
@@ -39,7 +39,7 @@ func (a *admin) begin(ctx context.Context) (*asker, error) {
 	return nil, fmt.Errorf("cannot open a session at the ZooKeeper cluster: %s", strings.Join(errs, "; "))
 }
 
-// beginAt opens a session at an endpoint, as the user of the access if it has one.
+// beginAt opens a session at an endpoint. It authenticates if the access has a user.
 func (a *admin) beginAt(ctx context.Context, endpoint string) (*asker, error) {
 	dialing, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -67,8 +67,8 @@ func (s *asker) request(send func(c *jute.Conn)) (jute.Reply, error) {
 	return r, explain(err)
 }
 
-// exchange writes pending output and reads until ready returns true; with nil it returns the
-// first reply.
+// exchange writes pending output and reads until ready returns true. If ready is nil, it reads
+// until the first reply and returns that reply.
 func (s *asker) exchange(ready func() bool) (jute.Reply, error) {
 	_ = s.conn.SetDeadline(time.Now().Add(s.timeout))
 	if err := s.ctx.Err(); err != nil { // ctx may have ended before the deadline was set
@@ -111,11 +111,11 @@ func (s *asker) end() error {
 
 func (s *asker) close() {
 	s.stop()
-	_ = s.conn.Close() // everything needed was read
+	_ = s.conn.Close() // ignore the error: the client has read everything it needs
 }
 
-// touch opens and closes a session at an endpoint. This makes two transactions that are
-// replicated to every member.
+// touch opens and closes a session at an endpoint. This creates two transactions that the leader
+// replicates to every member.
 func (a *admin) touch(ctx context.Context, endpoint string) error {
 	s, err := a.beginAt(ctx, endpoint)
 	if err != nil {
@@ -124,8 +124,8 @@ func (a *admin) touch(ctx context.Context, endpoint string) error {
 	return s.end()
 }
 
-// admin sends four-letter words to members, each over a new connection, and maintains the cluster
-// in sessions that end with each call.
+// admin implements store.Admin. It sends each four-letter word over a new connection. For other
+// requests, each call opens a session and closes it at the end.
 type admin struct {
 	store.NoServices
 
@@ -136,7 +136,7 @@ type admin struct {
 	identities map[string]identity // by endpoint
 }
 
-// identity holds the facts of a member's configuration that do not change.
+// identity holds the parts of a member's configuration that do not change.
 type identity struct {
 	id    uint64
 	peers []string

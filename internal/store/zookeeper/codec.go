@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// Room implements store.Codec. It is 0 until the server has granted the session and accepted the
-// user, if any. Half of the free slots are kept because an operation takes up to two requests.
+// Room implements store.Codec. It returns 0 until the server has granted the session and accepted
+// the user, if any. It reports only half of the free slots, because an operation can need a second
+// request.
 func (c *codec) Room() int {
 	if !c.conn.Ready() || c.conn.Held() >= maxHeld {
 		return 0
@@ -69,8 +70,9 @@ func (c *codec) Submit(op *store.Op) {
 	}
 }
 
-// submitCAS sends a compare-and-set. Revision is the node's version plus 1, because a new node
-// has version 0 and revision 0 means that no node exists.
+// submitCAS sends a compare-and-set. An operation's Revision is the node's version plus 1, because
+// a new node has version 0, and Revision 0 means that the node must not exist. If Revision is
+// negative, the current version is read first.
 func (c *codec) submitCAS(call jute.Call, p jute.Path, op *store.Op) {
 	switch {
 	case op.Revision < 0:
@@ -88,8 +90,8 @@ func (c *codec) submitCAS(call jute.Call, p jute.Path, op *store.Op) {
 	}
 }
 
-// Cancel implements store.Codec. Replies arrive in order, so the codec keeps waiting for the late
-// one.
+// Cancel implements store.Codec. Replies arrive in order, so the codec must still wait for the
+// reply to the canceled operation.
 func (c *codec) Cancel(tag uint32) bool {
 	c.conn.Cancel(tag)
 	return false
@@ -116,7 +118,7 @@ func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	return to, explain(err)
 }
 
-// explain adds a remedy for users to an error.
+// explain adds to an error what the user can do about it.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, jute.ErrHTTP):
@@ -160,6 +162,6 @@ func (c *codec) Out() []byte { return c.conn.Out() }
 // Wrote implements store.Codec.
 func (c *codec) Wrote(n int) { c.conn.Wrote(n) }
 
-// Draining implements store.Codec. ZooKeeper does not announce the end of a session, but the
-// codec may have closed it.
+// Draining implements store.Codec. ZooKeeper does not announce that it will end a session, so
+// Draining returns true only if the codec itself closed the session.
 func (c *codec) Draining() bool { return c.closed }

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// This file sends recorded calls again, the inverse of tap_request.go. The parts of a call
-// determine the request. A session and its ephemeral nodes belong to a connection.
+// This file replays recorded calls; it is the inverse of tap_request.go. The parts of a call
+// determine the request to send. A session and its ephemeral nodes belong to one connection.
 
 // Replays implements store.Replayer.
 func (*Store) Replays(r *call.Call) bool { return Replays(r) }
@@ -19,8 +19,9 @@ func (*Store) Replays(r *call.Call) bool { return Replays(r) }
 // Requires implements store.Replayer.
 func (*Store) Requires(p *call.Part) []byte { return Requires(p) }
 
-// Replays reports whether codecs can send a recorded call again. They do not replay stand-alone
-// watches, access rights and administration, nor pings and logins, which a codec sends by itself.
+// Replays reports whether a codec can replay a recorded call. A codec does not replay watches that
+// were not set by a read, changes of access rights, or administration. It does not replay pings and
+// logins either, because it sends its own.
 func Replays(r *call.Call) bool {
 	if r.Pushed || len(r.Parts) == 0 || r.Method == methodConnect {
 		return false
@@ -28,7 +29,7 @@ func Replays(r *call.Call) bool {
 	for i := range r.Parts {
 		switch r.Parts[i].Action {
 		case call.Read, call.Write, call.Remove, call.Compare, call.Revoke:
-		case call.Watch: // set by a read
+		case call.Watch: // allowed only after the read that sets the watch
 			if i == 0 {
 				return false
 			}
@@ -39,8 +40,8 @@ func Replays(r *call.Call) bool {
 	return true
 }
 
-// Requires returns the node that must exist before a part can be executed: the node whose data is
-// set or whose children are listed, or the parent of a node that is created.
+// Requires returns the node that must exist before a part can be executed. It is the node itself if
+// the part sets its data or lists its children, or the parent if the part creates a node.
 func Requires(p *call.Part) []byte {
 	switch {
 	case p.Action == call.Read && p.Scope == call.Prefix:
@@ -55,8 +56,8 @@ func Requires(p *call.Part) []byte {
 	return nil
 }
 
-// keyPath returns the path of a recorded key. A prefix key ends with a slash, which the path
-// omits.
+// keyPath returns the path for a recorded key. A prefix key ends with a slash, which keyPath
+// removes.
 func keyPath(p *call.Part) (jute.Path, string) {
 	key := p.Key
 	if p.Scope == call.Prefix {
@@ -67,20 +68,20 @@ func keyPath(p *call.Part) (jute.Path, string) {
 	}
 	path, wrong := pathOf(key)
 	if p.Flags&call.Sequential != 0 {
-		wrong = "" // ZooKeeper appends a number to the last name, which may be empty
+		wrong = "" // ZooKeeper appends a number to the last name, so that name may be empty here
 	}
 	return path, wrong
 }
 
-// versionOf returns the node version that a guard requires, limited to int32.
+// versionOf returns the node version that a guard requires, clamped to the range of int32.
 func versionOf(guard *call.Part) int32 {
 	if guard == nil {
 		return jute.AnyVersion
 	}
-	return int32(max(min(guard.Number-1, math.MaxInt32), math.MinInt32)) // limited to int32
+	return int32(max(min(guard.Number-1, math.MaxInt32), math.MinInt32)) // clamped to int32
 }
 
-// replay sends a recorded call.
+// replay sends the request for a recorded call.
 func (c *codec) replay(request jute.Call, op *store.Op) {
 	r := op.Call
 	p := &r.Parts[0]
@@ -125,8 +126,8 @@ func (c *codec) replay(request jute.Call, op *store.Op) {
 	}
 }
 
-// replayGet sends a recorded read. Only a local read of a node can set a watch, and only if the
-// operation names a watcher.
+// replayGet sends a recorded read. The read sets a watch only if watch is true and the read is a
+// local read of one node.
 func (c *codec) replayGet(request jute.Call, path jute.Path, p *call.Part, watch bool) {
 	switch {
 	case p.Scope == call.Prefix:
@@ -146,8 +147,8 @@ func (c *codec) replayGet(request jute.Call, path jute.Path, p *call.Part, watch
 	}
 }
 
-// modeOf returns the mode in which a node is created. Nodes with a time to live become
-// persistent.
+// modeOf returns the mode in which to create a node. Nodes with a time to live are created as
+// persistent nodes.
 func modeOf(p *call.Part) jute.Mode {
 	switch p.Flags & (call.Sequential | call.Ephemeral) {
 	case call.Sequential:
@@ -207,7 +208,7 @@ func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
 		e.Outcome = kv.Conflict
 		return true
 	case jute.APIError:
-		if r.Sub == callAgainMulti { // a proxy does not report which guard failed
+		if r.Sub == callAgainMulti { // a proxy does not return which guard failed
 			e.Outcome = kv.Conflict
 			return true
 		}
@@ -282,8 +283,8 @@ func (c *codec) parseReplayedMulti(r *jute.Reply, b *jute.Reader, e *store.Event
 	return b.OK()
 }
 
-// partFailed handles the error code of one operation in a failed transaction.
-// RuntimeInconsistency only means that another operation of the transaction failed.
+// partFailed sets the outcome from the error code of one operation in a failed transaction. The
+// code RuntimeInconsistency only means that another operation of the transaction failed.
 func partFailed(e *store.Event, code jute.Code) {
 	switch {
 	case code != jute.OK && code != jute.RuntimeInconsistency && !guardFailed(jute.OpMulti, code):

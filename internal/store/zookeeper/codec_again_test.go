@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// recorded returns one replayed operation of each form.
+// recorded returns one replayed operation of each kind.
 func recorded() (ops []store.Op) {
 	part := func(a call.Action, b call.Branch, flags call.Flags, number int64) call.Part {
 		return call.Part{Action: a, Branch: b, Flags: flags, Number: number, Target: call.Version, Key: key("a/b"), Value: call.Value{Text: []byte("v")}}
@@ -40,7 +40,7 @@ func recorded() (ops []store.Op) {
 		if parts[0].Action == call.Read && len(parts) == 2 {
 			op.Watch = &store.WatchOp{Watcher: 3}
 		}
-		op.Range.KeysOnly = len(ops) == 4 // the names of the second list are wanted
+		op.Range.KeysOnly = len(ops) == 4 // the caller needs the names in the second list
 		op.Kind, _, _ = request.Kind()
 		ops = append(ops, op)
 	}
@@ -53,8 +53,8 @@ type passed struct{}
 func (passed) Begin(uint32) bool                 { return true }
 func (passed) Add(uint32, []byte, []byte, int64) {}
 
-// TestAFailedTransactionSaysWhy checks that a transaction is a conflict only if a
-// guard did not hold.
+// TestAFailedTransactionSaysWhy checks that a failed transaction is a conflict only if a guard did
+// not hold.
 func TestAFailedTransactionSaysWhy(t *testing.T) {
 	end := multiHeader(jute.OpError, 1, -1)
 	for code, want := range map[jute.Code]kv.Outcome{jute.BadVersion: kv.Conflict, jute.NoNode: kv.Conflict, jute.NoAuth: kv.Denied} {
@@ -74,8 +74,8 @@ func TestAFailedTransactionSaysWhy(t *testing.T) {
 	}
 }
 
-// FuzzAgain feeds arbitrary responses to recorded calls, concurrently with a
-// watcher and a ping: nothing panics, and each call ends once.
+// FuzzAgain feeds arbitrary responses to recorded calls, while the codec also has a watcher and a
+// ping. It checks that nothing panics and that each call ends exactly once.
 func FuzzAgain(f *testing.F) {
 	s := &scripted{t: f, xid: 1}
 	for range 14 {

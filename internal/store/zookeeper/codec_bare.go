@@ -8,15 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A read of an application (Op.Call with a Watch part, and Op.Watch) sets a plain watch of the
-// protocol: it fires once with the kind of change and is not set again. It ends with its
-// connection. An exists sets the watch whether or not the node exists, a getData only if it
-// exists.
+// Some applications set a watch with a read: the operation has Op.Watch, and Op.Call has a Watch
+// part. The codec then sets a plain ZooKeeper watch. The watch fires once and reports the kind of
+// change, and the codec does not set it again. It ends with its connection. An exists sets the
+// watch even if the node does not exist; a getData sets it only if the node exists.
 
-// setBare records that a read sets a watch.
+// setBare adds a watch that a read requests.
 func (w *watches) setBare(tag, watcher uint32, p jute.Path) {
 	if len(w.bare) < cap(w.bare) {
-		w.bare = w.bare[:len(w.bare)+1] // reuses the memory of a watch that has fired
+		w.bare = w.bare[:len(w.bare)+1] // reuse the memory of a watch that has fired
 	} else {
 		w.bare = append(w.bare, bareWatch{})
 	}
@@ -25,8 +25,9 @@ func (w *watches) setBare(tag, watcher uint32, p jute.Path) {
 	b.tag, b.watcher, b.set = tag, watcher, false
 }
 
-// bareDone records whether the read with this tag set its watch. A session has one watch per
-// path, however often it was set, so an earlier watch of the same watcher is dropped.
+// bareDone records whether the read with this tag set its watch. A session has at most one watch
+// per path, even if several reads set it. So bareDone drops an earlier watch that the same watcher
+// set on the path.
 func (w *watches) bareDone(tag uint32, set bool) {
 	for i := range w.bare {
 		b := &w.bare[i]
@@ -47,14 +48,15 @@ func (w *watches) bareDone(tag uint32, set bool) {
 	}
 }
 
-// dropBare removes a watch; its memory is reused.
+// dropBare removes a watch from the list and keeps its memory for reuse.
 func (w *watches) dropBare(i int) {
 	last := len(w.bare) - 1
 	w.bare[i], w.bare[last] = w.bare[last], w.bare[i]
 	w.bare = w.bare[:last]
 }
 
-// fireBare appends an event for each watcher of a path after a change of its node.
+// fireBare handles a change of the node at path: it appends an event for each watcher of the path
+// and removes the watches.
 func (w *watches) fireBare(what jute.WatchEvent, path []byte, zxid int64, to []store.Event) []store.Event {
 	if what == jute.NodeChildrenChanged {
 		return to
@@ -74,7 +76,7 @@ func (w *watches) fireBare(what jute.WatchEvent, path []byte, zxid int64, to []s
 	return to
 }
 
-// lostBare appends the end of every watch, because watches end with their connection.
+// lostBare appends an Ended event for every watch, because a watch ends with its connection.
 func (w *watches) lostBare(to []store.Event) []store.Event {
 	for i := range w.bare {
 		if w.bare[i].set {

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// bareRead returns a read of an application that sets a watch.
+// bareRead returns an application's read that sets a watch.
 func bareRead(name string, watcher uint32, flags call.Flags) store.Op {
 	return store.Op{
 		Kind: kv.Get, Watch: &store.WatchOp{Watcher: watcher},
@@ -20,9 +20,9 @@ func bareRead(name string, watcher uint32, flags call.Flags) store.Op {
 	}
 }
 
-// TestAnApplicationsWatchFiresOnce checks that an application's watch fires once
-// with the kind of change, that an exists sets it even if the node does not
-// exist, unlike a getData, and that the end of the connection ends all watches.
+// TestAnApplicationsWatchFiresOnce checks that an application's watch fires once and reports the
+// kind of change. An exists must set the watch even if the node does not exist, but a getData must
+// not. The end of the connection must end all watches.
 func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 	s := granted(t)
 	s.submit(bareRead("a", 1, call.KeysOnly), bareRead("b", 2, 0), bareRead("c", 3, 0), bareRead("a", 1, call.KeysOnly), bareRead("d", 4, call.KeysOnly))
@@ -52,8 +52,7 @@ func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 	}
 }
 
-// TestAbandonedWatchIsSilent checks that an abandoned read's watch reports
-// nothing.
+// TestAbandonedWatchIsSilent checks that a watch reports nothing if its read was canceled.
 func TestAbandonedWatchIsSilent(t *testing.T) {
 	s := granted(t)
 	s.submit(bareRead("a", 1, call.KeysOnly))
@@ -71,7 +70,7 @@ func TestAbandonedWatchIsSilent(t *testing.T) {
 	}
 }
 
-// heardNames is a store.Keys that stores the names.
+// heardNames is a store.Keys that stores the names it receives.
 type heardNames struct{ names []string }
 
 func (h *heardNames) Begin(uint32) bool { return false }
@@ -79,8 +78,8 @@ func (h *heardNames) Add(_ uint32, name, _ []byte, _ int64) {
 	h.names = append(h.names, string(name))
 }
 
-// TestNamesOfChildrenAreHandedOut checks that a list passes its names to the
-// receiver.
+// TestNamesOfChildrenAreHandedOut checks that the codec passes the names in a list to the
+// operation's store.Keys.
 func TestNamesOfChildrenAreHandedOut(t *testing.T) {
 	s, h := granted(t), &heardNames{}
 	s.submit(store.Op{Kind: kv.Range, Range: &store.RangeOp{Keys: h, KeysOnly: true}, Call: &call.Call{Parts: []call.Part{{Scope: call.Prefix, Key: key("a/"), Flags: call.Local}}}})

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// bench runs operations in batches of ten with a response to each request. mzxids
-// are the offsets of the Stats of written nodes in a response.
+// bench runs operations in batches of ten. The simulated server sends a response to each request.
+// mzxids holds the offsets, in a response, of the mzxids in the Stats of written nodes.
 func bench(b *testing.B, op store.Op, mzxids []int, records ...[]byte) {
 	const batch = 10
 	s := granted(b)
@@ -74,7 +74,7 @@ func BenchmarkGetLinearizable(b *testing.B) {
 	bench(b, store.Op{Kind: kv.Get, Key: benchKey}, nil, jute.AppendBuffer(nil, benchKey), valueRecord())
 }
 
-// ofStat is the offset of the mzxid in a frame whose Stat follows the header.
+// ofStat is the offset of the mzxid in a frame in which the Stat directly follows the header.
 const ofStat = 4 + 16 + 8
 
 func BenchmarkPut(b *testing.B) {

@@ -8,12 +8,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A response can be well formed and still impossible. These checks compare parsed fields with
-// guarantees of ZooKeeper's source (FinalRequestProcessor, DataTree): a member applies one
-// transaction at a time and answers a write with that transaction's zxid and the resulting state
-// of the node; a session never sees an older state than before.
+// A response can be well formed and still be impossible. These checks compare parsed fields with
+// guarantees that follow from ZooKeeper's source (FinalRequestProcessor, DataTree). A member
+// applies one transaction at a time. Its reply to a write contains the zxid of that transaction and
+// the state of the node after it. A session never sees an older state than one it has seen before.
 
-// Reasons why a response is impossible. They are never modified.
+// The reasons why a response is impossible. Do not modify these slices.
 var (
 	neverMade    = []byte("the response contains a node whose mzxid is negative, which no node can have")
 	notThisWrite = []byte("the response to a write contains a node whose mzxid is 0 or less, as if no transaction had changed it")
@@ -40,15 +40,15 @@ func wrong(e *store.Event, why []byte) {
 }
 
 // advance records the zxid of a response and returns the highest zxid that the session saw before
-// it.
+// this response.
 func (c *codec) advance(r *jute.Reply) (before int64) {
 	before = c.newest
 	c.newest = max(c.newest, r.Zxid)
 	return before
 }
 
-// wrongZxid checks the zxid of a completed operation against before, the highest zxid that the
-// session saw earlier. A write is a new transaction, so its zxid must be higher.
+// wrongZxid checks the zxid of a completed operation. The parameter before is the highest zxid that
+// the session saw earlier. A write is a new transaction, so its zxid must be higher than before.
 func (c *codec) wrongZxid(r *jute.Reply, e *store.Event, before int64) []byte {
 	wrote := e.Outcome == kv.OK
 	switch r.Sub {
@@ -66,9 +66,9 @@ func (c *codec) wrongZxid(r *jute.Reply, e *store.Event, before int64) []byte {
 	return nil
 }
 
-// wrongWrite checks the Stat of a node that transaction zxid gave data of the given length. Node
-// versions run up to 2^31-1 and continue at -2^31, so 0 and -1 would take four thousand million
-// writes.
+// wrongWrite checks the Stat in the reply to a write. The write was transaction zxid, and its data
+// had the given length. Node versions rise to 2^31-1 and continue at -2^31, so a version of 0 or -1
+// after a write would take about four billion writes.
 func wrongWrite(s *jute.Stat, zxid int64, length int) []byte {
 	switch {
 	case s.Mzxid <= 0:
@@ -83,8 +83,8 @@ func wrongWrite(s *jute.Stat, zxid int64, length int) []byte {
 	return nil
 }
 
-// wrongRead checks the Stat of a node that was read with data of the given length. Nodes that a
-// server creates at its start, such as /zookeeper, have mzxid 0.
+// wrongRead checks the Stat of a node in the reply to a read that returned data of the given
+// length. Nodes that a server creates when it starts, such as /zookeeper, have mzxid 0.
 func wrongRead(s *jute.Stat, zxid int64, length int) []byte {
 	switch {
 	case s.Mzxid < 0:
@@ -97,13 +97,13 @@ func wrongRead(s *jute.Stat, zxid int64, length int) []byte {
 	return nil
 }
 
-// follows reports whether version is the successor of the version that a setData named. Newer
-// servers skip -1, which means any version in a request.
+// follows reports whether version is the version that results from a setData with the version
+// asked. Newer servers skip -1, because -1 in a request means any version.
 func follows(version, asked int32) bool {
 	return asked == jute.AnyVersion || version == asked+1 || asked == -2 && version == 0
 }
 
-// wrongPath returns why if a response does not repeat the path of its request.
+// wrongPath checks that a response repeats the path of its request. If not, it returns why.
 func wrongPath(r *jute.Reply, why []byte) []byte {
 	answer, request := jute.NewReader(r.Body), jute.NewReader(r.Request)
 	if !bytes.Equal(answer.Buffer(), request.Buffer()) || !answer.OK() {
@@ -112,7 +112,7 @@ func wrongPath(r *jute.Reply, why []byte) []byte {
 	return nil
 }
 
-// wrongResult checks the result of one successful operation of a multi.
+// wrongResult checks the result of one successful operation in a multi.
 func (c *codec) wrongResult(m *jute.MultiOp, result *jute.MultiResult, zxid int64) []byte {
 	if result.Op != m.Op {
 		return otherResults

@@ -17,14 +17,14 @@ import (
 type reply struct {
 	code   jute.Code
 	record []byte
-	own    bool // the record is a Stat, whose mzxid must be the response's zxid
+	own    bool // the record is a Stat whose mzxid must be the response's zxid
 }
 
 func plain(record []byte) reply    { return reply{record: record} }
 func ownReply(record []byte) reply { return reply{record: record, own: true} }
 
-// TestImpossibleAnswers checks that impossible responses are wrong answers with
-// an explanation, and possible ones are not.
+// TestImpossibleAnswers checks that the codec reports an impossible response as a wrong response
+// with an explanation, and accepts a possible response.
 func TestImpossibleAnswers(t *testing.T) {
 	const k, value = "/k", "value"
 	noNode := reply{code: jute.NoNode}
@@ -35,7 +35,7 @@ func TestImpossibleAnswers(t *testing.T) {
 	linearizable := store.Op{Kind: kv.Get}
 	list := store.Op{Kind: kv.Range, Consistency: kv.Local, Range: &store.RangeOp{End: []byte{0}}}
 	txn := store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("/k"), Value: []byte(value)}, {Key: []byte("/l"), Value: []byte("v")}}}
-	stats := func(versions ...int32) []byte { // of the nodes of a multi
+	stats := func(versions ...int32) []byte { // Stats of the nodes in a multi
 		var parts [][]byte
 		for i, version := range versions {
 			parts = append(parts, resultOf(jute.OpSetData, nodeStat(version, []int{len(value), 1}[i%2], 9)))
@@ -45,9 +45,9 @@ func TestImpossibleAnswers(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		op      store.Op
-		zxid    int64 // of the first response; each following response has the next one
+		zxid    int64 // zxid of the first response; it increases by one per response
 		answers []reply
-		want    []byte // the explanation; nil: the response is possible
+		want    []byte // the explanation, or nil if the response is possible
 	}{
 		{"a put", put, 9, []reply{ownReply(nodeStat(1, 5, 0))}, nil},
 		{"a put without a transaction", put, 0, []reply{plain(nodeStat(1, 5, 9))}, noZxid},
@@ -121,7 +121,7 @@ func TestImpossibleAnswers(t *testing.T) {
 	} {
 		s := granted(t)
 		if s.zxid = tc.zxid; tc.op.Kind != kv.Range {
-			tc.op.Key = []byte(k) // submit overwrites it
+			tc.op.Key = []byte(k) // so that submit can overwrite it
 		} else {
 			tc.op.Key = []byte("/p/k")
 		}
@@ -146,9 +146,9 @@ func TestImpossibleAnswers(t *testing.T) {
 	}
 }
 
-// TestTransactionsGoOn checks that a session's zxids increase: a write must be
-// later than all zxids seen so far, and a read must not be older than an earlier
-// response, except in a dialect that GoesBack.
+// TestTransactionsGoOn checks that the codec requires a session's zxids to increase: a write must
+// have a higher zxid than all responses so far, and a read must not have a lower zxid than an
+// earlier response. A dialect with GoesBack allows the latter.
 func TestTransactionsGoOn(t *testing.T) {
 	put := func(s *scripted) string {
 		s.submit(store.Op{Kind: kv.Put, Key: key("k")})
@@ -168,7 +168,7 @@ func TestTransactionsGoOn(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
 		first, second func(*scripted) string
-		by            int64 // by how much the second response's zxid is lower than the first's
+		by            int64 // how much lower the second response's zxid is than the first's
 		want, proxy   string
 	}{
 		{"a write behind a write", put, put, -1, "ok", "ok"},
@@ -190,7 +190,7 @@ func TestTransactionsGoOn(t *testing.T) {
 			}
 		}
 	}
-	// The session's next connection keeps the zxid.
+	// The session's next connection remembers the highest zxid.
 	s := granted(t)
 	put(s)
 	s.c.Lost(nil)
@@ -203,8 +203,8 @@ func TestTransactionsGoOn(t *testing.T) {
 	}
 }
 
-// outcomes returns the outcome of the answered operation, or the explanation of a
-// wrong answer.
+// outcomes returns the outcome of the completed operation, or the explanation if the response was
+// wrong.
 func outcomes(s *scripted) string {
 	s.written()
 	events, err := s.tryFeed()
@@ -217,8 +217,7 @@ func outcomes(s *scripted) string {
 	return events[0].Outcome.String()
 }
 
-// TestDialects checks that guarantees that a dialect lacks are not required
-// there.
+// TestDialects checks that the codec does not require a guarantee that the dialect lacks.
 func TestDialects(t *testing.T) {
 	late := results(resultOf(jute.OpSetData, nodeStat(1, 3, 9)), resultOf(jute.OpSetData, nodeStat(1, 3, 9)))
 	for _, tc := range []struct {
@@ -245,8 +244,8 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestNamesTwice checks that a duplicate name is found anywhere in a list, and
-// that the right number of lists is skipped after a long one.
+// TestNamesTwice checks that the codec finds a duplicate name anywhere in a list, and that after a
+// long list it skips the correct number of lists.
 func TestNamesTwice(t *testing.T) {
 	list := func(names ...string) (answer []byte, at []int) {
 		for _, name := range names {
@@ -291,8 +290,8 @@ func TestNamesTwice(t *testing.T) {
 	}
 }
 
-// TestPingsHaveAFloor checks that a session timeout of a millisecond does not
-// cause a thousand pings per second.
+// TestPingsHaveAFloor checks that a session timeout of one millisecond does not cause a thousand
+// pings per second.
 func TestPingsHaveAFloor(t *testing.T) {
 	s := newScripted(t, store.Access{}, store.Dialed{})
 	s.grant(1, 5)

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// TestCancelled checks that a cancelled operation sends no further request and
-// frees its slot with its response.
+// TestCancelled checks that a canceled operation sends no further request, and that its slot
+// becomes free when its reply arrives.
 func TestCancelled(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.Put, Key: key("k")}, store.Op{Kind: kv.Get, Key: key("k")}, store.Op{Kind: kv.Range, Key: key("k/"), Range: &store.RangeOp{End: key("k0")}},
@@ -40,7 +40,7 @@ func TestLostOperations(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.Put, Key: key("a")}, store.Op{Kind: kv.Get, Key: key("b")}, store.Op{Kind: kv.Put, Key: key("c")})
 	s.c.Cancel(3)
-	s.c.Wrote(len(s.c.Out()) / 2) // within the second operation's requests
+	s.c.Wrote(len(s.c.Out()) / 2) // in the middle of the second operation's requests
 	if got := eventText(s.c.Lost(nil)); got != "1:connection_lost r0 n0 +0, 2:not_sent r0 n0 +0" {
 		t.Errorf("lost %s", got)
 	}
@@ -69,14 +69,14 @@ func TestSessionPassesToTheNextConnection(t *testing.T) {
 	s.feed()
 	s.c.Lost(nil)
 	next := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: s.c}).(*codec)
-	// A connection that ends before the session is granted passes it on, too.
+	// A connection that ends before it is granted the session still passes the session on.
 	last := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: next}).(*codec)
 	if got := last.conn.Session(); got.ID != 5 || last.conn.LastZxid() != 3<<32|9 || string(got.Password) != "0123456789abcdef" {
 		t.Errorf("session %+v", got)
 	}
 }
 
-// TestNotifications checks that an unrequested watch event is skipped.
+// TestNotifications checks that the codec skips a watch event for a path that it does not watch.
 func TestNotifications(t *testing.T) {
 	s := granted(t)
 	s.xid = jute.XidNotification
@@ -87,8 +87,8 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// TestOutcomes checks that every code has an outcome, which is definite only if
-// the code excludes a change.
+// TestOutcomes checks that every code has an outcome, and that the outcome is a definite error only
+// if the code excludes a change.
 func TestOutcomes(t *testing.T) {
 	definite := []jute.Code{
 		jute.BadArguments, jute.Unimplemented, jute.InvalidACL, jute.InvalidCallback, jute.NoChildrenForEphemerals,
@@ -110,9 +110,9 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestSilentSessionIsNotResumed checks that a session is not continued on a new
-// connection if its load let the session expire by sending nothing, even if the
-// connection closes earlier. A load that sends pings keeps its session.
+// TestSilentSessionIsNotResumed checks that a codec does not continue a session on a new connection
+// if the load let the session expire by sending nothing, even if the connection closes before the
+// expiry. If the load sends pings, the codec continues the session.
 func TestSilentSessionIsNotResumed(t *testing.T) {
 	for _, alive := range []bool{true, false} {
 		s := newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.Dialed{})
@@ -134,8 +134,8 @@ func TestSilentSessionIsNotResumed(t *testing.T) {
 	}
 }
 
-// TestASessionsEndHasItsTransaction checks that the response to a session's end
-// has its zxid, unless only the member knew the session.
+// TestASessionsEndHasItsTransaction checks that the event for a session's end contains the zxid,
+// unless only the member knew the session.
 func TestASessionsEndHasItsTransaction(t *testing.T) {
 	for name, c := range map[string]struct {
 		code jute.Code

@@ -8,23 +8,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// mostNames limits the names of one list that are compared with each other.
+// mostNames limits the number of names in one list that are checked for duplicates.
 const mostNames = 1 << 16
 
-// names detects a duplicate name in a list of children. The lists are unordered, so it needs a
-// hash table. Filling the table costs more than parsing the list, so after a list of n names the
-// next n-1 lists are skipped: one name per list is inserted on average. All codecs of an event
-// loop share one names.
+// names detects duplicate names in lists of children. The lists are unordered, so this needs a hash
+// table. Filling the table costs more than parsing the list. So after names has checked a list of n
+// names, it skips the next n-1 lists; on average it inserts one name per list. All codecs of an
+// event loop share one names value.
 type names struct {
 	seed  maphash.Seed
-	slots []uint32 // offset of a name in the response, plus 1; 0: empty
-	left  int      // names of the list that can still be inserted
-	skip  int      // lists to skip
+	slots []uint32 // offset of a name in the response, plus 1; 0 if the slot is empty
+	left  int      // how many names of the list may still be inserted
+	skip  int      // how many of the next lists to skip
 }
 
 func newNames() *names { return &names{seed: maphash.MakeSeed()} }
 
-// begin starts a list of n names and reports whether its names should be inserted.
+// begin starts a list of n names and reports whether the caller must insert the names.
 func (d *names) begin(n int) bool {
 	d.left = 0
 	if d.skip > 0 {
@@ -42,8 +42,8 @@ func (d *names) begin(n int) bool {
 	return true
 }
 
-// insert inserts the name that starts, with its length, at offset at of a response. It reports
-// whether the list already had that name.
+// insert inserts a name and reports whether the list already had it. The name, which starts with
+// its length, is at offset at of answer.
 func (d *names) insert(answer []byte, at int, name []byte) bool {
 	if d.left == 0 {
 		return false

@@ -5,14 +5,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// outcomeOf maps an error code to an outcome, for codes that have no special meaning for the
-// operation (reading a missing node is a miss, for example). Only codes that exclude any change
-// of the store map to a definite error.
+// outcomeOf maps an error code to an outcome. The caller handles the codes that have a special
+// meaning for its operation: for example, NoNode is a miss when reading. Only a code that excludes
+// any change of the data maps to a definite error.
 //
-// A member checks a write twice. An error that it finds before the proposal
-// (PrepRequestProcessor: session, rights, version, parent) is logged as an error transaction and
-// changes nothing. An error that it finds afterwards (FinalRequestProcessor) can accompany a
-// change that was made.
+// A member checks a write twice. If it finds an error before the proposal (PrepRequestProcessor:
+// session, rights, version, parent), it logs an error transaction and changes nothing. If it finds
+// an error afterwards (FinalRequestProcessor), the write may have changed the data.
 func outcomeOf(code jute.Code) kv.Outcome {
 	switch code {
 	case jute.OK:
@@ -27,8 +26,8 @@ func outcomeOf(code jute.Code) kv.Outcome {
 		jute.NoWatcher,
 		jute.ReconfigDisabled,
 		jute.NoNode,     // the parent does not exist
-		jute.NodeExists, // for a create that did not expect an existing node
-		jute.BadVersion, // for a request that did not expect a version conflict
+		jute.NodeExists, // returned for a create that does not handle an existing node
+		jute.BadVersion, // returned for a request that does not handle a version conflict
 		jute.NotEmpty:   // a node with children cannot be deleted
 		return kv.BadRequest
 
@@ -36,8 +35,8 @@ func outcomeOf(code jute.Code) kv.Outcome {
 		return kv.Denied
 
 	case jute.SessionExpired, // checked before the proposal
-		jute.SessionMoved, // checked before the proposal: another member has the session now
-		jute.ThrottledOp,  // waited too long in the queue and was not processed
+		jute.SessionMoved, // checked before the proposal: the session has moved to another member
+		jute.ThrottledOp,  // the request waited too long in the queue and was not processed
 		jute.ReconfigInProgress:
 		return kv.Refused
 
@@ -54,8 +53,8 @@ func outcomeOf(code jute.Code) kv.Outcome {
 	case jute.ConnectionLoss:
 		return kv.ConnectionLost
 	}
-	// SystemError, RuntimeInconsistency, DataInconsistency, MarshallingError (returned by both
-	// processors), UnknownSession, APIError (which proxies return for any failure), and unknown
-	// codes.
+	// These codes are left: SystemError, RuntimeInconsistency and DataInconsistency;
+	// MarshallingError, which both processors return; UnknownSession; APIError, which a proxy
+	// returns for any failure; and unknown codes.
 	return kv.StoreError
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A key's path is the key, with a slash prepended if it does not begin with one. Keys are not
-// escaped: an invalid key is refused, so that a node always has the key's own name.
+// The path of a key is the key itself, with a slash in front if it does not begin with a slash.
+// Keys are not escaped. A key that is not a valid path is refused, so the name of a node is always
+// the same as its key.
 
-// pathOf returns the path of a key, and the reason if the key is not a valid path.
+// pathOf returns the path of a key. If the key is not a valid path, it also returns the reason.
 func pathOf(key []byte) (jute.Path, string) {
 	p := jute.Path{Rest: key}
 	names := key
@@ -22,10 +23,11 @@ func pathOf(key []byte) (jute.Path, string) {
 	return p, wrongWith(names)
 }
 
-// wrongWith returns why names, separated by slashes, are not a valid ZooKeeper path
-// (PathUtils.validatePath and the documentation of its data model); empty if they are valid.
+// wrongWith returns the reason why names, which are separated by slashes, are not a valid ZooKeeper
+// path, or "" if they are valid. The rules are from PathUtils.validatePath and from the
+// documentation of ZooKeeper's data model.
 func wrongWith(names []byte) string {
-	start := 0 // of the current name
+	start := 0 // start of the current name
 	for i := 0; i < len(names); i++ {
 		switch b := names[i]; {
 		case b == '/':
@@ -81,8 +83,8 @@ func parentOf(p jute.Path) jute.Path {
 	return jute.Path{Prefix: p.Prefix, Rest: p.Rest[:i]}
 }
 
-// ancestor returns the end of the next shorter ancestor of a complete path: the index of the
-// first slash at or after from. ok is false if there is none.
+// ancestor finds the next ancestor in a complete path. The ancestor ends at the first slash at or
+// after from, and end is the index of this slash. ok is false if there is no further slash.
 func ancestor(path []byte, from int) (end int, ok bool) {
 	i := bytes.IndexByte(path[min(from, len(path)):], '/')
 	return from + i, i >= 0

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// submitRange requests the children of the key's parent. A key that ends with a slash starts an
-// interval with all children of the node before the slash.
+// submitRange requests the children of the key's parent. If the key ends with a slash, the interval
+// starts at the first child of the node before the slash.
 func (c *codec) submitRange(call jute.Call, op *store.Op) {
 	p := jute.Path{Rest: op.Key}
 	if len(op.Key) == 0 || op.Key[0] != '/' {
@@ -23,8 +23,8 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 	}
 	c.syncFirst(&call, parent, op.Consistency)
 	call.Sub = callRange
-	// Child names have no parent path, so only the rest of key and end is kept. An empty end
-	// requests only the key itself.
+	// The reply contains child names without the parent's path, so keep only the rest of key and
+	// end after the parent. If End is empty, only the key itself is requested.
 	cut := len(parent.Rest)
 	if cut < len(op.Key) && op.Key[cut] == '/' {
 		cut++
@@ -35,9 +35,9 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 	c.conn.GetChildren(call, parent, false)
 }
 
-// endWithin returns the end of an interval of child names: the part of the interval's end that
-// follows the parent, a zero byte if the end is after all children of the parent, and nil if only
-// the key is requested.
+// endWithin converts the end of a key interval to the end of an interval of child names. It returns
+// nil if only the key is requested, a zero byte if the interval includes all later children of the
+// parent, and otherwise the part of End that follows the parent.
 func endWithin(op *store.Op, cut int) []byte {
 	switch end := op.Range.End; {
 	case len(end) == 0:

@@ -6,7 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// answer handles one reply: it appends the operation's event or sends its next request.
+// answer handles one reply: it appends the operation's event, or sends the operation's next
+// request.
 func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	before := c.advance(r)
 	switch r.Sub { // replies that do not complete an operation
@@ -61,7 +62,7 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 }
 
 // keepSync keeps the result of a sync for the read that follows it. A proxy implements sync as a
-// read of the node, which may not exist.
+// read of the node, so it returns NoNode if the node does not exist.
 func (c *codec) keepSync(r *jute.Reply) {
 	c.synced, c.syncWhy = r.Code, nil
 	switch r.Code {
@@ -72,14 +73,15 @@ func (c *codec) keepSync(r *jute.Reply) {
 	}
 }
 
-// aside holds the data that the codec keeps for an operation until its reply.
+// aside holds the data that the codec keeps for an operation until the reply arrives.
 type aside struct {
 	value, key, end []byte
 	limit           int64
 	reason          string
 }
 
-// takeAside removes the data that the codec kept for the operation of a reply.
+// takeAside removes and returns the data that the codec kept for the operation that a reply belongs
+// to.
 func (c *codec) takeAside(r *jute.Reply) (kept aside) {
 	switch r.Sub {
 	case callRefused:
@@ -93,8 +95,8 @@ func (c *codec) takeAside(r *jute.Reply) (kept aside) {
 	return kept
 }
 
-// finish fills an operation's event, or sends its next request (done is false). ok is false if
-// the reply is malformed.
+// finish fills in an operation's event. If the operation needs another request, finish sends it and
+// returns done = false. ok is false if the reply is malformed.
 func (c *codec) finish(r *jute.Reply, e *store.Event, kept *aside) (done, ok bool) {
 	done, ok = true, true
 	switch r.Sub {
@@ -133,7 +135,7 @@ func (c *codec) finish(r *jute.Reply, e *store.Event, kept *aside) (done, ok boo
 	return done, ok
 }
 
-// putDone handles the response to a put's setData; it creates the node if it does not exist.
+// putDone handles the reply to a put's setData. If the node does not exist, it creates the node.
 func (c *codec) putDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	switch r.Code {
 	case jute.OK:
@@ -155,7 +157,7 @@ func (c *codec) createDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:
 		created(r, e)
-	case r.Code == jute.NodeExists && !exhausted(r, e): // another client has created it since
+	case r.Code == jute.NodeExists && !exhausted(r, e): // another client has created the node since
 		path, data := written(r)
 		c.conn.SetData(next(r, callPut, 1), path, data, jute.AnyVersion)
 		return false
@@ -168,14 +170,14 @@ func (c *codec) createDone(r *jute.Reply, e *store.Event) (done bool) {
 	return true
 }
 
-// parseReplayedCreate creates the parents of a node, and then the node.
+// parseReplayedCreate sends requests that create the parents of a node and then the node.
 func (c *codec) parseReplayedCreate(r *jute.Reply, sub uint8) {
 	path, data := written(r)
 	n := c.createParents(r, path.Rest)
 	c.conn.Create(next(r, sub, n+1), jute.NewNode{Path: path, Data: data, ACL: c.acl})
 }
 
-// wrote reads and checks the Stat of a node after a setData.
+// wrote reads and checks the Stat in the reply to a setData.
 func wrote(r *jute.Reply, e *store.Event) bool {
 	answer, request := jute.NewReader(r.Body), jute.NewReader(r.Request)
 	s := answer.Stat()
@@ -188,13 +190,13 @@ func wrote(r *jute.Reply, e *store.Event) bool {
 	return answer.OK()
 }
 
-// created checks the path of a created node.
+// created checks that a create returned the requested path.
 func created(r *jute.Reply, e *store.Event) {
 	e.Revision = 1
 	wrong(e, wrongPath(r, otherNode))
 }
 
-// getDone handles the response to a get or an exists; the response to an exists has no data. A
+// getDone handles the reply to a get or an exists. The reply to an exists contains no data. A
 // linearizable read fails if the sync before it failed.
 func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 	code := r.Code
@@ -230,7 +232,7 @@ func (c *codec) deleteDone(r *jute.Reply, e *store.Event) {
 	switch r.Code {
 	case jute.OK:
 		e.Count = 1
-	case jute.NoNode: // nothing to delete, a success as in the other stores
+	case jute.NoNode: // nothing to delete; a success, as in the other stores
 	case jute.NotEmpty:
 		failed(e, r.Code)
 		e.Text = []byte("ZooKeeper does not delete a node that has children (NotEmpty)")
@@ -239,8 +241,8 @@ func (c *codec) deleteDone(r *jute.Reply, e *store.Event) {
 	}
 }
 
-// casDone handles the response to a setData with a version. After a conflict the node's version
-// is unknown: -1.
+// casDone handles the reply to a setData with a version. After a conflict the node's version is
+// unknown, which Revision = -1 expresses.
 func (c *codec) casDone(r *jute.Reply, e *store.Event) bool {
 	switch r.Code {
 	case jute.OK:
@@ -255,7 +257,8 @@ func (c *codec) casDone(r *jute.Reply, e *store.Event) bool {
 	return true
 }
 
-// casRead sends a compare-and-set with the version that its first request read.
+// casRead handles the reply that contains the node's current version, and sends the compare-and-set
+// with that version.
 func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok bool) {
 	b := jute.NewReader(r.Request)
 	path := jute.Path{Rest: b.Buffer()}
@@ -294,7 +297,8 @@ func (c *codec) ephemeralDone(r *jute.Reply, e *store.Event) (done bool) {
 	return true
 }
 
-// casCreateDone handles the response to a create that requires that the node does not exist.
+// casCreateDone handles the reply to the create of a compare-and-set that requires the node not to
+// exist.
 func (c *codec) casCreateDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:

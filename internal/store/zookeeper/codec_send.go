@@ -18,16 +18,17 @@ func (c *codec) syncFirst(call *jute.Call, p jute.Path, level kv.Consistency) {
 	}
 }
 
-// refuse rejects an operation that cannot be sent. Events come only from Feed and in order, so it
-// sends a request without effect and reports why with its reply.
+// refuse rejects an operation that cannot be sent. A codec returns events only from Feed, and in
+// order. So refuse sends a request without effect and reports the reason, why, when the reply
+// arrives.
 func (c *codec) refuse(call jute.Call, why string) {
 	c.reasons = append(c.reasons, why)
 	call.Sub = callRefused
 	c.conn.Exists(call, jute.Path{Prefix: "/"}, false)
 }
 
-// maxExtra limits the additional requests of one operation, because other clients may create and
-// remove its node repeatedly.
+// maxExtra limits the additional requests of one operation. Without the limit the codec might never
+// finish, because other clients may keep creating and removing the node.
 const maxExtra = 200
 
 // failed sets the outcome and text of an event from an error code.
@@ -36,16 +37,16 @@ func failed(e *store.Event, code jute.Code) {
 	e.Text = fmt.Appendf(nil, "ZooKeeper returned %v (%d)", code, int32(code))
 }
 
-// next returns the call of the request that follows a reply; n is the number of additional
-// requests.
+// next returns the Call for the request that follows a reply. n is how many additional requests of
+// the operation it counts for.
 func next(r *jute.Reply, sub uint8, n int) jute.Call {
 	call := r.Call
 	call.Sub, call.Extra = sub, uint8(min(int(call.Extra)+n, 255))
 	return call
 }
 
-// exhausted ends an operation that has used up its additional requests, none of which changed
-// anything.
+// exhausted reports whether an operation has used up its additional requests. If so, it sets the
+// outcome to Refused, because no request has changed anything.
 func exhausted(r *jute.Reply, e *store.Event) bool {
 	if r.Extra < maxExtra {
 		return false
@@ -54,8 +55,9 @@ func exhausted(r *jute.Reply, e *store.Event) bool {
 	return true
 }
 
-// createParents creates the ancestors of a path in order and returns their number. Some may
-// already exist; only the result of the request after them counts.
+// createParents sends requests that create the ancestors of a path, in order, and returns how many
+// it sent. Their results are ignored because some ancestors may already exist; only the result of
+// the request that follows them matters.
 func (c *codec) createParents(r *jute.Reply, path []byte) (n int) {
 	for end, more := ancestor(path, 1); more; end, more = ancestor(path, end+1) {
 		n++
@@ -92,5 +94,6 @@ func (f *fifo) pop() []byte {
 	return p
 }
 
-// shifted removes the first element of a short list.
+// shifted removes the first element of a slice. It moves all other elements, so the slice should be
+// short.
 func shifted[T any](list []T) []T { return list[:copy(list, list[1:])] }

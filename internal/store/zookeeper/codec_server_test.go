@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// scripted is the server's end of a codec's connection: it reads the codec's
-// output and responds as the test specifies.
+// scripted is the server's side of a codec's connection: it reads the codec's output and responds
+// as the test specifies.
 type scripted struct {
 	t    testing.TB
 	c    *codec
@@ -28,7 +28,8 @@ func newScripted(t testing.TB, a store.Access, d store.Dialed) *scripted {
 	return s
 }
 
-// granted returns a scripted server of a codec with a granted session of 9 s.
+// granted returns the server's side for a codec that has been granted a session with a timeout of 9
+// s.
 func granted(t testing.TB) *scripted {
 	t.Helper()
 	s := newScripted(t, store.Access{}, store.Dialed{})
@@ -44,7 +45,7 @@ func (s *scripted) written() []byte {
 	return b
 }
 
-// requests returns the operations and paths in the codec's output.
+// requests removes the codec's output and returns the opcodes and paths of its requests.
 func (s *scripted) requests() string {
 	var out []string
 	for b := s.written(); len(b) > 0; {
@@ -86,8 +87,7 @@ func (s *scripted) grant(timeout, id int) {
 	s.frame(append(jute.AppendBuffer(b, "0123456789abcdef"), 0))
 }
 
-// answer responds to the next request at term 3. Each response has a zxid one
-// higher than the previous one.
+// answer responds to the next request in term 3. The zxid increases by one per response.
 func (s *scripted) answer(code jute.Code, record ...byte) {
 	b := binary.BigEndian.AppendUint32(nil, uint32(s.xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(s.zxid))
@@ -132,12 +132,13 @@ func (s *scripted) want(want string) {
 	}
 }
 
-// set responds to a setData that created a version of a node with size bytes.
+// set responds to a setData. The node then has the given version and size bytes of data.
 func (s *scripted) set(version int32, size int) {
 	s.answer(jute.OK, nodeStat(version, size, s.zxid)...)
 }
 
-// nodeStat returns the Stat of a node to which transaction mzxid wrote size bytes.
+// nodeStat returns the Stat of a node whose last change was transaction mzxid, which wrote size
+// bytes.
 func nodeStat(version int32, size int, mzxid int64) []byte {
 	b := make([]byte, jute.StatLen)
 	binary.BigEndian.PutUint64(b[8:], uint64(mzxid))
@@ -146,8 +147,8 @@ func nodeStat(version int32, size int, mzxid int64) []byte {
 	return b
 }
 
-// stat returns the record of a read of a node that transaction 5 wrote: its data
-// and Stat.
+// stat returns the record in the reply to a read of a node that transaction 5 changed last: the
+// data and the Stat.
 func stat(version int32, data []byte) []byte {
 	return append(jute.AppendBuffer(nil, data), nodeStat(version, len(data), 5)...)
 }
@@ -164,13 +165,13 @@ func children(count int, names ...string) []byte {
 	return append(b, end...)
 }
 
-// multiHeader returns the header of a result in a multi's response.
+// multiHeader returns the header of one result in the reply to a multi.
 func multiHeader(op jute.Op, done byte, code jute.Code) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(op))
 	return binary.BigEndian.AppendUint32(append(b, done), uint32(code))
 }
 
-// results returns the record of a multi's response.
+// results returns the record in the reply to a multi.
 func results(parts ...[]byte) (b []byte) {
 	for _, p := range parts {
 		b = append(b, p...)
@@ -180,8 +181,8 @@ func results(parts ...[]byte) (b []byte) {
 
 func resultOf(op jute.Op, record []byte) []byte { return append(multiHeader(op, 0, 0), record...) }
 
-// failure returns the result of an operation that failed, or that was not
-// executed because another one failed.
+// failure returns the result for an operation that failed, or that was not executed because another
+// operation failed.
 func failure(code jute.Code) []byte {
 	return binary.BigEndian.AppendUint32(multiHeader(jute.OpError, 0, code), uint32(code))
 }
@@ -193,7 +194,7 @@ func (s *scripted) submit(ops ...store.Op) {
 			s.t.Fatal("no room")
 		}
 		s.c.Submit(&ops[i])
-		for _, b := range [][]byte{ops[i].Key, ops[i].Value} { // the caller owns these slices
+		for _, b := range [][]byte{ops[i].Key, ops[i].Value} { // the codec must not keep them
 			for k := range b {
 				b[k] = '?'
 			}

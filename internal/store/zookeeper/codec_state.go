@@ -9,42 +9,42 @@ import (
 // Limits of one connection.
 const (
 	maxOpen = 4096     // requests without a reply
-	maxHeld = 64 << 20 // bytes of those requests
+	maxHeld = 64 << 20 // total size of these requests, in bytes
 )
 
-// The calls: the request that a reply belongs to.
+// The kinds of requests. A reply has the kind of its request, so the codec knows how to handle it.
 const (
 	callIgnored   = iota // a request whose reply is ignored
 	callClose            // closeSession
-	callRefused          // an operation that cannot be sent; a request without effect was sent instead
+	callRefused          // a request without effect, sent for an operation that the codec refuses
 	callPut              // setData
-	callPutCreate        // create, after setData found no node
-	callPutAgain         // create, after the parents were created
+	callPutCreate        // create, sent if setData did not find the node
+	callPutAgain         // create, sent after the parents were created
 	callGet
 	callExists
-	callSync // before a linearizable read, which completes the operation
+	callSync // sync before a linearizable read; the reply to the read completes the operation
 	callRange
 	callDelete
 	callCAS       // setData with a version
 	callCASRead   // exists, to read the current version
-	callCASCreate // create, if the node must not exist
-	callCASAgain  // create, after the parents were created
+	callCASCreate // create, sent if the node must not exist
+	callCASAgain  // create, sent after the parents were created
 	callTxn
 	callEphemeral
-	callEphemeralAgain // after the parents were created
+	callEphemeralAgain // create, sent after the parents were created
 	callPing
-	callWatchRead   // getData, which sets a watch
-	callWatchExists // exists, which sets the watch if the node does not exist
+	callWatchRead   // getData that sets a watch
+	callWatchExists // exists that sets the watch, sent if the node does not exist
 	callAddWatch
-	callSetAgain    // getData, after a watch fired
-	callExistsAgain // exists, after a watch fired
-	callProgress    // a request whose reply shows how far the watchers have received events
-	callAgain       // a recorded call whose response only shows its outcome
+	callSetAgain    // getData that sets a watch again after it fired
+	callExistsAgain // exists that sets a watch again after it fired
+	callProgress    // a request whose reply shows which events the watchers have received
+	callAgain       // a recorded call; the reply is needed only for the outcome
 	callAgainSync
 	callAgainGet
 	callAgainExists
 	callAgainList
-	callAgainNames // a recorded list whose names are wanted
+	callAgainNames // a recorded list; the caller needs the names
 	callAgainCreate
 	callAgainSet
 	callAgainMulti
@@ -54,55 +54,55 @@ const (
 type codec struct {
 	conn    *jute.Conn
 	acl     jute.ACL
-	pingAt  int64 // next ping, or next check for sent operations if quiet; 0: no session yet
+	pingAt  int64 // time of the next ping or (if quiet) check; 0: no session yet
 	hearing hearing
-	quiet   bool  // sends no pings: the load keeps the session alive
-	load    signs // signs of life of the load, if quiet
+	quiet   bool  // the codec sends no pings, because the load keeps the session alive
+	load    signs // used if quiet: whether the load is still sending
 	dialect Dialect
 	newest  int64  // highest zxid that the session has seen
 	names   *names // shared by the codecs of the event loop
 
 	synced  jute.Code // result of the last sync
-	syncWhy []byte    // reason why its response is impossible; nil: none
-	values  fifo      // values of compare-and-sets whose version is being read
-	ranges  fifo      // keys and ends of open ranges
-	limits  []int64   // limits of the same ranges
-	reasons []string  // of refused operations whose reply is open
+	syncWhy []byte    // reason why the reply to the last sync is impossible, or nil
+	values  fifo      // values of compare-and-sets that are waiting for the node's version
+	ranges  fifo      // keys and ends of the ranges without a reply
+	limits  []int64   // limits of these ranges
+	reasons []string  // reasons of the refused operations without a reply
 	multi   []jute.MultiOp
 	watches watches
-	heard   store.Keys // receives the versions that recorded transactions create; may be nil
-	closed  bool       // the session was closed, as in the recording
+	heard   store.Keys // receives the versions that recorded transactions write, or nil
+	closed  bool       // the codec replayed a recorded closeSession
 }
 
-// bareWatch is a watch that a read of an application sets.
+// bareWatch is a watch that an application sets with a read.
 type bareWatch struct {
 	path    []byte
-	tag     uint32 // of the read that sets it
+	tag     uint32 // tag of the read that sets the watch
 	watcher uint32
 	set     bool // the reply to the read has arrived
 }
 
-// Dialect describes the guarantees that a server lacks compared to ZooKeeper, which has the zero
-// Dialect.
+// Dialect describes which guarantees of ZooKeeper a server lacks. The zero Dialect is ZooKeeper
+// itself.
 type Dialect struct {
-	// GoesBack: a read may return an older state than an earlier response.
+	// GoesBack is set if a read may return an older state than an earlier response did.
 	GoesBack bool
-	// HidesChild: the root's Stat may count children that the list of children omits.
+	// HidesChild is set if the root's Stat may count children that the list of children omits.
 	HidesChild bool
-	// LateStats: the Stats in the response to a multi show the state after the whole transaction
-	// instead of after their operation.
+	// LateStats is set if each Stat in the reply to a multi shows the state after the whole
+	// transaction. In ZooKeeper it shows the state after its own operation.
 	LateStats bool
 }
 
 // watches holds the watches of one connection.
 type watches struct {
-	creating  map[uint32]creation // by the operation's tag
-	once      map[string]*oneShot // by the path
+	creating  map[uint32]creation // by tag of the operation
+	once      map[string]*oneShot // by path
 	recursive map[string]*recursive
 	bare      []bareWatch
 }
 
-// creation is a watcher whose request is open.
+// creation describes a watcher whose request has no reply yet.
 type creation struct {
 	watcher  uint32
 	key, end []byte
@@ -111,48 +111,50 @@ type creation struct {
 
 // oneShot is a watch of a node's data that the codec sets again each time it fires.
 type oneShot struct {
-	key      []byte // as spelled by the load
+	key      []byte // the load's key, with or without a leading slash
 	at       int64  // mzxid of the last read
-	deleted  int64  // zxid of a deletion that is not yet reported; 0: none
-	reading  bool   // it fired, and a read that sets it again is open
-	again    bool   // it fired during that read, because another read had set it too; one more read follows
-	spare    bool   // the open read is that additional one, which may return nothing new
+	deleted  int64  // zxid of a deletion that is not yet reported, or 0
+	reading  bool   // the watch fired, and a read that sets it again has no reply yet
+	again    bool   // fired again during that read; one more read must follow
+	spare    bool   // the current read is that additional read; it may return nothing new
 	watchers []onceWatcher
 }
 
 type onceWatcher struct {
 	number uint32
-	since  int64 // zxid at its creation
+	since  int64 // zxid when the watcher was created
 }
 
 // recursive is a persistent recursive watch of a node.
 type recursive struct {
-	slash    bool // keys begin with a slash
+	slash    bool // the load's keys begin with a slash
 	watchers []treeWatcher
 }
 
-// treeWatcher is a watcher of the keys from key to end below the node.
+// treeWatcher watches the keys from key to end below the node.
 type treeWatcher struct {
 	number   uint32
 	key, end []byte
 }
 
-// hearing detects a mute connection as the Java client does (readTimeout in ClientCnxn): a reply
-// is due and no input has arrived for two thirds of the session's timeout. At the end of the
-// timeout the server may have expired the session if it received nothing either.
+// hearing detects a mute connection as the Java client does (readTimeout in ClientCnxn). A
+// connection is mute if a reply is due and no input has arrived for two thirds of the session
+// timeout. When the whole session timeout has passed, the server may have expired the session,
+// because it may not have received anything either.
 type hearing struct {
 	heard bool  // input arrived since the last check
-	at    int64 // time of the last input, or at which no reply was due; 0: not checked yet
+	at    int64 // latest time with input or without a due reply; 0 initially
 	mute  bool
 }
 
-// signs are the signs of life of a load that keeps its session alive with its operations.
+// signs tracks whether a load still sends operations, if only its operations keep the session
+// alive.
 type signs struct {
-	sent, seen uint64 // operations: total, and total at the last check
-	at         int64  // time of the last check with new operations; 0: not checked yet
-	// over reports that the load has sent nothing for so long that its session has expired or
-	// will. The server closes silent connections by a separate clock, in steps of 10 s, and so
-	// sometimes before the session expires. A codec that continued such a session on a new
-	// connection would bring a dead client back to life.
+	sent, seen uint64 // operations sent by now, and at the last check
+	at         int64  // time of the last check that found new operations; 0 before the first check
+	// over is set if the load has sent nothing for so long that its session has expired or is about
+	// to expire. The server closes silent connections by a separate timer in steps of 10 s, so it
+	// sometimes closes the connection before the session expires. If a codec then continued the
+	// session on a new connection, it would revive a client that is supposed to be dead.
 	over bool
 }

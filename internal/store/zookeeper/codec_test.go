@@ -48,8 +48,8 @@ func TestRoomEnds(t *testing.T) {
 	}
 }
 
-// ticks advances the time as the codec requests and returns the times at which it
-// wrote. If answered, it responds to each ping.
+// ticks advances the time in the steps that Tick returns, and returns the times at which the codec
+// wrote. If answered is set, it responds to each ping.
 func (s *scripted) ticks(now, until int64, answered bool) (wrote []int64) {
 	s.t.Helper()
 	for now <= until {
@@ -86,15 +86,14 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// TestMuteConnectionIsAbandoned checks that a connection is given up once it has
-// received nothing for two thirds of the session's timeout while a reply is due,
-// and not before. If nothing was requested, because the load that must renew the
-// session has died, no reply is due.
+// TestMuteConnectionIsAbandoned checks that a codec gives up a connection once a reply is due and
+// nothing has arrived for two thirds of the session timeout, and not earlier. If the load that must
+// renew the session sends nothing, no reply is due, so the codec keeps the connection.
 func TestMuteConnectionIsAbandoned(t *testing.T) {
 	const look = 3 * second / looks
 	s := granted(t)
 	s.ticks(second, 10*second, true)
-	heard := 10 * second // the time of the latest ping's reply
+	heard := 10 * second // time of the reply to the latest ping
 	s.ticks(10*second+1, heard+6*second-1, false)
 	if s.c.Mute() != nil {
 		t.Error("it is given up before two thirds of the timeout are over")
@@ -104,7 +103,7 @@ func TestMuteConnectionIsAbandoned(t *testing.T) {
 		t.Errorf("it is given up for %v", why)
 	}
 
-	// A reply to an operation counts like one to a ping.
+	// A reply to an operation counts in the same way as a reply to a ping.
 	s = granted(t)
 	for now := second; now < 30*second; {
 		s.submit(store.Op{Kind: kv.Put, Key: key("a")})
@@ -118,7 +117,7 @@ func TestMuteConnectionIsAbandoned(t *testing.T) {
 		t.Error("it is given up although operations are answered")
 	}
 
-	// The load renews the session: only replies to its requests are due.
+	// The load renews the session, so only replies to the load's requests are due.
 	s = newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.Dialed{})
 	s.grant(9000, 5)
 	s.feed()
@@ -153,8 +152,8 @@ func TestPutOfMissingKey(t *testing.T) {
 	s.want("1:ok r5 n0 +5")
 }
 
-// TestPutEnds checks that a put ends definitely while another client keeps
-// creating and deleting the key.
+// TestPutEnds checks that a put ends with a definite error if another client keeps creating and
+// deleting the key.
 func TestPutEnds(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.Put, Key: key("k")})
@@ -242,6 +241,6 @@ func TestTransactionFindsWhatIsMissing(t *testing.T) {
 
 	s.submit(store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("a")}}})
 	s.requests()
-	s.answer(jute.APIError) // like zetcd, without a record
+	s.answer(jute.APIError) // without a record, as zetcd does
 	s.want("1:store_error r0 n0 +0")
 }

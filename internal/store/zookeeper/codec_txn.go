@@ -5,10 +5,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A transaction is one multi that sets every key. A multi that fails changes nothing and names
-// its first failing operation. The codec then sends the multi again with a create for that key
-// (or a setData, if the node has appeared since) until it succeeds. In the steady state all keys
-// exist and one request suffices. Missing parents are created outside the transaction.
+// A transaction is one multi that sets every key. A multi that fails changes nothing, and its reply
+// names the first operation that failed. The codec then replaces that operation and sends the multi
+// again until it succeeds: a setData becomes a create, or a create becomes a setData if the node
+// has appeared in the meantime. Usually all keys exist, so one request suffices. Missing parents
+// are created outside the transaction.
 
 // submitTxn sends a transaction.
 func (c *codec) submitTxn(call jute.Call, op *store.Op) {
@@ -68,9 +69,10 @@ func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	return false, true
 }
 
-// results reads the results of c.multi: the index and code of the failed operation (-1 if none is
-// named), and the reason if the results are impossible. There must be one result per operation:
-// either none is an error, or all are, with OK before the failed operation.
+// results reads the results in a reply to the operations c.multi. It returns the index and code of
+// the failed operation (the index is -1 if the reply names none), and in why the reason if the
+// results are impossible. There must be one result per operation. Either no result is an error, or
+// all results are errors, with code OK for those before the failed operation.
 func (c *codec) results(r *jute.Reply) (at int, code jute.Code, why []byte, ok bool) {
 	b := jute.NewReader(r.Body)
 	var result jute.MultiResult

@@ -8,13 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A session has at most one watch of a path: its watchers of one key share the watch, as in
-// ZooKeeper's own clients, and each receives the event.
+// A session has at most one watch per path. All watchers of one key share that watch, as in
+// ZooKeeper's own clients, and each of them receives the event.
 //
-// A watch of mode once fires at the first change. The read of the new data sets it again; changes
-// between the two are not reported. A persistent recursive watch stays and reports every change
-// of the node and its descendants with the path and (since ZooKeeper 3.9) the zxid, without the
-// data.
+// A watch with mode once fires at the first change. The codec then reads the new data and sets the
+// watch again with the same read. Changes between the event and the read are not reported
+// separately. A persistent recursive watch stays set. It reports every change of the node and its
+// descendants with the path and (since ZooKeeper 3.9) the zxid, but without the data.
 
 func (w *treeWatcher) watches(key []byte) bool {
 	if len(w.end) == 0 {
@@ -23,10 +23,11 @@ func (w *treeWatcher) watches(key []byte) bool {
 	return bytes.Compare(key, w.key) >= 0 && bytes.Compare(key, w.end) < 0
 }
 
-// pathText returns a path as a map key.
+// pathText converts a path to a map key.
 func pathText(p jute.Path) string { return p.Prefix + string(p.Rest) }
 
-// watch requests a watcher. The response carries the revision at which it starts.
+// watch sends the request that creates a watcher. The reply shows the revision at which the watcher
+// starts.
 func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 	w := &c.watches
 	switch {
@@ -62,8 +63,9 @@ func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 	w.creating[call.Tag] = of
 }
 
-// progress sends a request without effect. A session receives a watch event before any reply that
-// reflects the change, so after a reply all events up to its zxid have arrived.
+// progress sends a request without effect. On a session, a watch event arrives before any reply
+// that reflects the change. So when the reply arrives, all events up to the reply's zxid have
+// arrived.
 func (c *codec) progress() {
 	c.conn.Exists(jute.Call{Sub: callProgress}, jute.Path{Prefix: "/"}, false)
 }
@@ -71,7 +73,7 @@ func (c *codec) progress() {
 // reached reports to all watchers that events up to zxid have arrived.
 func (c *codec) reached(zxid int64, to []store.Event) []store.Event {
 	for _, w := range c.watches.once {
-		if w.reading { // its next event is still to come
+		if w.reading { // the read that follows its event is not yet done
 			continue
 		}
 		for i := range w.watchers {
@@ -86,7 +88,7 @@ func (c *codec) reached(zxid int64, to []store.Event) []store.Event {
 	return to
 }
 
-// watchDone handles the response to a request that creates a watcher.
+// watchDone handles the reply to a request that creates a watcher.
 func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	w := &c.watches
 	of, known := w.creating[r.Tag]
@@ -132,9 +134,9 @@ func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	return true, true
 }
 
-// writes returns the number of writes of a node, as in store.Event.Version. Versions continue at
-// -2^31 after 2^31-1, so a negative version becomes -1 (unknown), and never 0, which means
-// deleted.
+// writes converts a node version to the number of writes, as in store.Event.Version. After 2^31-1
+// versions continue at -2^31. For a negative version, writes returns -1 (unknown). It never returns
+// 0, which means deleted.
 func writes(version int32) int64 {
 	if version < 0 {
 		return -1
@@ -196,7 +198,8 @@ func (c *codec) notified(r *jute.Reply, to []store.Event) []store.Event {
 	}
 }
 
-// appendTreeEvents appends events for the watchers of a tree after a change in it.
+// appendTreeEvents handles the change of the node at path: it appends an event for each watcher in
+// t that watches the path.
 func (c *codec) appendTreeEvents(t *recursive, what jute.WatchEvent, path []byte, zxid int64, to []store.Event) []store.Event {
 	if what == jute.NodeChildrenChanged {
 		return to
@@ -223,8 +226,8 @@ func (c *codec) appendTreeEvents(t *recursive, what jute.WatchEvent, path []byte
 
 var missingZxid = []byte("a watch event has no zxid (ZooKeeper 3.9 or later sends it), so its change is unknown; use mode once")
 
-// parseReplayedSet handles the response to the read that sets a watch again after it fired, and
-// reports the result to its watchers.
+// parseReplayedSet handles the reply to the read that sets a watch again after it fired, and
+// reports the result to the watchers.
 func (c *codec) parseReplayedSet(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	b := jute.NewReader(r.Request)
 	path := b.Buffer()
@@ -236,7 +239,7 @@ func (c *codec) parseReplayedSet(r *jute.Reply, to []store.Event) ([]store.Event
 	case r.Code == jute.NoNode && r.Sub == callSetAgain:
 		c.conn.Exists(jute.Call{Sub: callExistsAgain}, jute.Path{Rest: path}, true)
 		return to, nil
-	case r.Code == jute.OK && r.Sub == callExistsAgain: // created since
+	case r.Code == jute.OK && r.Sub == callExistsAgain: // created since the getData
 		c.conn.GetData(jute.Call{Sub: callSetAgain}, jute.Path{Rest: path}, true)
 		return to, nil
 	case r.Code != jute.OK && r.Code != jute.NoNode:
@@ -273,7 +276,7 @@ func (c *codec) parseReplayedSet(r *jute.Reply, to []store.Event) ([]store.Event
 	}
 	o.at, o.deleted = e.Revision, 0
 	for i := range o.watchers {
-		if w := &o.watchers[i]; e.Revision > w.since { // otherwise it saw the change at its creation
+		if w := &o.watchers[i]; e.Revision > w.since { // otherwise the watcher saw it when created
 			e.Watcher = w.number
 			to = append(to, e)
 		}
@@ -283,8 +286,9 @@ func (c *codec) parseReplayedSet(r *jute.Reply, to []store.Event) ([]store.Event
 
 var newsFirst = []byte("ZooKeeper returned new data before the watch event; it promises the opposite order")
 
-// beforeItsEvent checks that a read on a session with a watch of the node does not return a
-// change before its watch event.
+// beforeItsEvent checks a read of a node that the session watches. If the read returns a change
+// whose watch event has not yet arrived, beforeItsEvent returns the reason why the response is
+// wrong.
 func (c *codec) beforeItsEvent(r *jute.Reply, mzxid int64) []byte {
 	if len(c.watches.once) == 0 {
 		return nil

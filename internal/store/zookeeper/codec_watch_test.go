@@ -41,9 +41,9 @@ func watchOf(k string, end string, mode kv.WatchMode, watcher uint32) store.Op {
 	return op
 }
 
-// TestOneShotWatchIsSetAgain checks that a read sets a fired one-shot watch
-// again, once for all watchers that share it, and that its result is the event.
-// Watchers created after the change do not receive it.
+// TestOneShotWatchIsSetAgain checks that after a one-shot watch fired, one read sets it again for
+// all watchers that share it, and that the result of the read becomes the event. A watcher that was
+// created after the change must not receive the event.
 func TestOneShotWatchIsSetAgain(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("a", "", kv.OnceWatch, 7))
@@ -57,7 +57,7 @@ func TestOneShotWatchIsSetAgain(t *testing.T) {
 		t.Fatalf("created: %+v", e)
 	}
 	s.event(jute.NodeDataChanged, "/a", 3<<32|30)
-	s.event(jute.NodeDataChanged, "/a", 3<<32|31) // of a watch that another read had set
+	s.event(jute.NodeDataChanged, "/a", 3<<32|31) // the event for a watch that another read had set
 	if e := s.events(); len(e) != 0 {
 		t.Fatalf("before the new data is read: %+v", e)
 	}
@@ -95,8 +95,8 @@ func TestOneShotWatchIsSetAgain(t *testing.T) {
 	}
 }
 
-// TestNewDataBeforeTheirEventAreWrong checks that new data before its watch event
-// is a wrong answer.
+// TestNewDataBeforeTheirEventAreWrong checks that a response is wrong if it contains new data
+// before the watch event arrived.
 func TestNewDataBeforeTheirEventAreWrong(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("a", "", kv.OnceWatch, 7))
@@ -114,9 +114,8 @@ func TestNewDataBeforeTheirEventAreWrong(t *testing.T) {
 	}
 }
 
-// TestPersistentWatch checks that a persistent recursive watch reports each
-// change with its transaction to the watchers of that key, and that an event
-// without a transaction ends them.
+// TestPersistentWatch checks that a persistent recursive watch reports each change with its zxid to
+// the watchers of that key, and that an event without a zxid ends the watchers.
 func TestPersistentWatch(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("dir/b", "dir/d", kv.PersistentWatch, 1), watchOf("/dir/b", "", kv.PersistentWatch, 2))
@@ -172,8 +171,8 @@ func TestWatchesThatThereAreNot(t *testing.T) {
 	}
 }
 
-// TestKeepAlive checks that a requested ping renews the session and returns its
-// timeout.
+// TestKeepAlive checks that a requested ping renews the session, and that its event contains the
+// session timeout.
 func TestKeepAlive(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.KeepAlive})
@@ -187,8 +186,8 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// TestExpiredSessionIsReported checks that a codec that tries to continue an expired
-// session reports it.
+// TestExpiredSessionIsReported checks that a codec that tries to continue an expired session
+// reports the expiry.
 func TestExpiredSessionIsReported(t *testing.T) {
 	s := granted(t)
 	s.c.Lost(nil)
@@ -200,7 +199,7 @@ func TestExpiredSessionIsReported(t *testing.T) {
 	}
 }
 
-// TestEphemeral checks that an existing ephemeral node is a conflict, and that
+// TestEphemeral checks that creating an ephemeral node is a conflict if the node exists, and that
 // missing parents are created.
 func TestEphemeral(t *testing.T) {
 	s := granted(t)
@@ -221,8 +220,9 @@ func TestEphemeral(t *testing.T) {
 	}
 }
 
-// TestVersionOfNodeDoesNotSayThatItWasDeleted reads nodes with negative versions,
-// which follow 2^31-1, and one that no transaction has changed.
+// TestVersionOfNodeDoesNotSayThatItWasDeleted checks that an existing node never gets version 0,
+// which means deleted. It reads nodes with negative versions, which follow 2^31-1, and a node that
+// no transaction has changed.
 func TestVersionOfNodeDoesNotSayThatItWasDeleted(t *testing.T) {
 	for version, want := range map[int32]int64{0: 1, 4: 5, -1: -1, -2: -1, -1 << 31: -1} {
 		for _, mzxid := range []int64{0, 3<<32 | 12} {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestConfinedSettings checks that another machine may set sizes, numbers and
-// switches, but no programs, files or code.
+// TestConfinedSettings checks that a controller may set sizes, numbers and switches on another
+// machine, but no programs, files or code.
 func TestConfinedSettings(t *testing.T) {
 	for _, ok := range []Settings{
 		{}, {Heap: "1g", JVMOptions: []string{"-XX:+UseZGC", "-XX:ParallelGCThreads=4", "-Xmn100m", "-XX:-UseAdaptiveSizePolicy"}},

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// deleteBatch limits the nodes that one multi deletes.
+// deleteBatch is the maximum number of nodes that one multi deletes.
 const deleteBatch = 500
 
 // DeletePrefix implements store.Cleaner. It removes each matching node together with its
@@ -34,17 +34,17 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	return d.deleted, nil
 }
 
-// maxDepth limits the depth of removed nodes, because a faulty server could return children
+// maxDepth limits how deep DeletePrefix descends, because a faulty server could return children
 // indefinitely.
 const maxDepth = 1000
 
-// deletion removes nodes in batches, deepest first.
+// deletion removes nodes in batches, the deepest first.
 type deletion struct {
 	s       *asker
 	deleted int64
 }
 
-// refused is the error code of a request that failed.
+// refused is the error for a reply with an error code.
 type refused jute.Code
 
 func (r refused) Error() string { return "it returned " + jute.Code(r).String() }
@@ -87,8 +87,8 @@ func (d *deletion) children(parent, prefix string, depth int) error {
 	return d.removeAll(batch, depth)
 }
 
-// removeAll removes nodes with one request. If that fails because a node has children or no longer
-// exists, it removes them one by one.
+// removeAll removes nodes with one request. If the request fails because a node has children or no
+// longer exists, removeAll removes the nodes one by one.
 func (d *deletion) removeAll(paths []string, depth int) error {
 	if len(paths) == 0 {
 		return nil
@@ -124,7 +124,7 @@ func allDone(answer []byte) bool {
 	return b.OK()
 }
 
-// removeNode removes a node after its descendants.
+// removeNode removes a node. If the node has descendants, it removes them first.
 func (d *deletion) removeNode(path string, depth int) error {
 	remove := func() (jute.Code, error) {
 		r, err := d.s.request(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(path), jute.AnyVersion) })
@@ -149,5 +149,5 @@ func (d *deletion) removeNode(path string, depth int) error {
 	return nil
 }
 
-// pathTo returns path in the form that requests take.
+// pathTo converts a path to the form that requests use.
 func pathTo(path string) jute.Path { return jute.Path{Prefix: path} }

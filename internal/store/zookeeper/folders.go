@@ -15,7 +15,7 @@ import (
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")
 	at := strings.LastIndexByte(path, '/')
-	spelt := string(prefix[:len(prefix)-(len(path)-at-1)]) // up to and including its last slash
+	spelt := string(prefix[:len(prefix)-(len(path)-at-1)]) // up to its last slash
 	s, err := a.begin(ctx)
 	if err != nil {
 		return nil, false, err

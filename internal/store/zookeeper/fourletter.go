@@ -16,17 +16,18 @@ import (
 // maxWords limits the response to a four-letter word, in bytes.
 const maxWords = 1 << 20
 
-// notInWhitelist is part of the response to a word that the member is not configured to answer.
+// notInWhitelist is part of a member's response to a four-letter word that it is configured not to
+// answer.
 const notInWhitelist = "is not executed because it is not in the whitelist"
 
-// errNotAllowed reports that a member is not configured to answer a word.
+// errNotAllowed means that a member is configured not to answer a four-letter word.
 var errNotAllowed = errors.New("add it to 4lw.commands.whitelist in the server's configuration")
 
-// errNotServing reports that a member knows no leader.
+// errNotServing means that a member does not serve requests because it knows no leader.
 var errNotServing = errors.New("it is not serving requests: it knows no leader")
 
-// word sends a four-letter word, such as srvr, to a member and returns its text response. The
-// member closes the connection after it.
+// word sends a four-letter word, such as srvr, to a member and returns the text response. The
+// member closes the connection after its response.
 func word(ctx context.Context, a store.Access, endpoint, word string) (string, error) {
 	conn, err := a.ConnectSecure(ctx, endpoint)
 	if err != nil {
@@ -53,7 +54,7 @@ func word(ctx context.Context, a store.Access, endpoint, word string) (string, e
 	return text, nil
 }
 
-// field returns the rest of the first line that begins with name.
+// field finds the first line that begins with name and returns the rest of that line.
 func field(text, name string) string {
 	for line := range strings.Lines(text) {
 		if value, ok := strings.CutPrefix(line, name); ok {
@@ -63,7 +64,7 @@ func field(text, name string) string {
 	return ""
 }
 
-// reason describes an error to a user.
+// reason describes an error in words that a user understands.
 func reason(ctx context.Context, err error) string {
 	var op *net.OpError
 	switch {

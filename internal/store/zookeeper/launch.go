@@ -15,8 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// startTimeout limits the time from start to a cluster with a leader. A healthy cluster takes
-// three seconds on two idle cores; a Java virtual machine takes much longer on busy cores.
+// startTimeout limits the time from the start of a cluster until it has a leader. A healthy cluster
+// needs three seconds on two idle cores, but a Java virtual machine starts much more slowly on busy
+// cores.
 const startTimeout = 90 * time.Second
 
 // Indexes of a member's ports in MemberPlace.Ports.
@@ -33,8 +34,8 @@ const mainClass = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 //go:embed server/logback.xml
 var logback []byte
 
-// Launch implements store.Store. LaunchSpec.Exec is the folder of an installed server, with its
-// jars in the subfolder lib.
+// Launch implements store.Store. LaunchSpec.Exec is the folder of an installed server, which has
+// its jars in the subfolder lib.
 func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
@@ -53,15 +54,15 @@ func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	return l, nil
 }
 
-// folder returns the folder that has the server's jars: the given folder, or the one of the
-// installed server.
+// folder returns the folder that contains the server's jars: the folder that the user gave, or
+// otherwise that of the installed server.
 func folder(spec *store.LaunchSpec, s *Settings) (string, error) {
 	source, err := New().Server("")
 	if err != nil {
 		return "", err
 	}
 	if s.Java != "" {
-		source.Tools = nil // the settings name the java command, so none is searched for
+		source.Tools = nil // the settings already give the java command, so do not search for one
 	}
 	dir, err := install.ExecutableForLaunch(spec, source)
 	if err != nil || spec.Exec == "" || spec.Elsewhere {
@@ -93,13 +94,13 @@ func notes(s *Settings) []string {
 	return out
 }
 
-// process describes member i, whose number in the cluster is i+1.
+// process describes the process of member i (counted from 0). Its number in the cluster is i+1.
 func process(spec store.LaunchSpec, i int, s *Settings) store.Process {
 	p := store.ProcessAt(spec.Members[i], cmp.Or(s.Java, "java"))
 	conf := filepath.Join(p.Dir, "conf")
 	zooCfg := filepath.Join(conf, "zoo.cfg")
-	// conf precedes the jars so that the server finds our logback.xml; without one it logs at
-	// DEBUG.
+	// conf is before the jars so that the server finds our logback.xml. Without a logback.xml the
+	// server logs at level DEBUG.
 	classPath := strings.Join([]string{conf, filepath.Join(spec.Exec, "lib", "*")}, string(filepath.ListSeparator))
 	p.Args = append(s.jvm(filepath.Join(p.Dir, "gc.log")), "-cp", classPath, mainClass, zooCfg)
 	p.Files = map[string][]byte{
@@ -110,8 +111,9 @@ func process(spec store.LaunchSpec, i int, s *Settings) store.Process {
 	return p
 }
 
-// zooConfig returns a member's zoo.cfg. A single member is a standalone server, the usual
-// deployment; several members list each other and their client addresses.
+// zooConfig returns a member's zoo.cfg. A single member is configured as a standalone server, which
+// is the usual deployment. If there are several members, the file lists all members with their
+// client addresses.
 func zooConfig(spec store.LaunchSpec, i int, data string, s *Settings) []byte {
 	m := spec.Members[i]
 	var b bytes.Buffer
@@ -161,7 +163,8 @@ func host(m kv.MemberPlace) string {
 //go:embed server/pom.xml
 var serverFiles embed.FS
 
-// sums pins the server's own jars, by installable version.
+// sums has the checksums of the server's own jars, by version. Only these versions can be
+// installed.
 var sums = map[string]map[string]string{
 	"3.9.5": {
 		"lib/zookeeper-3.9.5.jar":      "936d025db1a85f085edea25048c3f5b3de5fc29329c371a10925e3b78b0b38a0",
@@ -180,8 +183,8 @@ const (
 	metricsSum = "51853ff241cbb6a8a6249138ed941644fb01035f82b322915f554bdf06f22afa"
 )
 
-// Server implements store.Store. To use another version, give the folder that has its jars in
-// lib.
+// Server implements store.Store. To use another version, a user gives the folder of that version,
+// which has its jars in lib.
 func (*Store) Server(version string) (store.ServerSource, error) {
 	s, err := store.ServerSource{
 		Store: Name, Versions: []string{"3.9.5", "3.9.4"}, Kind: store.Maven,

@@ -35,7 +35,7 @@ func spec(t *testing.T, members int, settings any) store.LaunchSpec {
 	return s
 }
 
-// settingsWith returns settings with a java command that the machine may lack:
+// settingsWith returns settings with a java command that need not exist on the machine, because
 // these tests start nothing.
 func settingsWith(change func(*Settings)) *Settings {
 	s := &Settings{Java: "/opt/java/bin/java"}

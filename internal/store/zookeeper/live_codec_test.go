@@ -41,12 +41,12 @@ func fixture() storetest.Fixture {
 			{Op: storetest.Put("a//b", nil), Outcome: kv.BadRequest, Text: "cannot be a"},
 			{Op: storetest.Put("", nil), Outcome: kv.BadRequest, Text: "cannot be a"},
 		},
-		// The server ends the connection, and the operation's text explains why.
+		// The server closes the connection, and the event's text explains why.
 		TooLarge: storetest.Refusal{Op: storetest.Put("large", storetest.Bytes(1<<20)), Outcome: kv.ConnectionLost, Text: "jute.maxbuffer"},
 	}
 }
 
-// start uses the shared server if it is sufficient.
+// start returns the shared server unless the options require another one.
 func start(t *testing.T, o storetest.Options) *storetest.Server {
 	switch {
 	case o.TLS:
@@ -63,8 +63,8 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 	return s
 }
 
-// TestLiveRequests checks the number of requests per operation: creating a node
-// takes a second one, and a linearizable read syncs first.
+// TestLiveRequests checks how many requests each operation sends: creating a node needs a second
+// request, and a linearizable read sends a sync first.
 func TestLiveRequests(t *testing.T) {
 	w := dialWire(t, server(t), nil)
 	if e := w.Want(kv.OK, storetest.Put("requests/a/b", nil)); e.Extra == 0 || e.Revision != 1 {
@@ -103,8 +103,8 @@ func agreeOnTransactions(t *testing.T, w *storetest.Wire, client *zk.Conn) {
 			}
 		}
 	}
-	// Each missing key costs one more multi, and one after its parents' creation.
-	// The parent /txn is requested four times.
+	// Each missing key needs one more multi, and another one after its parents were created. The
+	// parent /txn is requested four times.
 	check(4 + 4 + 4*2)
 	check(0)
 	if err := client.Delete("/txn/2/key", -1); err != nil {

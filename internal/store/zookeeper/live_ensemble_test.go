@@ -19,9 +19,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// startEnsemble starts an ensemble for the conformance suite. Because it takes
-// seconds to start, the tests below run on it first; the test of a killed leader
-// is part of the suite's kill.
+// startEnsemble starts an ensemble for the conformance suite. Starting takes seconds, so the tests
+// below use the same ensemble first. The suite calls Kill, which tests what happens when the leader
+// is killed.
 func startEnsemble(t *testing.T, members int) *storetest.Server {
 	c := ensemble(t, members)
 	t.Run("status", func(t *testing.T) { ensembleStatus(t, c) })
@@ -63,10 +63,9 @@ func ensembleStatus(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// readsAtEveryMember checks that a linearizable read at a follower sees every
-// acknowledged write. At the leader it may not: sync does nothing there, and a
-// follower may acknowledge a write before the leader has applied it (seen in one
-// of 200 such reads).
+// readsAtEveryMember checks that a linearizable read at a follower sees every acknowledged write.
+// At the leader a read may miss a write: sync does nothing there, and a follower may acknowledge a
+// write before the leader has applied it (this happened in one of 200 such reads).
 func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
 	s, err := c.Status(t.Context())
 	if err != nil {
@@ -88,8 +87,7 @@ func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// sessionMoves checks that a session stays the same when it moves from member to
-// member.
+// sessionMoves checks that a session keeps its ID when it moves from member to member.
 func sessionMoves(t *testing.T, c *cluster.Cluster) {
 	endpoints := c.Access().Endpoints
 	w := dialWire(t, store.Access{Endpoints: endpoints[:1]}, nil)
@@ -108,10 +106,9 @@ func sessionMoves(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// atMember continues a session at a member. A member without a leader, or one
-// that has not applied a transaction that the session has seen, closes the
-// connection without a response ("Refusing session request for client as it has
-// seen zxid"); atMember then retries.
+// atMember continues a session at a member, and retries if the member closes the connection without
+// a response. A member does so if it has no leader or if it has not applied a transaction that the
+// session has seen ("Refusing session request for client as it has seen zxid").
 func atMember(t *testing.T, endpoint string, session store.Codec) *storetest.Wire {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -131,8 +128,8 @@ func atMember(t *testing.T, endpoint string, session store.Codec) *storetest.Wir
 	}
 }
 
-// leaderKilled kills the leader, which is the member at index place, and checks
-// that a session of that member continues at another one.
+// leaderKilled kills the leader, which is the member with index place, and checks that a session at
+// that member continues at another member.
 func leaderKilled(t *testing.T, c *cluster.Cluster, place int) {
 	t.Helper()
 	endpoints := c.Access().Endpoints

@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// shared holds a standalone server for all tests that do not disturb it.
+// shared holds a standalone server for all tests that do not disturb other tests.
 type shared struct {
 	once    sync.Once
 	cluster *cluster.Cluster
@@ -45,10 +45,10 @@ func TestMain(m *testing.M) {
 // patience limits every wait, so that no test hangs forever.
 const patience = 2 * time.Minute
 
-// version is the version that is installed by default.
+// version is the ZooKeeper version that is installed by default.
 const version = "3.9.5"
 
-// installed installs the server once and returns its folder.
+// installed installs the server if necessary and returns its folder.
 func installed(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -70,13 +70,13 @@ func installed(t testing.TB) string {
 	return root
 }
 
-// small returns settings for several Java processes on one test machine.
+// small returns settings that allow several Java processes on one test machine.
 func small() *zookeeper.Settings {
 	no := false
 	return &zookeeper.Settings{Heap: "160m", ForceSync: &no, TickTime: 500}
 }
 
-// server returns the shared server's access.
+// server returns the access to the shared server.
 func server(t testing.TB) store.Access {
 	t.Helper()
 	root := installed(t)
@@ -92,7 +92,7 @@ func server(t testing.TB) store.Access {
 	return one.cluster.Access()
 }
 
-// ensemble starts an ensemble for one test.
+// ensemble starts an ensemble for a single test.
 func ensemble(t testing.TB, n int) *cluster.Cluster {
 	t.Helper()
 	root := installed(t)
@@ -109,11 +109,11 @@ func ensemble(t testing.TB, n int) *cluster.Cluster {
 	return c
 }
 
-// official returns a client of the usual Go library.
+// official returns a client from the common Go library.
 func official(t testing.TB, a store.Access) *zk.Conn { return clients.ZooKeeper(t, a) }
 
-// dialWire connects a codec that continues the session of the previous codec, if
-// not nil.
+// dialWire connects a new codec. If previous is not nil, the codec continues the previous codec's
+// session.
 func dialWire(t testing.TB, a store.Access, previous store.Codec) *storetest.Wire {
 	t.Helper()
 	return storetest.DialWith(t, a, zookeeper.New().Codecs(a), previous)

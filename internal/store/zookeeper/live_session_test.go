@@ -19,12 +19,12 @@ func TestLiveSessionExpires(t *testing.T) {
 	w := dialWire(t, a, nil)
 	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("expires")})
 	id := zookeeper.SessionID(w.Codec)
-	w.Codec.(interface{ Close() }).Close() // a closed session is refused like an expired one
+	w.Codec.(interface{ Close() }).Close() // a closed session counts as expired
 	_ = ended(w)
 	w.Codec.Lost(nil)
 	next := dialWire(t, a, w.Codec)
 	err := ended(next)
-	for errors.Is(err, io.EOF) { // the server closed the connection together with the ending session
+	for errors.Is(err, io.EOF) { // the server ended the session and closed this connection with it
 		next.Codec.Lost(nil)
 		next = dialWire(t, a, next.Codec)
 		err = ended(next)
@@ -40,7 +40,7 @@ func TestLiveSessionExpires(t *testing.T) {
 	}
 }
 
-// ended reads until the connection ends and returns its error.
+// ended reads until the connection ends, and returns the error.
 func ended(w *storetest.Wire) error {
 	for {
 		if _, err := w.Step(); err != nil {

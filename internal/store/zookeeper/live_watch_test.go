@@ -65,7 +65,7 @@ func (r *rawConn) turn() (replies []jute.Reply) {
 	return replies
 }
 
-// awaitReply returns the reply to the single open request.
+// awaitReply returns the reply to the only request that has no reply yet.
 func (r *rawConn) awaitReply() jute.Reply {
 	r.t.Helper()
 	for {
@@ -129,8 +129,8 @@ func TestLiveWatches(t *testing.T) {
 	}
 }
 
-// TestLiveKindsOfNodes checks with the official client which kinds of nodes can
-// be created, and that the end of a session removes its nodes.
+// TestLiveKindsOfNodes uses the official client to check which kinds of nodes can be created and
+// that the end of a session removes its ephemeral nodes.
 func TestLiveKindsOfNodes(t *testing.T) {
 	a := server(t)
 	client, r := official(t, a), dialRaw(t, a, 30_000)
@@ -175,8 +175,8 @@ func TestLiveKindsOfNodes(t *testing.T) {
 	}
 }
 
-// TestLiveSessionTimesOut checks that a session without pings expires, also for a
-// new connection.
+// TestLiveSessionTimesOut checks that a session without pings expires, and that a new connection
+// cannot continue it.
 func TestLiveSessionTimesOut(t *testing.T) {
 	a := server(t)
 	if least := dialRaw(t, a, 1).c.Timeout(); least != 1000 { // twice the tick
@@ -198,8 +198,8 @@ func TestLiveSessionTimesOut(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the session does not end")
 	}
-	// The server may close a new connection together with the ending session.
-	// Then there is no reply, and the next attempt gets one.
+	// The server may close a new connection because it is just ending the session. Then there is no
+	// reply, so try again.
 	err = io.EOF
 	for err == io.EOF {
 		err = takeUp(t, a, r.c.Session())
@@ -209,7 +209,7 @@ func TestLiveSessionTimesOut(t *testing.T) {
 	}
 }
 
-// takeUp tries to continue a session once and returns why it was not granted.
+// takeUp tries once to continue a session, and returns the error if the server does not grant it.
 func takeUp(t *testing.T, a store.Access, s jute.Session) error {
 	t.Helper()
 	nc, err := net.Dial("tcp", a.Endpoints[0])

@@ -13,11 +13,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// configNode is the node that has the list of members, since ZooKeeper 3.5.
+// configNode is the node that contains the list of members (ZooKeeper 3.5 and later).
 const configNode = "/zookeeper/config"
 
-// Members implements store.Admin, sorted by member number. The endpoints are those of the
-// cluster's configuration, or the given endpoints if the configuration has none.
+// Members implements store.Admin. It returns the members sorted by number, with the endpoints from
+// the cluster's configuration. If the configuration has no client addresses, it returns the given
+// endpoints.
 func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	err := errNotAllowed
 	for _, e := range a.access.Endpoints {
@@ -71,7 +72,7 @@ func (a *admin) membersOr(found []store.Member) []store.Member {
 }
 
 // clientAddresses parses lines such as server.1=10.0.0.1:2888:3888:participant;10.0.0.1:2181 and
-// returns the members sorted by number.
+// returns the members sorted by number. It returns nil if a line has no client address.
 func clientAddresses(config string) []store.Member {
 	byID := map[int]string{}
 	for line := range strings.Lines(config) {
@@ -83,7 +84,7 @@ func clientAddresses(config string) []store.Member {
 		server, client, known := strings.Cut(server, ";")
 		id, err := strconv.Atoi(number)
 		if err != nil || !known {
-			return nil // only each member's own file has its client address
+			return nil // each member's client address is only in its own file
 		}
 		if !strings.Contains(client, ":") || strings.HasPrefix(client, "0.0.0.0:") {
 			host, _, _ := strings.Cut(server, ":")

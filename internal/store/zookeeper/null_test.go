@@ -16,14 +16,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// startNull serves a null cluster until the test ends.
+// startNull starts a null cluster that runs until the test ends.
 func startNull(t testing.TB, members int, o store.NullOptions) store.Access {
 	t.Helper()
 	return store.Access{Endpoints: storetest.ServeNull(t, zookeeper.New(), members, o)}
 }
 
-// TestNullAgreesWithOfficialClient runs the checks of the real server on the null
-// server.
+// TestNullAgreesWithOfficialClient runs the checks for the real server against the null server.
 func TestNullAgreesWithOfficialClient(t *testing.T) {
 	f := fixture()
 	storetest.CheckNullServer(t, f, len(f.Keys), 6, func(t *testing.T, a store.Access) {
@@ -51,8 +50,7 @@ func firstDifference(a, b []string) string {
 	return ""
 }
 
-// everything makes all calls that a null server supports and returns their
-// results as text.
+// everything makes every call that a null server supports and returns the results as text.
 func everything(t *testing.T, c *zk.Conn) (said []string) {
 	t.Helper()
 	open := zk.WorldACL(zk.PermAll)
@@ -154,8 +152,7 @@ func TestNullScripts(t *testing.T) {
 	}
 }
 
-// outcomeOf runs an operation and returns its outcome, or why the connection
-// ended.
+// outcomeOf runs an operation and returns its outcome, or the error that ended the connection.
 func outcomeOf(w *storetest.Wire, op store.Op) string {
 	submitted := false
 	for {
@@ -175,8 +172,8 @@ func outcomeOf(w *storetest.Wire, op store.Op) string {
 	}
 }
 
-// TestNullKeepsOrder checks that a delayed reply delays the following ones. The
-// null server's own test checks the exact times.
+// TestNullKeepsOrder checks that a delayed reply also delays the replies after it. A test of
+// package nullserver checks the exact times.
 func TestNullKeepsOrder(t *testing.T) {
 	a := startNull(t, 1, store.NullOptions{Script: "delay=60ms every 2", ValueSize: 9})
 	w := dialWire(t, a, nil)

@@ -10,11 +10,11 @@ import (
 const guide = "ZooKeeper Programmer's Guide (https://zookeeper.apache.org/doc/current/zookeeperProgrammers.html): "
 
 // Promises implements store.Store. ZooKeeper does not promise linearizable reads, even after a
-// sync. It promises that the reads of one session never go back, which the codec checks; a client
-// that starts a new session may read older data.
+// sync. It promises that within a session, a read never returns an older state than an earlier read
+// did; the codec checks this. A client that starts a new session may read older data.
 //
-// A member processes no read concurrently with a write (CommitProcessor), and each response
-// carries the last transaction that the member had applied (FinalRequestProcessor). So a read
+// A member processes no read concurrently with a write (CommitProcessor). Each response contains
+// the zxid of the last transaction that the member had applied (FinalRequestProcessor). So a read
 // returns the state at that zxid.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
@@ -32,7 +32,7 @@ func (*Store) Promises() store.Promises {
 			history.WatchProgress: guide + "\"A client will see a watch event for a znode it is watching before seeing the new data that corresponds to that znode\", and watches are ordered \"with respect to other events, other watches, and asynchronous replies\": an answer comes after the events of all up to its zxid",
 			history.WatchAccurate: guide + "a watch's events are of the node for which it was set, and of those below it where it is recursive",
 		},
-		Own:     kv.Linearizable, // a sync, then the state of the member
+		Own:     kv.Linearizable, // a sync, then a read of the member's state
 		Counted: true,
 	}
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// sessionTimeout is the requested session timeout. It is longer than an election or a short pause
-// of a member; the server may grant less.
+// sessionTimeout is the session timeout that a codec requests. It is longer than an election or a
+// short pause of a member. The server may grant a shorter timeout.
 const sessionTimeout = 30 * time.Second
 
-// lookAgain is the interval, in nanoseconds, at which a codec without a granted session wants to
-// be called.
+// lookAgain is the time in nanoseconds after which a codec must be called again if it has no
+// session yet.
 const lookAgain = int64(100 * time.Millisecond)
 
 // leastPing is the minimum time between two pings, in nanoseconds. If the server grants a session
-// timeout shorter than three of these, the server expires the session.
+// timeout shorter than three times leastPing, the session may expire.
 const leastPing = int64(100 * time.Millisecond)
 
-// newCodecs returns the codecs of one event loop. Each connection has its own session because a
-// session replies in order. A codec that replaces another one continues its session, possibly at
+// newCodecs returns the codecs of one event loop. Each connection has its own session, because a
+// session replies in order. A codec that replaces another codec continues its session, possibly at
 // another member.
 func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 	acl := jute.OpenACL()
@@ -41,8 +41,8 @@ func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 	}
 }
 
-// Tick implements store.Codec. It sends a ping every third of the session's timeout, unless the
-// load keeps the session alive.
+// Tick implements store.Codec. It sends a ping every third of the session timeout, unless the load
+// itself keeps the session alive.
 func (c *codec) Tick(now int64) int64 {
 	if !c.conn.Ready() {
 		return now + lookAgain
@@ -64,14 +64,14 @@ func (c *codec) Tick(now int64) int64 {
 	return min(c.pingAt, (now/step+1)*step)
 }
 
-// looks is the number of times per third of the session timeout at which a codec checks for
-// input. All connections check at the same times because a loop calls all codecs whenever one has
-// to act.
+// looks is how often a codec checks for input in each third of the session timeout. All connections
+// check at the same times, because an event loop calls all its codecs whenever one of them has to
+// act.
 const looks = 8
 
-// look records whether input arrived since the previous call. A connection without an open
-// request cannot expect input; the time until it counts as mute is then at least a third of the
-// timeout.
+// look records whether input arrived since the previous call. If no reply is due (awaits is false),
+// the connection cannot expect input, so the time without input is limited to a third of the
+// session timeout. The connection counts as mute after two thirds.
 func (h *hearing) look(now, third int64, awaits bool) {
 	switch {
 	case h.heard || h.at == 0:
@@ -93,9 +93,9 @@ func (c *codec) Mute() error {
 	return nil
 }
 
-// look records whether the load sent an operation since the previous call, every third of the
-// session timeout. It sets over before the session expires and not before two thirds of the
-// timeout have passed, by when a live client has sent a ping.
+// look records whether the load has sent an operation since the previous call. The caller calls it
+// every third of the session timeout. look sets over at the earliest after two thirds of the
+// timeout, when a live client would have sent a ping, and before the session expires.
 func (s *signs) look(now, third int64) {
 	if s.sent != s.seen || s.at == 0 {
 		s.seen, s.at = s.sent, now
@@ -103,7 +103,7 @@ func (s *signs) look(now, third int64) {
 	s.over = now-s.at >= 2*third
 }
 
-// pingDone handles the response to a ping, which renews the session for another timeout.
+// pingDone handles the reply to a ping, which renews the session for another session timeout.
 func (c *codec) pingDone(r *jute.Reply, e *store.Event) {
 	if r.Code != jute.OK {
 		failed(e, r.Code)
@@ -115,17 +115,18 @@ func (c *codec) pingDone(r *jute.Reply, e *store.Event) {
 	}
 }
 
-// Close ends the session and its ephemeral nodes: it adds the request to the output. The caller
-// must not submit anything after it. A session that is not closed expires after its timeout.
+// Close ends the session, which deletes its ephemeral nodes: it adds the request to the output.
+// Afterwards the caller must not submit anything. Without Close, the session expires after its
+// timeout.
 func (c *codec) Close() {
 	if c.conn.Ready() {
 		c.conn.CloseSession(jute.Call{Sub: callClose})
 	}
 }
 
-// closed returns the event for the response to Close. The member responds after it has applied
-// the transaction; its zxid must be later than every zxid that the session saw. Otherwise only
-// that member knew the session, and the event carries no revision.
+// closed returns the event for the reply to Close. The member replies after it has applied the
+// transaction that ends the session, so the zxid is higher than every zxid that the session saw. If
+// it is not, only that member knew the session, and the event has no revision.
 func closed(r *jute.Reply, before int64) store.Event {
 	e := store.Event{What: store.Closed}
 	switch {

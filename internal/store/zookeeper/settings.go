@@ -12,56 +12,58 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Settings holds the launch settings that a scenario file may give for ZooKeeper. Those of
-// ZooKeeper's own configuration have its names and meanings (see the administrator's guide,
-// https://zookeeper.apache.org/doc/r3.9.5/zookeeperAdmin.html). An omitted setting keeps
-// ZooKeeper's default, except where the notes of Launch name another default.
+// Settings holds the launch settings that a scenario file may contain for ZooKeeper. Settings from
+// ZooKeeper's own configuration have ZooKeeper's names and meanings (see the administrator's guide,
+// https://zookeeper.apache.org/doc/r3.9.5/zookeeperAdmin.html). If a setting is omitted,
+// ZooKeeper's default applies, unless the notes of Launch mention another default.
 type Settings struct {
 	store.PlainSettings `yaml:"-"`
 
-	// Java is the java command; the default is the java on the PATH.
+	// Java is the java command. The default is the first java in PATH.
 	Java string `yaml:"java,omitempty" json:"java,omitempty"`
-	// Heap is the fixed size of each member's Java heap, such as 512m or 4g; DefaultHeap if
-	// empty.
+	// Heap is the fixed size of each member's Java heap, such as 512m or 4g. If it is empty,
+	// DefaultHeap applies.
 	Heap string `yaml:"heap,omitempty" json:"heap,omitempty"`
-	// JVMOptions are additional options of the Java virtual machine, such as -XX:+UseZGC, which
-	// replaces the default garbage collector.
+	// JVMOptions are additional options for the Java virtual machine. For example, -XX:+UseZGC
+	// selects another garbage collector.
 	JVMOptions []string `yaml:"jvm-options,omitempty" json:"jvm-options,omitempty"`
-	// SnapCount is the number of transactions that a member logs before it writes a snapshot.
-	// ZooKeeper subtracts a random part so that the members do not write snapshots
-	// simultaneously.
+	// SnapCount is the number of transactions that a member logs before it writes a snapshot. Each
+	// member subtracts a random part of it, so that the members do not write their snapshots at the
+	// same time.
 	SnapCount int `yaml:"snap-count,omitempty" json:"snap-count,omitempty"`
-	// ForceSync selects whether a transaction is synced to disk before it is acknowledged; true
-	// by default.
+	// ForceSync is set if a transaction must be synced to disk before it is acknowledged. The
+	// default is true.
 	ForceSync *bool `yaml:"force-sync,omitempty" json:"force-sync,omitempty"`
-	// TickTime is in milliseconds; DefaultTick if 0. InitLimit and SyncLimit are in ticks: a
-	// follower must connect within InitLimit and must not lag by more than SyncLimit.
+	// TickTime is in milliseconds; if it is 0, DefaultTick applies. InitLimit and SyncLimit are
+	// numbers of ticks: a follower must connect within InitLimit and must not lag by more than
+	// SyncLimit.
 	TickTime  int `yaml:"tick-time,omitempty" json:"tick-time,omitempty"`
 	InitLimit int `yaml:"init-limit,omitempty" json:"init-limit,omitempty"`
 	SyncLimit int `yaml:"sync-limit,omitempty" json:"sync-limit,omitempty"`
-	// MaxSessionTimeout is in milliseconds; 20 ticks by default.
+	// MaxSessionTimeout is in milliseconds. The default is 20 ticks.
 	MaxSessionTimeout int `yaml:"max-session-timeout,omitempty" json:"max-session-timeout,omitempty"`
-	// PreAllocSize is the step by which a log file is extended, in KiB.
+	// PreAllocSize is the amount by which a member extends its log file at a time, in KiB.
 	PreAllocSize int `yaml:"pre-alloc-size,omitempty" json:"pre-alloc-size,omitempty"`
-	// MaxBuffer is the largest request in bytes (jute.maxbuffer).
+	// MaxBuffer is the maximum size of a request, in bytes (jute.maxbuffer).
 	MaxBuffer int `yaml:"max-buffer,omitempty" json:"max-buffer,omitempty"`
-	// GlobalOutstandingLimit limits the queued requests of all members together; above it they
-	// stop reading from connections. DefaultOutstanding if 0.
+	// GlobalOutstandingLimit limits the queued requests in all members together. Above the limit,
+	// the members stop reading from connections. If it is 0, DefaultOutstanding applies.
 	GlobalOutstandingLimit int `yaml:"global-outstanding-limit,omitempty" json:"global-outstanding-limit,omitempty"`
-	// MaxClientConnections limits the connections from one client address to a member; 0, the
-	// default here, means no limit.
+	// MaxClientConnections limits the connections from one client address to one member. 0 means no
+	// limit and is the default here.
 	MaxClientConnections int `yaml:"max-client-connections,omitempty" json:"max-client-connections,omitempty"`
 	// Properties are additional Java system properties, such as
 	// zookeeper.commitProcessor.numWorkerThreads.
 	Properties map[string]string `yaml:"properties,omitempty" json:"properties,omitempty"`
 }
 
-// The defaults of quorumbench.
+// The defaults for omitted settings. DefaultHeap is a heap size and DefaultOutstanding a number of
+// requests.
 const (
 	DefaultHeap        = "512m"
-	DefaultTick        = 2000 // ms
+	DefaultTick        = 2000 // in milliseconds
 	DefaultOutstanding = 100_000
-	defaultInitLimit   = 10 // ticks
+	defaultInitLimit   = 10 // in ticks, like defaultSyncLimit
 	defaultSyncLimit   = 5
 )
 
@@ -93,11 +95,11 @@ func (s *Settings) checkJVM() error {
 	return nil
 }
 
-// synced reports whether transactions are synced before they are acknowledged.
+// synced reports whether a transaction is synced to disk before it is acknowledged.
 func (s *Settings) synced() bool { return s.ForceSync == nil || *s.ForceSync }
 
-// jvm returns the options of the Java virtual machine. The default collector gets few threads
-// because the members of a cluster on one machine share its cores.
+// jvm returns the options for the Java virtual machine. The default garbage collector gets only a
+// few threads, because all members on one machine share its cores.
 func (s *Settings) jvm(gcLog string) []string {
 	heap := cmp.Or(s.Heap, DefaultHeap)
 	out := []string{"-Xms" + heap, "-Xmx" + heap}
@@ -107,7 +109,7 @@ func (s *Settings) jvm(gcLog string) []string {
 	out = append(out, s.JVMOptions...)
 	out = append(out, "-Xlog:gc*:file="+gcLog, gcLogging)
 	properties := map[string]string{
-		"zookeeper.extendedTypesEnabled": "true", // TTL nodes
+		"zookeeper.extendedTypesEnabled": "true", // allows nodes with a time to live
 	}
 	if s.MaxBuffer > 0 {
 		properties["jute.maxbuffer"] = strconv.Itoa(s.MaxBuffer)
@@ -124,17 +126,17 @@ func isCollector(o string) bool {
 	return strings.HasPrefix(o, "-XX:+Use") && strings.HasSuffix(o, "GC")
 }
 
-// gcLogging makes the Java virtual machine print each garbage collection pause to the member's
-// log, in a form that Signal parses. The log is kept with the run.
+// gcLogging makes the Java virtual machine print each garbage collection pause to the member's log,
+// in the format that Signal parses. The run directory keeps this log.
 const gcLogging = "-Xlog:gc:stdout:utctime,level,tags"
 
-// confinedNumbers lists options whose value is a number. The value of other options can be a file
+// confinedNumbers lists the options that take a number. The value of another option could be a file
 // name.
 const confinedNumbers = "ActiveProcessorCount|ConcGCThreads|G1HeapRegionSize|InitiatingHeapOccupancyPercent|MaxDirectMemorySize|MaxGCPauseMillis|" +
 	"MaxMetaspaceSize|MaxNewSize|MetaspaceSize|NewRatio|NewSize|ParallelGCThreads|SurvivorRatio"
 
-// Options and properties that another machine may set: sizes, numbers and switches. Other options
-// can name files or code to execute.
+// The options and properties that a controller may set on another machine: sizes, numbers and
+// switches. Other options could mention files or code to execute.
 var (
 	confinedOption   = regexp.MustCompile(`^-(X(mn|ms|mx|ss)[0-9]+[kKmMgG]?|XX:[+-][A-Za-z0-9]+|XX:(` + confinedNumbers + `)=[0-9]+[kKmMgG]?)$`)
 	confinedProperty = regexp.MustCompile(`^(zookeeper|jute)\.[A-Za-z0-9._]+=[A-Za-z0-9.:_-]*$`)

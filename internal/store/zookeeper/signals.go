@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Signal implements store.Store. A line is from the server, in the format of our logback.xml, or
-// from the Java virtual machine, in the format of gcLogging.
+// Signal implements store.Store. A log line is either from the server, in the format that our
+// logback.xml defines, or from the Java virtual machine, in the format that gcLogging defines.
 func (*Store) Signal(line []byte) (store.Signal, bool) {
 	if bytes.HasPrefix(line, []byte("[")) {
 		return ofJava(line)
@@ -33,19 +33,20 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return s, ok
 }
 
-// pattern matches a message by its beginning and end and maps it to a signal. If ends is not
-// empty, the text between them is a duration in whole milliseconds.
+// pattern matches the beginning and end of a message and maps the message to a signal. If ends is
+// not empty, the text between begins and ends is a duration in whole milliseconds.
 type pattern struct {
-	logger       string // the simple name of its class
+	logger       string // simple name of the class that logs the message
 	begins, ends string
 	kind         store.SignalKind
 }
 
-// startsUp begins the line that a member logs when it starts to lead: a majority has its state.
+// startsUp begins the line that a member logs when it starts to be leader, after a majority has
+// received its state.
 const startsUp = "Have quorum of supporters, sids: "
 
-// epochOf returns the epoch in which a leader begins, from the zxid at the end of that line; 0 if
-// the line has none.
+// epochOf returns the epoch of a new leader, from the zxid at the end of the line that begins with
+// startsUp. It returns 0 if the line has no zxid.
 func epochOf(msg []byte) uint64 {
 	i := bytes.LastIndex(msg, []byte(" zxid: 0x"))
 	if i < 0 {
@@ -55,7 +56,7 @@ func epochOf(msg []byte) uint64 {
 	return zxid >> 32
 }
 
-// serverMessages lists the messages of ZooKeeper 3.9.
+// serverMessages lists messages in the log of ZooKeeper 3.9.
 var serverMessages = [...]pattern{
 	{"Leader", "LEADING - LEADER ELECTION TOOK - ", " MS", store.VoteWon},
 	{"Leader", startsUp, "", store.Elected}, // the leader serves no client before this line
@@ -122,7 +123,7 @@ func ofJava(line []byte) (store.Signal, bool) {
 	}
 	number, ok := bytes.CutSuffix(msg[bytes.LastIndexByte(msg, ' ')+1:], []byte("ms"))
 	if !ok {
-		return store.Signal{}, false // the line at the start of a pause, from a more verbose log level
+		return store.Signal{}, false // a line at the start of a pause (verbose log level)
 	}
 	at, err := time.Parse("2006-01-02T15:04:05.000-0700", string(stamp))
 	if err != nil {
@@ -131,8 +132,8 @@ func ofJava(line []byte) (store.Signal, bool) {
 	return store.Signal{Kind: store.GCPause, Time: at.UTC(), Duration: milliseconds(number)}, true
 }
 
-// milliseconds parses a number of milliseconds, with or without decimals; 0 if it is invalid.
-// Java uses a decimal comma in some locales.
+// milliseconds parses a number of milliseconds, with or without decimals. It accepts a decimal
+// comma, which Java uses in some locales. It returns 0 if the number is invalid.
 func milliseconds(b []byte) time.Duration {
 	ms, err := strconv.ParseFloat(string(bytes.ReplaceAll(b, []byte(","), []byte("."))), 64)
 	if err != nil || !(ms >= 0) || ms > 1e12 {
@@ -141,20 +142,21 @@ func milliseconds(b []byte) time.Duration {
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
-// prometheusPort is the default port of ZooKeeper's Prometheus provider.
+// prometheusPort is the default port of ZooKeeper's Prometheus metrics provider.
 const prometheusPort = "7000"
 
 // millisecond is the unit of ZooKeeper's timers.
 const millisecond = 0.001
 
-// Metrics implements store.Store. Members answer the word mntr at the client port unless their
-// configuration forbids it; with the Prometheus provider the response includes the metrics of the
-// Java virtual machine. The port of the Prometheus provider is the second source.
+// Metrics implements store.Store. The first source is the four-letter word mntr at the client port,
+// which members answer unless their configuration forbids it. With the Prometheus provider, the
+// response includes the metrics of the Java virtual machine. The second source is the port of the
+// Prometheus provider.
 func (*Store) Metrics(_ store.Access, endpoint string) []store.MetricSource {
 	sources := []store.MetricSource{{
 		Command: "mntr",
 		Names: append(metricNames("zk_"),
-			// The name that mntr uses with the default provider.
+			// mntr uses these names with the default provider.
 			store.MetricName{Metric: store.FsyncSeconds, Sum: "zk_sum_fsynctime", Count: "zk_cnt_fsynctime", Unit: millisecond},
 		),
 		Refusals: []store.MetricRefusal{{Text: notInWhitelist, Remedy: "add mntr to 4lw.commands.whitelist in the server's configuration"}},
@@ -167,13 +169,14 @@ func (*Store) Metrics(_ store.Access, endpoint string) []store.MetricSource {
 	return sources
 }
 
-// metricNames returns the names that the Prometheus provider gives to the shared metrics.
+// metricNames returns the names that the Prometheus provider uses for the metrics that all stores
+// share.
 func metricNames(prefix string) []store.MetricName {
 	return []store.MetricName{
 		{Metric: store.FsyncSeconds, Sum: prefix + "fsynctime_sum", Count: prefix + "fsynctime_count", Unit: millisecond},
 		{Metric: store.CPUSeconds, Name: prefix + "process_cpu_seconds_total"},
 		{Metric: store.ResidentBytes, Name: prefix + "process_resident_memory_bytes"},
-		// Number of times that the member looked for a leader.
+		// The number of times that the member looked for a leader.
 		{Metric: store.LeaderChanges, Name: prefix + "looking_count"},
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// adminGuide is the source of the advice.
+// adminGuide is the document on which the advice is based.
 const adminGuide = "ZooKeeper Administrator's Guide"
 
 const (
-	nodeBytes  = 300     // estimated heap bytes for a node, in addition to its path and data
-	mostBuffer = 1 << 20 // default of jute.maxbuffer
+	nodeBytes  = 300     // estimated heap bytes per node, in addition to its path and data
+	mostBuffer = 1 << 20 // default of jute.maxbuffer, in bytes
 )
 
 // Size implements store.Sizer.
@@ -55,7 +55,7 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	return fills, append(advice, store.Advice{Topic: "timeouts", Text: words, Source: adminGuide + " (tickTime, syncLimit)"}), nil
 }
 
-// heapBytes parses a Java memory size, such as 512m; 0 if it is invalid.
+// heapBytes parses a Java memory size, such as 512m. It returns 0 if the size is invalid.
 func heapBytes(text string) float64 {
 	units := map[string]float64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 	lower := strings.ToLower(text)

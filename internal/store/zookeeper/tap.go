@@ -17,13 +17,13 @@ var methods = map[jute.Op]string{
 }
 
 const (
-	methodConnect = "connect" // starts a session
-	methodEvent   = "event"   // watch event
+	methodConnect = "connect" // request that starts or continues a session
+	methodEvent   = "event"   // a watch event
 	methodMulti   = "multi"
 	methodOther   = "other"
 )
 
-// maxTapped limits the open requests of a connection.
+// maxTapped limits how many requests without a reply the decoder tracks on one connection.
 const maxTapped = 100_000
 
 // Tap implements store.Tapped.
@@ -61,7 +61,7 @@ func (t *tap) record(c *call.Call) {
 	}
 }
 
-// begin returns an empty call.
+// begin returns a new call; it reuses a call from t.free if possible.
 func (t *tap) begin(method string, size int) *call.Call {
 	c := &call.Call{}
 	if n := len(t.free); n > 0 {
@@ -100,7 +100,7 @@ func (t *tap) connect(body []byte, size int) {
 	c := t.begin(methodConnect, size)
 	p := part(c, call.Grant, call.Always)
 	p.Number = int64(r.Int()+999) / 1000
-	p.Lease = r.Long() // the session that the client continues
+	p.Lease = r.Long() // the session that the client continues, or 0
 	t.open = append(t.open, tapped{op: jute.OpError, request: c})
 }
 
@@ -120,14 +120,14 @@ func (t *tap) connected(body []byte, size int) {
 	t.record(c)
 }
 
-// removeRequest removes and returns the i-th open request.
+// removeRequest removes the request with index i from the open requests and returns its call.
 func (t *tap) removeRequest(i int) *call.Call {
 	c := t.open[i].request
 	t.open = append(t.open[:i], t.open[i+1:]...)
 	return c
 }
 
-// decodeRequest decodes a request: RequestHeader{xid int, type int} and its record.
+// decodeRequest decodes a request: RequestHeader{xid int, type int} and the request's record.
 func (t *tap) decodeRequest(body []byte, size int) {
 	r := jute.NewReader(body)
 	xid, op := r.Int(), jute.Op(r.Int())
@@ -149,7 +149,7 @@ func (t *tap) decodeRequest(body []byte, size int) {
 	t.open = append(t.open, tapped{xid, op, c})
 }
 
-// answered decodes a reply: ReplyHeader{xid int, zxid long, err int} and its record.
+// answered decodes a reply: ReplyHeader{xid int, zxid long, err int} and the reply's record.
 func (t *tap) answered(body []byte, size int) {
 	r := jute.NewReader(body)
 	xid, zxid, code := r.Int(), r.Long(), jute.Code(r.Int())

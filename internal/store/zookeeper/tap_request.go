@@ -8,15 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// tapRequest decodes a request into the parts of a call. A create is recorded as a write guarded
-// by version 0, because the node must not exist. Recorded versions are the node's version plus 1,
-// as in Event.Revision. Keys are paths without the first slash.
+// tapRequest decodes a request into the parts of a call. It records a create as a write that is
+// guarded by version 0, because the node must not exist. A recorded version is the node's version
+// plus 1, as in Event.Revision. A recorded key is the path without its first slash.
 type tapRequest struct {
 	t *tap
 	c *call.Call
 }
 
-// part appends a part; the pointer is valid until the next append.
+// part appends a part to c and returns a pointer to it. The pointer is valid until the next append.
 func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
 	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b})
 	return &c.Parts[len(c.Parts)-1]
@@ -56,7 +56,7 @@ func (q *tapRequest) read(op jute.Op, r *jute.Reader) bool {
 	return r.OK()
 }
 
-// get decodes a read and its watch.
+// get decodes a read and the watch that the read sets, if any.
 func (q *tapRequest) get(op jute.Op, r *jute.Reader) {
 	p := part(q.c, call.Read, call.Always)
 	p.Key, p.Flags = q.t.key(r.Buffer()), call.Local
@@ -75,14 +75,16 @@ func (q *tapRequest) get(op jute.Op, r *jute.Reader) {
 	}
 }
 
-// guard appends the condition that a node has a version, in recorded form.
+// guard appends the condition that the node has a version. The version is in recorded form (plus
+// 1).
 func (q *tapRequest) guard(path []byte, version int64) {
 	q.c.Guarded = true
 	p := part(q.c, call.Compare, call.Always)
 	p.Target, p.Number, p.Key = call.Version, version, q.t.key(path)
 }
 
-// versioned appends a write or a removal, with a guard unless it accepts any version.
+// versioned appends a write or a removal. It first appends a guard, unless the request accepts any
+// version.
 func (q *tapRequest) versioned(m *jute.MultiOp, action call.Action, inMulti bool) {
 	branch := call.Always
 	if m.Version != jute.AnyVersion {
@@ -126,7 +128,7 @@ func (q *tapRequest) change(m *jute.MultiOp, inMulti bool) {
 	case jute.OpSetData:
 		q.versioned(m, call.Write, inMulti)
 	case jute.OpCheck:
-		if m.Version == jute.AnyVersion { // requires only that the node exists
+		if m.Version == jute.AnyVersion { // the check requires only that the node exists
 			part(q.c, call.Other, call.Then)
 		} else {
 			q.guard(m.Path.Rest, int64(m.Version)+1)
@@ -154,7 +156,7 @@ func (q *tapRequest) transaction(b []byte) (ok bool) {
 	return true
 }
 
-// tapAnswer decodes a reply into its call; it skips malformed fields.
+// tapAnswer decodes a reply and adds the results to the call. It skips malformed fields.
 type tapAnswer struct {
 	t *tap
 	c *call.Call
@@ -203,8 +205,9 @@ func (a *tapAnswer) failed(code jute.Code) {
 	}
 }
 
-// guardFailed reports whether an error means that a node has another version, exists, or does not
-// exist. A proxy only reports that a transaction failed.
+// guardFailed reports whether an error code means that a guard did not hold: the node has another
+// version, already exists, or does not exist. A proxy reports only that a transaction failed
+// (APIError), so guardFailed accepts that code for a multi.
 func guardFailed(op jute.Op, code jute.Code) bool {
 	switch code {
 	case jute.NodeExists, jute.BadVersion:
@@ -215,19 +218,19 @@ func guardFailed(op jute.Op, code jute.Code) bool {
 	return op == jute.OpMulti && code == jute.APIError
 }
 
-// created records the path of a created node.
+// created records that a node was created. For a sequential node it also records the path.
 func (a *tapAnswer) created(p *call.Part, path []byte) {
 	if p.Version = 1; p.Flags&call.Sequential != 0 && len(path) > 0 {
 		p.End = a.t.key(path)
 	}
 }
 
-// results decodes the results of a multi, one per operation.
+// results decodes the results in the reply to a multi, one per operation.
 func (a *tapAnswer) results() {
 	parts := a.c.Parts
 	var result jute.MultiResult
 	for i := 0; i < len(parts) && jute.ReadMultiResults(&a.r, &result); i++ {
-		if result.Op == jute.OpError { // all failed, and one result has the reason
+		if result.Op == jute.OpError { // one of the results has the reason
 			if result.Code != jute.OK && result.Code != jute.RuntimeInconsistency {
 				a.failed(result.Code)
 				return
@@ -248,18 +251,18 @@ func (a *tapAnswer) results() {
 	}
 }
 
-// tap is the passive decoder of one client connection to a member (store.Tap). It does not record
+// tap is the passive decoder for one client connection to a member (store.Tap). It does not record
 // the session's password or authentication data.
 type tap struct {
 	cfg   store.TapConfig
 	heard *jute.Overhearer
 	now   int64
-	open  []tapped // open requests, in the order of the requests
+	open  []tapped // requests without a reply, in the order in which they were sent
 	free  []*call.Call
 	multi []jute.MultiOp
 }
 
-// tapped is an open request.
+// tapped is a request without a reply.
 type tapped struct {
 	xid     int32
 	op      jute.Op

@@ -1,5 +1,5 @@
-// Package zookeeper describes ZooKeeper to the rest of the program: its capabilities, how its
-// members are started, queried and maintained, and how a connection encodes its protocol.
+// Package zookeeper describes ZooKeeper to the rest of the program: its capabilities, how to start,
+// query and maintain its members, and how to encode requests on a connection.
 package zookeeper
 
 import (
@@ -79,7 +79,7 @@ func (*Store) Capabilities() kv.Capabilities {
 // usualWatch is the default watch mode.
 const usualWatch = kv.PersistentWatch
 
-// watchesOf describes the watches of a session.
+// watchesOf describes the kinds of watches that a session supports.
 func watchesOf() kv.Watches {
 	return kv.Watches{
 		Modes: map[kv.WatchMode]string{

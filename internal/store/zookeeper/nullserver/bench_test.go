@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// serveOne serves one member and returns its address.
+// serveOne serves a null cluster with one member and returns the member's address.
 func serveOne(b testing.TB, o store.NullOptions) string {
 	b.Helper()
 	s, err := New(o)
@@ -35,7 +35,7 @@ func serveOne(b testing.TB, o store.NullOptions) string {
 	return l.Addr().String()
 }
 
-// prepared returns a server that does not serve, with a stopped clock.
+// prepared returns a server with a stopped clock that does not accept connections.
 func prepared(t testing.TB, o store.NullOptions) *Server {
 	t.Helper()
 	s, err := New(o)
@@ -101,7 +101,7 @@ func (h *hose) drain() {
 	}
 }
 
-// codes returns the codes of all outstanding replies.
+// codes waits for all outstanding replies and returns their codes.
 func (h *hose) codes() (all []jute.Code) {
 	for h.conn.Open() > 0 {
 		for _, r := range h.turn() {
@@ -111,7 +111,7 @@ func (h *hose) codes() (all []jute.Code) {
 	return all
 }
 
-// run sends n requests in batches of a hundred.
+// run sends n requests in batches of 100.
 func (h *hose) run(n int) {
 	for ; n > 0; n -= 100 {
 		for range min(n, 100) {
@@ -138,7 +138,7 @@ func bench(b *testing.B, o store.NullOptions, put bool) {
 	b.ResetTimer()
 	began := cpu()
 	h.run(b.N)
-	b.ReportMetric(float64(cpu()-began)/float64(b.N), "cpu-ns/op") // includes the client's half
+	b.ReportMetric(float64(cpu()-began)/float64(b.N), "cpu-ns/op") // includes the client's CPU time
 }
 
 func BenchmarkGet(b *testing.B) { bench(b, store.NullOptions{Memory: true}, false) }
@@ -147,7 +147,8 @@ func BenchmarkGetCanned(b *testing.B) {
 	bench(b, store.NullOptions{ValueSize: 256}, false)
 }
 
-// TestNoAllocations checks that neither side allocates in the steady state.
+// TestNoAllocations checks that in the steady state neither the server nor the client allocates
+// memory.
 func TestNoAllocations(t *testing.T) {
 	for name, put := range map[string]bool{"get": false, "put": true} {
 		h := newHose(t, serveOne(t, store.NullOptions{Memory: true}), put)
@@ -158,8 +159,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// TestCounts checks that requests that are not operations on nodes are not
-// counted and follow no script.
+// TestCounts checks that the script applies only to operations on nodes, and that other requests do
+// not count as operations.
 func TestCounts(t *testing.T) {
 	h := newHose(t, serveOne(t, store.NullOptions{Memory: true, Script: "error=noauth every 4"}), true)
 	for n := 2; n <= 24; n++ { // the first operation was a create
@@ -174,7 +175,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// FuzzConn feeds arbitrary bytes to a connection: nothing panics, and the server
+// FuzzConn feeds arbitrary bytes to a connection. It checks that nothing panics and that the server
 // keeps running.
 func FuzzConn(f *testing.F) {
 	connect := make([]byte, 49)

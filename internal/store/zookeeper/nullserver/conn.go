@@ -28,8 +28,8 @@ func (c *conn) Serve() {
 	}
 }
 
-// frameLen returns the length of the frame at the start of b; 0 if b has less than the 4 bytes of
-// its length field.
+// frameLen returns the length of the frame at the start of b, including the length field. It
+// returns 0 if b has fewer than the 4 bytes of the length field.
 func frameLen(b []byte) int {
 	if len(b) < 4 {
 		return 0
@@ -37,8 +37,8 @@ func frameLen(b []byte) int {
 	return 4 + int(binary.BigEndian.Uint32(b))
 }
 
-// handleFrames processes the complete frames of in. It returns the bytes consumed and whether the
-// connection continues.
+// handleFrames processes the complete frames in the input. It returns how many bytes it consumed,
+// and whether the connection stays open.
 func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
 	var now int64
 	if c.server.Run != nil {
@@ -68,7 +68,7 @@ func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
 	return used, !c.Ended()
 }
 
-// release moves the replies that are due to the output and schedules the next one.
+// release moves the replies that are due to the output and schedules the next reply.
 func (c *conn) release(now int64) {
 	if len(c.postponed) > 0 {
 		c.takePostponed(now)
@@ -162,12 +162,12 @@ func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 	}
 }
 
-// counts reports whether a request is an operation on nodes. Clients use an exists of the root as
-// a request without effect.
+// counts reports whether a request is an operation on nodes, to which the script applies. An exists
+// of the root does not count, because clients use it as a request without effect.
 func counts(op jute.Op, record []byte) bool {
 	switch op {
 	case jute.OpExists:
-		return len(record) != 6 // length 1, "/", watch
+		return len(record) != 6 // 6 bytes: the length 1, "/", and watch
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpDelete,
 		jute.OpGetData, jute.OpSetData, jute.OpGetChildren, jute.OpGetChildren2, jute.OpMulti:
 		return true
@@ -190,7 +190,7 @@ func (c *conn) authenticate(r *jute.Reader) {
 	c.out = finish(s.begin(c.out, jute.XidAuth), start, code)
 }
 
-// answer appends a reply to the output, or to the delayed replies.
+// answer appends a reply to the output or, if the reply must wait, to the delayed replies.
 func (c *conn) answer(now, due int64, add func([]byte) []byte) {
 	if len(c.marks) > 0 {
 		due = max(due, c.marks[len(c.marks)-1].due)
@@ -204,7 +204,7 @@ func (c *conn) answer(now, due int64, add func([]byte) []byte) {
 	c.release(now)
 }
 
-// closeWhenDone closes the connection after all delayed replies.
+// closeWhenDone closes the connection once all delayed replies are written.
 func (c *conn) closeWhenDone(now int64) {
 	if len(c.marks) == 0 {
 		c.closing = true
@@ -236,9 +236,9 @@ func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
 	c.silent = c.silent || a.Kind == null.Never
 }
 
-// spoil replaces the reply b[start:] by the one that the script demands.
+// spoil replaces the reply in b[start:] with the reply that the script demands.
 func (c *conn) spoil(kind null.Kind, op jute.Op, b []byte, start int) []byte {
-	data := start + replyLen // the length of a getData's value
+	data := start + replyLen // offset of the value's length field in the reply to a getData
 	hasData := op == jute.OpGetData && len(b) > data+4
 	switch kind {
 	case null.Never, null.Close:
@@ -251,7 +251,7 @@ func (c *conn) spoil(kind null.Kind, op jute.Op, b []byte, start int) []byte {
 		if hasData {
 			binary.BigEndian.PutUint32(b[data:], math.MaxInt32)
 		}
-	case null.WrongKey, null.WrongValue: // a reply has no key, but a value may have one
+	case null.WrongKey, null.WrongValue: // the reply contains no key, but the value may contain it
 		if hasData {
 			size := int(binary.BigEndian.Uint32(b[data:]))
 			if size > 0 {

@@ -7,16 +7,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// create creates a node, or only claims to if the script lies. Nodes without data are parents,
-// which the lies spare because clients create them again when missing.
+// create creates a node, or only claims to create it if the script demands a lie. A node without
+// data is a parent. The lie LieLost does not apply to parents, because clients create them again if
+// they are missing.
 func (s *session) create(path string, data []byte, mode jute.Mode) (string, *entry, jute.Code) {
 	t, noted := s.tree, len(s.tree.watches.changed)
 	if there := t.Get([]byte(path)); s.lie == null.LieCAS && there != nil && there.Data.owner != 0 {
-		t.drop(there) // as if it did not exist
+		t.drop(there) // as if the node did not exist
 	}
 	path, e, code := t.create(t.NextRevision(), path, data, mode, s.id)
 	if s.lie == null.LieOutlive {
-		delete(t.sessions[s.id], path) // so that the node outlives its session
+		delete(t.sessions[s.id], path) // so that the node is not deleted when its session ends
 	}
 	if s.lie != null.LieLost || t.canned != nil || code != jute.OK || len(data) == 0 {
 		return path, e, code
@@ -27,7 +28,7 @@ func (s *session) create(path string, data []byte, mode jute.Mode) (string, *ent
 	return path, &tells, code
 }
 
-// endOne removes an ephemeral node of the session although the session continues.
+// endOne removes one ephemeral node of the session, although the session continues.
 func (s *session) endOne() {
 	first := ""
 	for path := range s.tree.sessions[s.id] {
@@ -42,8 +43,8 @@ func (s *session) endOne() {
 	s.tree.publish(s.tree.remove(first, jute.AnyVersion) == jute.OK, zxid)
 }
 
-// set changes a node's data, or only claims to if the script lies. It returns the entry for the
-// reply.
+// set changes a node's data, or only claims to change it if the script demands a lie. It returns
+// the entry to put into the reply.
 func (s *session) set(path, data []byte, version int32) (*entry, jute.Code) {
 	zxid, asked := s.tree.NextRevision(), version
 	if s.lie == null.LieCAS {

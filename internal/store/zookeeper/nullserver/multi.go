@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// multi executes all operations of a request or none, and appends the reply's record.
+// multi executes either all operations of a request or none. It appends the record of the reply.
 func (s *session) multi(request, b []byte) (_ []byte, ok bool) {
 	ops, ok := jute.ReadMulti(request, nil)
 	if !ok {
@@ -62,10 +62,10 @@ type undo struct {
 	log  []change
 }
 
-// change is a node that may have been changed, with its earlier state.
+// change is a node that an operation may have changed, with the state before the change.
 type change struct {
 	path   string
-	before *entry // nil: the node did not exist
+	before *entry // nil if the node did not exist
 }
 
 // remember saves the current state of a node.
@@ -79,7 +79,7 @@ func (u *undo) remember(path string) {
 	u.log = append(u.log, change{path, before})
 }
 
-// restore reverts all changes, the last first.
+// restore reverts all changes, starting with the last one.
 func (u *undo) restore() {
 	t := u.tree
 	t.watches.changed = t.watches.changed[:0]
@@ -111,7 +111,8 @@ func appendMultiHeader(b []byte, op jute.Op, done bool, code jute.Code) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(code))
 }
 
-// appendMultiErrors appends the results of n operations of which one failed.
+// appendMultiErrors appends the results of n operations. failed is the index of the operation that
+// failed with code why.
 func appendMultiErrors(b []byte, n, failed int, why jute.Code) []byte {
 	for i := range n {
 		code := why

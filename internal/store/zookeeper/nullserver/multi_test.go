@@ -8,9 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// TestFailedMultiLeavesNothing checks that a failed multi leaves every node
-// unchanged, even if earlier operations created and changed a node, or removed
-// and created it again.
+// TestFailedMultiLeavesNothing checks that a failed multi leaves every node unchanged, even if its
+// earlier operations created and changed a node, or removed and created it again.
 func TestFailedMultiLeavesNothing(t *testing.T) {
 	s := prepared(t, store.NullOptions{Memory: true})
 	tree := s.tree

@@ -10,11 +10,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// TestAnswersKeepTheirOrder checks with a controlled clock that a reply waits for
-// the previous one, and that a reply that is due at once waits for nothing else.
+// TestAnswersKeepTheirOrder uses a controlled clock to check that a reply waits for the previous
+// reply, and that a reply without a delay waits for nothing else.
 func TestAnswersKeepTheirOrder(t *testing.T) {
 	const delay = int64(60 * time.Millisecond)
-	here, there := net.Pipe() // never written to: the test calls step
+	here, there := net.Pipe() // the test calls step instead of writing to the pipe
 	defer func() { _, _ = here.Close(), there.Close() }()
 	c := prepared(t, store.NullOptions{Memory: true, Script: "delay=60ms every 2"}).open(here, 0)
 	client := jute.NewConn(jute.Config{Timeout: 30_000})
@@ -30,7 +30,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 		}
 		client.Wrote(len(client.Out()))
 	}
-	// arrived returns the tags of the replies released at a time.
+	// arrived returns the tags of the replies that are released at the given time.
 	arrived := func(at int64) (tags []uint32) {
 		t.Helper()
 		c.scheduled = false

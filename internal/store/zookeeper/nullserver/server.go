@@ -1,15 +1,16 @@
-// Package nullserver is a null server for ZooKeeper's protocol: it calibrates the load generator
-// and is the ground truth of its accuracy tests. It responds at once, or as a script demands.
+// Package nullserver is a null server for ZooKeeper's protocol. It calibrates the load generator,
+// and accuracy tests use it because its true behavior is known. It replies at once, or as a script
+// demands.
 //
-// One process can act as several members that share the written data; the first is the leader.
-// Client libraries accept it as ZooKeeper if they only create, delete, read and write nodes,
-// individually or in a multi, watch them, list children, sync, and send srvr, conf, dirs, ruok or
-// mntr. Watches end with their connection: setWatches, which would set them again, is accepted
-// and has no effect. Access rights are not stored.
+// One process can act as several members that share the written data; the first member is the
+// leader. Client libraries cannot distinguish it from ZooKeeper if they only create, delete, read
+// and write nodes (individually or in a multi), watch nodes, list children, sync, and send srvr,
+// conf, dirs, ruok or mntr. Watches end with their connection: the server accepts setWatches, which
+// would set them again, but ignores it. The server stores no access rights.
 //
-// Like ZooKeeper it replies to the requests of a connection in order: a reply that is due waits
-// for those before it. So a script's `never` silences its connection starting with that request,
-// and a delay holds back all later replies.
+// Like ZooKeeper, it replies to the requests on a connection in order: a reply that is due waits
+// for the replies before it. So if the script demands `never` for a request, the connection stays
+// silent from that request on, and a delay also delays all later replies.
 package nullserver
 
 import (
@@ -24,11 +25,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// maxDue limits the connections that are served in one batch; more would delay the first ones.
+// maxDue limits how many connections are served in one batch. A larger batch would delay its first
+// connections.
 const maxDue = 64
 
-// New returns a null server. Its script applies only to operations on nodes: not to sync, exists
-// of the root, ping or the requests of the session itself.
+// New returns a null server. The script applies only to operations on nodes. It does not apply to
+// sync, exists of the root, ping, or the requests that open and close a session.
 func New(o store.NullOptions) (*Server, error) {
 	script, err := null.ReadScript(o, errorNames(), false)
 	if err != nil {
@@ -61,14 +63,14 @@ func (s *Server) sendDue(batch []*conn) {
 	}
 }
 
-// scriptErrors lists the codes available to error=NAME.
+// scriptErrors lists the codes that a script can return with error=NAME.
 var scriptErrors = [...]jute.Code{
 	jute.SystemError, jute.MarshallingError, jute.Unimplemented, jute.OperationTimeout, jute.BadArguments,
 	jute.NoNode, jute.NoAuth, jute.BadVersion, jute.NodeExists, jute.SessionExpired, jute.SessionMoved,
 	jute.NotReadOnly, jute.RequestTimeout, jute.QuotaExceeded, jute.ThrottledOp,
 }
 
-// errorNames lists the names available to error=NAME: ZooKeeper's codes in lower case.
+// errorNames lists the names for error=NAME in a script: ZooKeeper's codes in lower case.
 func errorNames() (names []string) {
 	for _, code := range scriptErrors {
 		names = append(names, strings.ToLower(code.String()))
@@ -76,8 +78,9 @@ func errorNames() (names []string) {
 	return names
 }
 
-// failure returns the code that an action returns instead of executing the operation. ZooKeeper
-// cannot cancel a request; the code is the closest equivalent.
+// failure returns the error code with which to reply if the action does not execute the operation,
+// or jute.OK. The action Reset cancels a request, which ZooKeeper cannot do, so failure returns the
+// closest code.
 func failure(a null.Action) jute.Code {
 	switch {
 	case a.Kind == null.Error:

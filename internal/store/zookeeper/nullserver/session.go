@@ -10,18 +10,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// The range of session timeouts that the server grants, in milliseconds, as ZooKeeper does with
-// its default tick.
+// The server grants session timeouts in this range, in milliseconds. It is ZooKeeper's range with
+// the default tick.
 const (
 	minTimeout = 4000
 	maxTimeout = 40_000
 )
 
-// password is the secret of every session; a client only has to send it back.
+// password is the same for every session. A client only has to send it back to continue its
+// session.
 const password = "null server 16 b"
 
-// connect answers a ConnectRequest, with zeros if the session is unknown. ok is false if the
-// frame is not a ConnectRequest.
+// connect answers a ConnectRequest. If the session is unknown, the reply has the timeout 0 and the
+// session ID 0. ok is false if the frame is not a ConnectRequest.
 func (s *session) connect(frame, b []byte) (_ []byte, ok bool) {
 	r := jute.NewReader(frame)
 	r.Int()
@@ -48,7 +49,7 @@ func (s *session) connect(frame, b []byte) (_ []byte, ok bool) {
 	return b, true
 }
 
-// begin appends a reply header without its length and code.
+// begin appends a reply header. Its length and code are 0 until finish fills them in.
 func (s *session) begin(b []byte, xid int32) []byte {
 	b = binary.BigEndian.AppendUint32(b, 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(xid))
@@ -56,7 +57,7 @@ func (s *session) begin(b []byte, xid int32) []byte {
 	return binary.BigEndian.AppendUint32(b, 0)
 }
 
-// finish fills in the length and code; a reply with an error has no record.
+// finish fills in the length and code of a reply. If the code is an error, it removes the record.
 func finish(b []byte, start int, code jute.Code) []byte {
 	if code != jute.OK {
 		b = b[:start+replyLen]
@@ -168,7 +169,7 @@ func (s *session) list(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 	return b, jute.OK
 }
 
-// appendStat appends a node's Stat. The server stores no times.
+// appendStat appends a node's Stat. Its times are 0, because the server does not store them.
 func appendStat(b []byte, e *entry) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(e.Created))
 	b = binary.BigEndian.AppendUint64(b, uint64(e.Changed))
@@ -182,10 +183,10 @@ func appendStat(b []byte, e *entry) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(e.Changed)) // pzxid
 }
 
-// version is the version that the null server reports.
+// version is the server version in the responses to srvr and mntr.
 const version = "3.9.5-null"
 
-// word answers a four-letter word; ok is false if the word is unknown.
+// word returns the response to a four-letter word. ok is false if the word is unknown.
 func (s *session) word(word string) (text string, ok bool) {
 	mode := "follower"
 	switch {

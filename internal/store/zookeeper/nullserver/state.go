@@ -7,43 +7,43 @@ import (
 
 // Sizes of one connection's buffers, in bytes.
 const (
-	maxRequest = 16 << 20 // of one request; far above jute.maxbuffer
+	maxRequest = 16 << 20 // maximum size of one request; far above jute.maxbuffer
 	flushAt    = 256 << 10
 )
 
-// conn is a connection. One goroutine reads from it; the server's schedule releases delayed
+// conn is a connection. One goroutine reads from it. The server's schedule sends its delayed
 // replies.
 type conn struct {
-	null.Writer // writes out; its lock guards the fields below
+	null.Writer // writes out; its lock guards the fields below, except the last four
 	server      *Server
 	session     session
 	out         []byte // pending output
 	closing     bool   // close the connection after writing out
 	later       []byte // delayed replies, in order
 	marks       []mark // when the parts of later are due
-	scheduled   bool   // the connection is in the schedule
-	taken       uint64 // number of operations
-	silent      bool   // no further replies are sent
+	scheduled   bool   // the connection is in the server's schedule
+	taken       uint64 // how many operations the connection has received
+	silent      bool   // send no further replies
 
 	// The tree's lock guards the fields below.
 	watching  bool
 	news      []byte      // watch events to write before the next reply
-	behind    []byte      // an event to write after the next one
-	postponed []postponed // delayed events
+	behind    []byte      // event held back until the next one is written (Reorder)
+	postponed []postponed // delayed watch events
 }
 
-// mark is the time at which the bytes of later up to end are due.
+// mark is the time at which the bytes in later before end are due.
 type mark struct {
 	due   int64
 	end   int
-	close bool // close the connection then
+	close bool // close the connection at that time
 }
 
-// Server is a store.NullServer: the members of one null cluster. Its schedule holds connections
-// instead of replies, because the replies of a connection keep their order.
+// Server is a store.NullServer that acts as all members of one null cluster. Its schedule holds
+// connections instead of replies, because the replies on a connection must stay in order.
 type Server struct {
 	*null.Server[*conn, *conn]
-	user    string // NAME:PASSWORD that a client must send with the scheme digest first; empty: none
+	user    string // required NAME:PASSWORD (scheme digest), or empty
 	tree    *tree
 	members []string // addresses
 }
@@ -53,24 +53,25 @@ type session struct {
 	server  *Server
 	tree    *tree
 	conn    *conn
-	member  int // from 0
+	member  int // index of the member, from 0
 	id      int64
 	greeted bool
 	trusted bool // the client sent the correct name and password
 
-	lie          null.Kind // how the reply to the current request lies
-	answeredZxid int64     // zxid of that reply; 0: the newest
+	lie          null.Kind // the lie that the script demands for the current request
+	answeredZxid int64     // zxid for that reply; 0 for the newest zxid
 }
 
-// replyLen is the size of a reply's length and header: xid, zxid, err.
+// replyLen is the size in bytes of a reply's length field and header (xid, zxid, err).
 const replyLen = 4 + 4 + 8 + 4
 
-// tree holds the nodes and sessions of a null cluster, which its members share. Its keys are
-// paths and its revisions are zxids. A connection holds the lock for a whole batch of requests.
+// tree holds the nodes and sessions of a null cluster, which all members share. Its keys are paths
+// and its revisions are zxids. A connection holds the lock while it processes a whole batch of
+// requests.
 type tree struct {
 	*null.Space[node]        // its lock guards the fields below
-	canned            *entry // if not nil, every node is this one and nothing is stored
-	wrote             entry  // the node that a write reports if canned
+	canned            *entry // if not nil, every node is this entry, and the server stores nothing
+	wrote             entry  // the entry that the reply to a write reports if canned is set
 
 	sessions map[int64]map[string]struct{} // ephemeral nodes by session
 	lastID   int64
@@ -82,25 +83,25 @@ type entry = null.Entry[node]
 // node holds the fields of a node other than its data.
 type node struct {
 	cversion int32
-	owner    int64 // the session of an ephemeral node; 0: none
+	owner    int64 // the session that owns an ephemeral node, or 0
 	children int32
-	made     int32 // number of children ever created, for sequential names
+	made     int32 // how many children were ever created, for the names of sequential nodes
 }
 
-// watches maps watched paths to connections. The tree's lock guards it.
+// watches maps watched paths to the connections that watch them. The tree's lock guards it.
 type watches struct {
 	data      paths // one-shot, set by getData and exists
 	children  paths // one-shot, set by getChildren
 	stay      paths // persistent
 	recursive paths // persistent, including descendants
-	n         int   // total
+	n         int   // total number of watches
 
-	changed []changed // changes of the current request
-	touched []*conn   // connections with unwritten events
+	changed []changed // changes by the current request
+	touched []*conn   // connections with events that are not yet written
 	events  uint64    // number of events so far
 }
 
-// paths maps a path to the connections that watch it.
+// paths maps a path to the connections that watch the path.
 type paths map[string]map[*conn]struct{}
 
 // changed is a change that a request made.

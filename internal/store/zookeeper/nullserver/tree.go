@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// epoch is the term of a null cluster.
+// epoch is the upper half of every zxid of a null cluster, which clients read as its term.
 const epoch = 2
 
 func newTree(o *store.NullOptions) *tree {
@@ -31,7 +31,7 @@ func parentOf(path string) string {
 	return "/"
 }
 
-// get returns a node, or nil.
+// get returns the node at path, or nil if there is none.
 func (t *tree) get(path []byte) *entry {
 	if t.canned != nil {
 		return t.canned
@@ -39,7 +39,8 @@ func (t *tree) get(path []byte) *entry {
 	return t.Get(path)
 }
 
-// nodeWithVersion returns the node at path if it has the version, or an error code.
+// nodeWithVersion returns the node at path if it has the given version. Otherwise it returns an
+// error code.
 func (t *tree) nodeWithVersion(path []byte, version int32) (*entry, jute.Code) {
 	e := t.get(path)
 	switch {
@@ -51,7 +52,7 @@ func (t *tree) nodeWithVersion(path []byte, version int32) (*entry, jute.Code) {
 	return e, jute.OK
 }
 
-// versionOf returns the number of changes of a node since its creation.
+// versionOf returns how often a node's data was changed after the node's creation.
 func versionOf(e *entry) int32 { return int32(e.Version - 1) }
 
 // set changes a node's data in transaction zxid.
@@ -71,7 +72,7 @@ func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.C
 	return e, code
 }
 
-// create creates a node. A sequential mode appends ten digits to its path.
+// create creates a node. If mode is sequential, it appends ten digits to the path.
 func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, session int64) (string, *entry, jute.Code) {
 	if t.canned != nil {
 		t.wrote = entry{Value: data, Version: 1, Created: zxid, Changed: zxid}
@@ -109,7 +110,7 @@ func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, sess
 	return path, e, jute.OK
 }
 
-// makeEphemeral makes a node ephemeral: it is removed with the session.
+// makeEphemeral binds a node to a session: when the session ends, the node is removed.
 func (t *tree) makeEphemeral(e *entry, session int64) {
 	e.Data.owner = session
 	if paths := t.sessions[session]; paths != nil {
@@ -142,14 +143,14 @@ func (t *tree) drop(e *entry) {
 	t.forget(e)
 }
 
-// forget removes a node, also from its session.
+// forget removes a node, including its entry in the session that owns it.
 func (t *tree) forget(e *entry) {
 	t.Remove(e)
 	delete(t.sessions[e.Data.owner], e.Key)
 }
 
-// children calls found with the names of a node's children. It skips descendants, which are
-// adjacent in the order of keys.
+// children calls found with the name of each child of a node. In the order of keys, the descendants
+// of a child directly follow it; children skips them.
 func (t *tree) children(path []byte, found func(name string)) {
 	prefix := strings.TrimSuffix(string(path), "/") + "/"
 	for list := t.Prefixed([]byte(prefix)); len(list) > 0; {
@@ -159,7 +160,7 @@ func (t *tree) children(path []byte, found func(name string)) {
 			list = list[sort.Search(len(list), func(i int) bool { return list[i].Key >= beyond }):]
 			continue
 		}
-		if name != "" { // the root itself
+		if name != "" { // the name is empty for the root itself
 			found(name)
 		}
 		list = list[1:]
@@ -174,7 +175,7 @@ func (t *tree) begin() int64 {
 	return t.lastID
 }
 
-// end removes a session and its nodes.
+// end removes a session and its ephemeral nodes.
 func (t *tree) end(id int64) {
 	t.NextRevision()
 	for path := range t.sessions[id] {

@@ -13,7 +13,7 @@ func newWatches() watches {
 	return watches{data: paths{}, children: paths{}, stay: paths{}, recursive: paths{}}
 }
 
-// watch records that a connection watches a path.
+// watch records in the map of that a connection watches a path.
 func (t *tree) watch(of paths, path string, c *conn) {
 	if of[path] == nil {
 		of[path] = map[*conn]struct{}{}
@@ -46,8 +46,8 @@ func (t *tree) note(what jute.WatchEvent, path string) {
 	}
 }
 
-// publish sends the changes of the current request to the watches, with the transaction zxid, if
-// the request succeeded.
+// publish sends the changes that the current request made to the connections that watch them, with
+// zxid. If the request failed (done is false), it discards the changes.
 func (t *tree) publish(done bool, zxid int64) {
 	w := &t.watches
 	if done {
@@ -93,13 +93,14 @@ func (t *tree) notify(ch changed, zxid int64) {
 	if ch.what == jute.NodeDeleted {
 		notify(w.children, ch.path, true, ch.what)
 	}
-	clear(notified) // a connection also receives the event of the parent's watch
+	clear(notified) // a connection may also receive the event for a watch on the parent
 	parent := parentOf(ch.path)
 	notify(w.children, parent, true, jute.NodeChildrenChanged)
 	notify(w.stay, parent, false, jute.NodeChildrenChanged)
 }
 
-// addEvent adds an event to the output of a connection and applies the script's fault to it.
+// addEvent adds a watch event to the output of a connection, unless the script demands a fault such
+// as losing or delaying the event.
 func (c *conn) addEvent(what jute.WatchEvent, path string, zxid int64) {
 	w := &c.session.tree.watches
 	w.events++
@@ -131,9 +132,9 @@ func (c *conn) addEvent(what jute.WatchEvent, path string, zxid int64) {
 	w.touched = append(w.touched, c)
 }
 
-// takeNews moves pending watch events to the output: before any reply that reflects the change,
-// and after delayed replies, one of which may have set the watch. The caller holds the
-// connection's and the tree's locks.
+// takeNews moves pending watch events to the output. They must precede any reply that reflects the
+// change. They must follow the delayed replies, because one of these may be the reply to the
+// request that set the watch. The caller holds the connection's and the tree's locks.
 func (c *conn) takeNews() {
 	if n := len(c.marks); n > 0 {
 		c.later = append(c.later, c.news...)
@@ -144,7 +145,8 @@ func (c *conn) takeNews() {
 	c.news = c.news[:0]
 }
 
-// takePostponed moves delayed events that are due to the output. The caller holds both locks.
+// takePostponed moves the delayed watch events that are due to the output. The caller holds the
+// connection's and the tree's locks.
 func (c *conn) takePostponed(now int64) {
 	kept := c.postponed[:0]
 	for _, p := range c.postponed {
@@ -157,7 +159,7 @@ func (c *conn) takePostponed(now int64) {
 	c.postponed = kept
 }
 
-// deliver writes pending events of other connections. The caller holds no lock.
+// deliver writes the pending watch events of the given connections. The caller holds no lock.
 func deliver(to []*conn) {
 	for _, c := range to {
 		c.Lock()
