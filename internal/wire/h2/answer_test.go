@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestAnswers checks each form of response that a server may choose.
+// TestAnswers checks each form that a server's response may have.
 func TestAnswers(t *testing.T) {
-	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MB
+	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
 	for _, tc := range []struct {
 		name   string
 		answer func(s *server)
@@ -98,7 +98,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A reply stays valid although the caller reuses the input between Feeds.
+// A reply must stay valid even if the caller reuses the input between Feeds.
 func TestMessageOutlivesItsInput(t *testing.T) {
 	s := greet(t, Config{})
 	s.call(1, nil)
@@ -116,14 +116,14 @@ func TestMessageOutlivesItsInput(t *testing.T) {
 	}
 }
 
-// The connection remembers blocks by their bytes, and must forget them when the table, and with it
-// their meaning, changes.
+// The connection remembers header blocks by their bytes. It must forget them when the table
+// changes, because then the bytes have another meaning.
 func TestTableChangeForgetsBlocks(t *testing.T) {
 	s := greet(t, Config{})
 	for i := range uint32(2000) {
 		s.call(i, nil)
 		id := i*2 + 1
-		if i%3 == 0 { // a new entry changes the indices of all others
+		if i%3 == 0 { // a new entry changes the index of every other entry
 			s.headers(id, false, ":status", "200", "content-type", "application/grpc", "date", strings.Repeat("d", int(i%50)))
 		} else {
 			s.begin(id)
@@ -152,7 +152,7 @@ func TestCancel(t *testing.T) {
 	if !s.requests[1].reset || s.requests[3].reset {
 		t.Error("RST_STREAM for the wrong stream")
 	}
-	// The late response adds an entry to the header table that the next response refers to.
+	// The late response adds an entry to the header table, to which the next response refers.
 	s.answer(1, []byte("late"))
 	s.must(s.framer.WriteRSTStream(1, http2.ErrCodeCancel))
 	s.must(s.framer.WriteWindowUpdate(1, 5))
@@ -184,7 +184,7 @@ func TestReset(t *testing.T) {
 func TestGoAway(t *testing.T) {
 	s := greet(t, Config{})
 	for i := range uint32(4) {
-		s.call(i, make([]byte, 30_000)) // 2 and 3 wait for the window
+		s.call(i, make([]byte, 30_000)) // calls 2 and 3 wait for the window
 	}
 	s.must(s.framer.WriteGoAway(LastStreamID, http2.ErrCodeNo, nil))
 	if len(s.mustFeed()) != 0 || !s.c.Draining() || s.c.Room() != 0 || s.c.Open() != 4 {

@@ -8,28 +8,28 @@ import (
 )
 
 const (
-	prefixLen   = 5 // length of the prefix of a gRPC message
+	prefixLen   = 5 // size in bytes of the prefix of a gRPC message
 	afterBlock  = FrameHeaderLen + prefixLen
 	maxMetadata = 8 << 10
 )
 
-// Register adds a method, such as "/etcdserverpb.KV/Range". If metadata is set, its calls carry the
-// fields of SetMetadata.
+// Register adds a method, such as "/etcdserverpb.KV/Range". If metadata is set, calls of the method
+// contain the fields that SetMetadata sets.
 func (c *Conn) Register(path string, metadata bool) Method {
 	c.methods = append(c.methods, method{path: path, metadata: metadata})
 	return Method(len(c.methods) - 1)
 }
 
-// RegisterWith is Register for a method whose calls carry an additional header field. The name is
-// in lower case.
+// RegisterWith does the same as Register, for a method whose calls have an additional header field.
+// The name must be in lower case.
 func (c *Conn) RegisterWith(path string, metadata bool, name, value string) Method {
 	m := c.Register(path, metadata)
 	c.methods[m].own = []hpack.HeaderField{{Name: name, Value: value}}
 	return m
 }
 
-// SetMetadata sets a header field of all later calls of methods with metadata. The name is in lower
-// case. The value has at most maxMetadata bytes.
+// SetMetadata sets a header field for all later calls of methods with metadata. The name must be in
+// lower case. The value can have at most maxMetadata bytes.
 func (c *Conn) SetMetadata(name, value string) error {
 	if len(value) > maxMetadata {
 		return fmt.Errorf("the header %s has %d bytes, and more than %d are not sent", name, len(value), maxMetadata)
@@ -39,8 +39,8 @@ func (c *Conn) SetMetadata(name, value string) error {
 }
 
 // Call opens a stream for one unary call whose message has size bytes. It returns the buffer for
-// the message, which the caller must fill before it calls any other method. The Reply has the same
-// tag and sub. Room must be positive.
+// the message, which the caller must fill before it calls any other method of c. The Reply will
+// have the same tag and sub. Call requires that Room is positive.
 func (c *Conn) Call(m Method, tag uint32, sub uint8, size int) []byte {
 	h := &c.methods[m]
 	frames := h.frames
@@ -64,8 +64,9 @@ func (c *Conn) Call(m Method, tag uint32, sub uint8, size int) []byte {
 	return p[len(frames):]
 }
 
-// encode returns a method's frames. It does not cache frames that fill the header table, because
-// later calls need shorter ones.
+// encode returns the frames of a method, up to the message. It does not cache frames that add
+// entries to the header table, because later calls can refer to these entries and need only shorter
+// frames.
 func (c *Conn) encode(h *method) []byte {
 	b := append(h.frames[:0], make([]byte, FrameHeaderLen)...)
 	b, once := c.enc.appendBlock(b, h)
@@ -82,8 +83,8 @@ func (c *Conn) encode(h *method) []byte {
 	return b
 }
 
-// callBlocked is Call for a message that cannot be written immediately. The HEADERS frame is
-// written, and the message waits in Conn.blocked.
+// callBlocked does the work of Call for a message that cannot be written immediately. It writes the
+// HEADERS frame; the message waits in Conn.blocked.
 func (c *Conn) callBlocked(s *stream, frames []byte, size int) []byte {
 	p := c.reserve(len(frames) - afterBlock)
 	copy(p, frames)

@@ -16,92 +16,94 @@ const (
 	// MaxMessage limits one gRPC message of a response, in bytes.
 	MaxMessage = 64 << 20
 
-	roomBeforeSettings = 100     // streams, until the server sends its limit
-	maxPending         = 4 << 20 // limits the bytes of requests that wait to be written
-	maxControl         = 10_000  // limits the acknowledgements of PING and SETTINGS that wait to be written
+	roomBeforeSettings = 100     // number of streams allowed until the server sends its limit
+	maxPending         = 4 << 20 // maximum number of bytes of requests that wait to be written
+	maxControl         = 10_000  // maximum number of PING and SETTINGS acknowledgements that wait
 	minTable           = 32      // initial length of the stream table
 
-	// MaxGoAways is the number of GOAWAY frames that a connection accepts. A server that shuts down
-	// sends two.
+	// MaxGoAways is the maximum number of GOAWAY frames that a connection accepts. A server that
+	// shuts down sends two.
 	MaxGoAways = 8
-	// MaxIdleFrames is the number of frames between two responses that a connection accepts if they
-	// answer no call: control frames, and DATA without data. Processing one costs more than sending
-	// its few bytes.
+	// MaxIdleFrames is the maximum number of idle frames that a connection accepts between two
+	// responses. Idle frames belong to no response: control frames, and DATA frames without data.
+	// The limit exists because processing such a frame costs more than sending it.
 	MaxIdleFrames = 20_000
-	// MaxHeaderList limits the header fields of a response, in bytes as counted by RFC 9113,
-	// section 6.5.2. A block of references can be much shorter than its fields.
+	// MaxHeaderList limits the size of a response's header fields, in bytes as defined in RFC 9113,
+	// section 6.5.2. The encoded block can be much shorter than its fields if it refers to table
+	// entries.
 	MaxHeaderList = 256 << 10
-	// MaxErrorText limits the message of a gRPC status, in bytes as sent.
+	// MaxErrorText limits the length of a gRPC status message, in bytes as sent.
 	MaxErrorText = 2 << 10
 )
 
 // Config configures a connection.
 type Config struct {
-	Authority string // HOST:PORT, the :authority of every request
-	TLS       bool   // sets the :scheme to https
-	// FirstStream is the id of the first stream, an odd number; 0 means 1.
+	Authority string // HOST:PORT, sent as :authority in every request
+	TLS       bool   // set if :scheme is https
+	// FirstStream is the ID of the first stream, which must be odd. 0 means 1.
 	FirstStream uint32
-	// Parts buffers incomplete responses. If it is nil, the connection has its own budget.
+	// Parts provides the buffers for incomplete responses. If it is nil, the connection creates its
+	// own budget.
 	Parts *parts.Budget
 }
 
-// Conn is the client side of one HTTP/2 connection that carries gRPC calls: unary calls and long
-// streams (RFC 9113; gRPC's PROTOCOL-HTTP2.md). It does no I/O: Call encodes requests into Out, and
-// Feed parses the bytes that were read and returns the replies. In the steady state no method
-// allocates. Only one goroutine may use a Conn.
+// Conn is the client side of one HTTP/2 connection that carries gRPC calls, both unary calls and
+// long streams (RFC 9113; gRPC's PROTOCOL-HTTP2.md). It does no I/O: Call encodes requests into
+// Out, and Feed parses the bytes that the caller has read and returns the replies. In the steady
+// state no method allocates memory. Only one goroutine may use a Conn.
 type Conn struct {
-	// The output. out[0] is byte number origin of all output of the connection.
+	// The output. origin is the position of out[0] in the connection's whole output.
 	out    []byte
-	sent   int // bytes of out that were written
+	sent   int // number of bytes in out that were written
 	origin uint64
 
 	// Streams.
-	table  []stream // the stream with an id is at index id/2 modulo the length, a power of two
+	table  []stream // a stream's index is id/2 modulo the length, which is a power of two
 	mask   uint32
 	open   int
-	next   uint32 // the next stream's id; its index in table is free
-	oldest uint32 // no open stream has a lower id
-	limit  int    // the server's limit of open streams
+	next   uint32 // ID of the next stream; its entry in table is free
+	oldest uint32 // no open stream has a lower ID
+	limit  int    // the server's limit for open streams
 
 	// Requests.
 	methods     []method
 	enc         encoder
 	connWindow  int64 // flow-control window for sending
-	streamStart int64 // initial window of a new stream
-	maxFrame    int   // the largest payload that the server accepts
+	streamStart int64 // initial send window of a new stream
+	maxFrame    int   // the maximum payload that the server accepts in a frame
 	blocked     []blocked
-	blockedLen  int // bytes that wait in blocked
+	blockedLen  int // number of bytes that wait in blocked
 	free        [][]byte
-	freeLen     int // capacity of the buffers in free, in bytes
+	freeLen     int // total capacity of the buffers in free, in bytes
 
 	// Responses.
 	replies    []Reply
 	parts      *parts.Budget
 	partial    []byte // the beginning of an incomplete frame
-	unacked    int    // bytes of DATA since the last WINDOW_UPDATE of the connection
+	unacked    int    // bytes of DATA received since the connection's last WINDOW_UPDATE
 	held       []uint32
-	nheld      int // streams whose message is in the current input
+	nheld      int // number of streams whose message is still in the current input
 	maxMessage int
 
 	// Header blocks of responses.
 	dec       *hpack.Decoder
-	fields    fields // the fields of the block under way
+	fields    fields // fields of the block that is being decoded
 	memo      [4]memo
 	memoNext  int
-	block     []byte // a block that continues in CONTINUATION frames
-	blockOf   uint32 // the block's stream; 0: no block is under way
-	blockEnds bool   // the block's HEADERS frame had END_STREAM
+	block     []byte // an incomplete block, which continues in CONTINUATION frames
+	blockOf   uint32 // ID of the stream of block, or 0 if no block is incomplete
+	blockEnds bool   // the HEADERS frame of block had END_STREAM
 
-	greeted  bool // the server's first SETTINGS frame arrived
-	draining bool // a GOAWAY arrived
+	greeted  bool // the server's first SETTINGS frame has arrived
+	draining bool // a GOAWAY has arrived
 	control  int  // acknowledgements of PING and SETTINGS since the output was last empty
-	idle     int  // frames since the last response that answered no call
+	idle     int  // idle frames since the last response
 	goAways  int
 	goodbye  string
 	err      error
 }
 
-// NewConn returns a connection whose output begins with the preface.
+// NewConn returns a connection. Its output already contains the preface and the client's settings.
 func NewConn(cfg Config) *Conn {
 	c := &Conn{
 		next: max(cfg.FirstStream, 1) | 1, limit: roomBeforeSettings,
@@ -128,15 +130,15 @@ func NewConn(cfg Config) *Conn {
 // SettingsReceived reports whether the server has sent its first SETTINGS frame.
 func (c *Conn) SettingsReceived() bool { return c.greeted }
 
-// Open returns the number of streams that await their response or stay open.
+// Open returns the number of open streams: calls without a response, and long streams.
 func (c *Conn) Open() int { return c.open }
 
-// Draining reports whether no new stream can be opened, because the server sent GOAWAY, all stream
-// ids are used, or the connection failed.
+// Draining reports whether the connection can open no new stream, because the server sent GOAWAY,
+// all stream IDs are used, or the connection failed.
 func (c *Conn) Draining() bool { return c.draining || c.next > LastStreamID }
 
-// Room returns how many further calls are possible now. One call can reduce it by more than one, so
-// the caller must check it before each call.
+// Room returns how many further calls can be made now. One call can reduce Room by more than one,
+// so the caller must check it before each call.
 func (c *Conn) Room() int {
 	if c.Draining() || len(c.out)-c.sent+c.blockedLen >= maxPending {
 		return 0
@@ -152,21 +154,21 @@ func (c *Conn) Out() []byte {
 	return c.out[c.sent:]
 }
 
-// Wrote records that the first n bytes of Out were written, or may have been.
+// Wrote records that the first n bytes of Out were written, or may have been written.
 func (c *Conn) Wrote(n int) {
 	c.sent += n
 	switch {
 	case c.sent == len(c.out):
 		c.origin += uint64(c.sent)
 		c.out, c.sent, c.control = c.out[:0], 0, 0
-	case c.sent > 1<<16 && c.sent > len(c.out)/2: // a slow reader leaves bytes at the end; move them to the front
+	case c.sent > 1<<16 && c.sent > len(c.out)/2: // a slow reader leaves bytes; move them to the front
 		c.origin += uint64(c.sent)
 		c.out, c.sent = c.out[:copy(c.out, c.out[c.sent:])], 0
 	}
 }
 
-// Lost records that the connection ended. It returns a reply for every open stream: NotSent if its
-// request was not written completely, otherwise Broken.
+// Lost records that the connection ended, and returns a reply for every open stream. Its End is
+// NotSent if the request was not written completely, and otherwise Broken.
 func (c *Conn) Lost() []Reply {
 	c.replies = c.replies[:0]
 	written, text := c.origin+uint64(c.sent), []byte(c.goodbye)
@@ -183,13 +185,13 @@ func (c *Conn) Lost() []Reply {
 	})
 	c.open, c.blocked, c.blockedLen = 0, nil, 0
 	c.draining = true
-	clear(c.table) // releases the messages, which are not needed any more
+	clear(c.table) // so that the messages can be garbage-collected
 	c.parts.GiveBack(c.partial)
 	c.partial, c.free, c.freeLen = nil, nil, 0
 	return c.replies
 }
 
-// reserve extends the output by n bytes and returns them.
+// reserve extends the output by n bytes and returns the new bytes.
 func (c *Conn) reserve(n int) []byte {
 	at := len(c.out)
 	if cap(c.out)-at < n {
@@ -199,7 +201,8 @@ func (c *Conn) reserve(n int) []byte {
 	return c.out[at:]
 }
 
-// buffer returns an empty buffer for a request that cannot be written yet, or nil.
+// buffer returns an empty buffer for a request that must wait. It returns nil if there is no free
+// buffer.
 func (c *Conn) buffer() []byte {
 	if n := len(c.free); n > 0 {
 		b := c.free[n-1]
@@ -210,7 +213,8 @@ func (c *Conn) buffer() []byte {
 	return nil
 }
 
-// release keeps a request's buffer for reuse, up to maxFree bytes in total.
+// release keeps the buffer of a request for reuse. The total size of such buffers is limited to
+// maxFree.
 func (c *Conn) release(b []byte) {
 	if cap(b) > 0 && c.freeLen+cap(b) <= maxFree {
 		c.free = append(c.free, b)
@@ -218,10 +222,11 @@ func (c *Conn) release(b []byte) {
 	}
 }
 
-// maxFree limits the free buffers of requests in a connection, in bytes.
+// maxFree limits the size of the free request buffers in a connection, in bytes.
 const maxFree = 16 << 20
 
-// countIdle counts frames that answer no call.
+// countIdle counts n idle frames. It returns an error if there were too many since the last
+// response.
 func (c *Conn) countIdle(n int) error {
 	if c.idle += n; c.idle > MaxIdleFrames {
 		return fmt.Errorf("the server floods the connection: %d frames and no answer", MaxIdleFrames)
@@ -229,7 +234,8 @@ func (c *Conn) countIdle(n int) error {
 	return nil
 }
 
-// fail records the first error, after which the connection is unusable, and returns it.
+// fail records err if it is the first error, and returns the first error. After an error the
+// connection is unusable.
 func (c *Conn) fail(err error) error {
 	if c.err == nil {
 		c.err, c.draining = err, true

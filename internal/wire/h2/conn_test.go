@@ -180,12 +180,12 @@ func TestLostReportsUnwrittenCalls(t *testing.T) {
 	}
 }
 
-// Every call gets exactly one reply, with any order of responses, cancellations and resets, and
-// although some calls stay open for long.
+// Every call must get exactly one reply, no matter in which order responses, cancellations and
+// resets arrive, and even if some calls stay open for a long time.
 func TestEveryCallEndsOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := greet(t, Config{})
-	open := map[uint32]uint32{} // from tag to stream id
+	open := map[uint32]uint32{} // maps a tag to a stream ID
 	ended := map[uint32]bool{}
 	tag := uint32(0)
 	for range 20_000 {
@@ -196,9 +196,9 @@ func TestEveryCallEndsOnce(t *testing.T) {
 			open[tag] = id
 			tag++
 		case n < 98:
-			for some, id := range open { // a random call
+			for some, id := range open { // pick a random call
 				if id < 5 {
-					continue // the first two calls stay open
+					continue // keep the first two calls open
 				}
 				delete(open, some)
 				switch {

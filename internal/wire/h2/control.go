@@ -34,8 +34,8 @@ func (c *Conn) controlFrame(h FrameHeader, p []byte) error {
 	return nil // frames of other types are ignored (RFC 9113, section 4.1)
 }
 
-// countControl counts acknowledgements. It limits how many the connection keeps if a server
-// floods it with control frames while nothing can be written.
+// countControl counts an acknowledgement. It returns an error if too many wait to be written: a
+// server could otherwise fill the memory with control frames while nothing can be written.
 func (c *Conn) countControl() error {
 	if c.control++; c.control > maxControl {
 		return errors.New("the server floods the connection with control frames")
@@ -158,8 +158,9 @@ func (c *Conn) rstStream(h FrameHeader, p []byte) error {
 	return nil
 }
 
-// goAway prevents new streams. The server did not process streams above the last one that it names
-// (RFC 9113, section 6.8); the others continue.
+// goAway prevents new streams. The frame contains the ID of the last stream that the server may
+// have processed. Streams with higher IDs were not processed and end (RFC 9113, section 6.8); the
+// other streams continue.
 func (c *Conn) goAway(h FrameHeader, p []byte) error {
 	if h.Stream != 0 || len(p) < 8 {
 		return errFrame(h)

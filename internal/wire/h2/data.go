@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// data handles a DATA frame. A message that is complete in one frame stays in the input buffer; the
-// parts of other messages are collected in a buffer.
+// data handles a DATA frame. If the frame contains a complete message, the message stays in the
+// input buffer. Otherwise the parts of the message are collected in a separate buffer.
 func (c *Conn) data(h FrameHeader, p []byte) error {
 	c.unacked += len(p)
 	if h.Flags&FlagPadded != 0 {
@@ -85,8 +85,8 @@ func (c *Conn) assemble(s *stream, p []byte) error {
 
 var errSecondMessage = errors.New("the server sent more than one message for a call that has one")
 
-// keepHeld copies messages out of the input if their calls did not end in this Feed, because the
-// caller will reuse the input.
+// keepHeld copies messages out of the input if their calls did not end in this Feed. The copy is
+// necessary because the caller will reuse the input.
 func (c *Conn) keepHeld() (failed error) {
 	for _, id := range c.held {
 		s := c.find(id)
@@ -102,8 +102,9 @@ func (c *Conn) keepHeld() (failed error) {
 	return failed
 }
 
-// checkClosed returns an error if the frame's stream was never opened. Frames may still arrive for
-// a stream that was cancelled, or that the server answered before it had the whole request.
+// checkClosed returns an error if the frame's stream was never opened. A frame for a closed stream
+// is allowed: the call may have been canceled, or the server may have answered before it received
+// the whole request.
 func (c *Conn) checkClosed(h FrameHeader) error {
 	if h.Stream&1 == 0 || h.Stream >= c.next {
 		return fmt.Errorf("the server broke HTTP/2: a frame came for stream %d, which was never opened", h.Stream)
@@ -111,7 +112,7 @@ func (c *Conn) checkClosed(h FrameHeader) error {
 	return nil
 }
 
-// finish ends a call with the fields of its last header block.
+// finish ends a call. f has the fields of the call's last header block.
 func (c *Conn) finish(s *stream, f *fields) {
 	if s.state&isLong != 0 {
 		c.finishLong(s, f)
@@ -134,8 +135,8 @@ func (c *Conn) finish(s *stream, f *fields) {
 	c.endCall(s, r)
 }
 
-// endCall ends a call with a reply. If the server answered before it had the whole request, the
-// stream is reset, because the rest will not be sent.
+// endCall ends a call with the reply r. If the server answered before it received the whole
+// request, endCall resets the stream, because the rest will not be sent.
 func (c *Conn) endCall(s *stream, r Reply) {
 	if s.state&isBlocked != 0 {
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)

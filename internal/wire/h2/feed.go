@@ -6,15 +6,16 @@ import (
 	"fmt"
 )
 
-// Errors for servers of other protocols.
+// Errors for servers that speak another protocol.
 var (
 	ErrHTTP1 = errors.New("the server answered with HTTP/1, not HTTP/2")
 	ErrTLS   = errors.New("the server answered with a TLS alert: it wants TLS, or other certificates")
 )
 
-// Feed parses the bytes that were read and returns the calls that ended. The slice and its contents
-// are valid until the next Feed, provided that the caller does not overwrite in. After an error the
-// connection is unusable; Feed returns the calls that ended before the error with it.
+// Feed parses bytes that the caller has read and returns the calls that ended. The slice and its
+// contents are valid until the next Feed, provided that the caller does not overwrite in. After an
+// error the connection is unusable. Together with the error, Feed returns the calls that ended
+// before it.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
 	c.parts.Recycle()
@@ -39,8 +40,8 @@ func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	return c.replies, err
 }
 
-// feed parses frames in the input buffer. It copies only the beginning of an incomplete frame,
-// which the next call completes.
+// feed parses the frames in the input buffer. If the input ends with an incomplete frame, feed
+// copies that beginning, and the next call completes it.
 func (c *Conn) feed(in []byte) error {
 	if !c.greeted {
 		if err := c.checkGreeting(in); err != nil {
@@ -71,8 +72,8 @@ func (c *Conn) feed(in []byte) error {
 	return err
 }
 
-// completePartial completes and handles the incomplete frame of the last call, and returns the rest
-// of in.
+// completePartial appends input to the incomplete frame from the last call. If this completes the
+// frame, it handles the frame. It returns the rest of in.
 func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	if len(c.partial) == 0 {
 		return in, nil
@@ -90,7 +91,7 @@ func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	}
 	p := c.partial
 	c.partial = nil
-	c.parts.GiveBack(p) // replies may point into it until the next call
+	c.parts.GiveBack(p) // its contents stay valid until the next Feed
 	return in, c.frame(h, p)
 }
 
@@ -99,7 +100,7 @@ func errFrameLength(h FrameHeader) error {
 		h.Length, DefaultMaxFrameSize)
 }
 
-// frame handles a complete frame at the beginning of b.
+// frame handles the complete frame at the start of b.
 func (c *Conn) frame(h FrameHeader, b []byte) error {
 	if c.blockOf != 0 && (h.Type != FrameContinuation || h.Stream != c.blockOf) {
 		return errors.New("the server broke HTTP/2: a header block was interrupted")
@@ -113,8 +114,8 @@ func (c *Conn) frame(h FrameHeader, b []byte) error {
 	return c.controlFrame(h, b[FrameHeaderLen:FrameHeaderLen+h.Length])
 }
 
-// checkGreeting checks the first bytes of a server, which must be a SETTINGS frame (RFC 9113,
-// section 3.4). It returns a specific error for HTTP/1 and for a TLS alert.
+// checkGreeting checks the first bytes that the server sends, which must be a SETTINGS frame (RFC
+// 9113, section 3.4). For HTTP/1 and for a TLS alert, it returns a specific error.
 func (c *Conn) checkGreeting(in []byte) error {
 	b := make([]byte, 0, FrameHeaderLen)
 	b = append(b, c.partial...)

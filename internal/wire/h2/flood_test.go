@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// flood feeds the same frames repeatedly. It returns the connection's error and how many bytes were
-// fed before it.
+// flood feeds the same frames repeatedly. It returns the connection's error and how many bytes it
+// fed until the error.
 func flood(s *server, frames []byte, most int) (fed int, err error) {
 	in := bytes.Repeat(frames, 1+(64<<10)/len(frames))
 	for fed < most && err == nil {
@@ -22,7 +22,7 @@ func flood(s *server, frames []byte, most int) (fed int, err error) {
 	return fed, err
 }
 
-// Too many frames that answer no call end the connection, whatever their type.
+// Too many idle frames must end the connection, whatever their type.
 func TestFloodEndsConnection(t *testing.T) {
 	goAway := append(AppendFrameHeader(nil, 8, FrameGoAway, 0, 0), 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0)
 	for what, frames := range map[string][]byte{
@@ -52,8 +52,8 @@ func TestFloodEndsConnection(t *testing.T) {
 	}
 }
 
-// A header block of references to one long field is short, but the total length of its fields is
-// limited, too.
+// A header block that refers repeatedly to one long field is short. The total length of the fields
+// must be limited, too.
 func TestHeaderBombEndsConnection(t *testing.T) {
 	s := greet(t, Config{})
 	s.call(1, []byte("v"))
@@ -72,8 +72,8 @@ func TestHeaderBombEndsConnection(t *testing.T) {
 	}
 }
 
-// The budget counts the buffers of incomplete responses at their announced length, and gets them
-// back.
+// The budget must count the buffer of an incomplete response with the announced length, and must
+// get the buffer back.
 func TestPartialResponsesReturnBuffers(t *testing.T) {
 	budget := parts.New(1 << 20)
 	s := greet(t, Config{Parts: budget})

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// message returns n bytes in which a misplaced part is visible.
+// message returns n bytes with a pattern in which a misplaced part is noticeable.
 func message(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -38,17 +38,17 @@ func TestLargeRequestWaitsForWindows(t *testing.T) {
 	s.call(1, big)
 	s.read()
 	s.check(1, DefaultWindow, false)
-	s.window(0, 100) // the stream's window is exhausted
+	s.window(0, 100) // exhausts the stream's window
 	s.check(1, DefaultWindow, false)
 	s.window(1, 50)
 	s.check(1, DefaultWindow+50, false)
 	s.window(1, 1000)
 	s.check(1, DefaultWindow+100, false)
 
-	s.call(2, []byte("small")) // the connection's window is exhausted
+	s.call(2, []byte("small")) // exhausts the connection's window
 	s.read()
 	s.check(3, 0, false)
-	s.window(0, 4) // used by the older stream
+	s.window(0, 4) // the older stream uses it
 	s.check(1, DefaultWindow+104, false)
 	s.window(0, 1<<20)
 	s.check(1, DefaultWindow+1050, false)
@@ -152,7 +152,7 @@ func TestBlockedRequestIsNotSent(t *testing.T) {
 	}
 }
 
-// The output is never empty because the reader is slow.
+// The reader is so slow that the output never becomes empty.
 func TestSlowWriter(t *testing.T) {
 	s := greet(t, Config{}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: MaxWindow})
 	s.must(s.framer.WriteWindowUpdate(0, 1<<30))

@@ -1,6 +1,6 @@
-// Package h2 implements HTTP/2 (RFC 9113) with HPACK (RFC 7541) for gRPC unary calls and streams,
-// without I/O. Unlike the Framer of golang.org/x/net/http2, it parses frames in place without an
-// allocation per frame.
+// Package h2 implements HTTP/2 (RFC 9113) with HPACK (RFC 7541) for gRPC unary calls and streams.
+// It does no I/O. Unlike the Framer in golang.org/x/net/http2, it parses frames in place and does
+// not allocate memory for each frame.
 package h2
 
 import (
@@ -60,7 +60,7 @@ const (
 	ErrCodeEnhanceCalm   = 0xb
 )
 
-// Defaults before the first SETTINGS frame.
+// Defaults that apply before the first SETTINGS frame, and the maximum size of a window.
 const (
 	DefaultWindow       = 65535
 	DefaultMaxFrameSize = 16384
@@ -69,13 +69,13 @@ const (
 
 // FrameHeader is a frame's first nine bytes.
 type FrameHeader struct {
-	Length int // length of the payload, 0 to 2^24-1
+	Length int // payload size in bytes, 0 to 2^24-1
 	Type   byte
 	Flags  byte
 	Stream uint32 // 31 bits
 }
 
-// ParseFrameHeader parses a header from at least FrameHeaderLen bytes.
+// ParseFrameHeader parses the header of a frame. b must have at least FrameHeaderLen bytes.
 func ParseFrameHeader(b []byte) FrameHeader {
 	_ = b[8]
 	return FrameHeader{
@@ -113,7 +113,7 @@ func AppendSettings(b []byte, settings ...Setting) []byte {
 	return b
 }
 
-// AppendWindowUpdate appends a WINDOW_UPDATE frame; stream 0 means the connection.
+// AppendWindowUpdate appends a WINDOW_UPDATE frame. If stream is 0, it applies to the connection.
 func AppendWindowUpdate(b []byte, stream, increment uint32) []byte {
 	b = AppendFrameHeader(b, 4, FrameWindowUpdate, 0, stream)
 	return binary.BigEndian.AppendUint32(b, increment)

@@ -18,7 +18,7 @@ func frame(typ, flags byte, stream uint32, payload ...byte) []byte {
 	return append(AppendFrameHeader(nil, len(payload), typ, flags, stream), payload...)
 }
 
-// Greetings of servers without HTTP/2 give a specific one-line error.
+// If a server does not speak HTTP/2, its first bytes must lead to a specific one-line error.
 func TestGreetingOfOtherProtocols(t *testing.T) {
 	for _, tc := range []struct {
 		in   string
@@ -57,7 +57,7 @@ func TestGreetingOfOtherProtocols(t *testing.T) {
 	}
 }
 
-// Input that a server must not send gives a short one-line error.
+// Input that no server may send must lead to a short one-line error.
 func TestBrokenServers(t *testing.T) {
 	many := bytes.Repeat([]byte("\x00\x01x\x01y"), 3000)
 	for name, in := range map[string][]byte{
@@ -120,13 +120,13 @@ func TestBrokenServers(t *testing.T) {
 	}
 }
 
-// okHeaders returns the HEADERS frame of a response, encoded by hand.
+// okHeaders returns the HEADERS frame of a successful response, encoded by hand.
 func okHeaders(id uint32) []byte {
 	block := append([]byte{0x88, 0x0f, 0x10, 16}, "application/grpc"...)
 	return frame(FrameHeaders, FlagEndHeaders, id, block...)
 }
 
-// transcript returns a server's output for the calls that play makes.
+// transcript returns the output of a server for the calls that play makes.
 func transcript(t testing.TB, rng *rand.Rand, most int) []byte {
 	s := greet(t, Config{})
 	for i := range uint32(playCalls) {
@@ -166,8 +166,8 @@ func transcript(t testing.TB, rng *rand.Rand, most int) []byte {
 
 const playCalls = 30
 
-// play makes calls, feeds the input in pieces, and returns the visible results as text. It
-// overwrites the input after each Feed, as a caller reuses its read buffer.
+// play makes calls, feeds the input in pieces, and returns the results as text. After each Feed it
+// overwrites the input, because a caller reuses its read buffer.
 func play(t testing.TB, in []byte, piece func(left int) int) string {
 	c := NewConn(Config{Authority: "h:1"})
 	c.maxMessage = 1 << 20
@@ -229,7 +229,7 @@ func FuzzFeed(f *testing.F) {
 		if len(in) > 1<<20 {
 			return
 		}
-		// Also after a valid greeting, which the fuzzer then need not find.
+		// Also prepend a valid greeting, so that the fuzzer need not find one.
 		for _, in := range [][]byte{in, append(AppendSettings(nil), in...)} {
 			want := play(t, in, inOnePiece)
 			if got := play(t, in, func(left int) int { return min(left, 1+int(piece)) }); got != want {

@@ -10,33 +10,33 @@ import (
 )
 
 const (
-	decoderTable = 4096      // the default, which the client does not change
-	maxBlock     = 256 << 10 // limits the bytes of a header block
-	memoLen      = 8         // largest length of a remembered block, in bytes
+	decoderTable = 4096      // HPACK's default, which the client does not change
+	maxBlock     = 256 << 10 // maximum size of an encoded header block, in bytes
+	memoLen      = 8         // maximum length of a block that is remembered, in bytes
 
-	fieldOverhead = 32 // size of a field in addition to its name and value (RFC 9113, section 6.5.2)
+	fieldOverhead = 32 // added to each name and value (RFC 9113, section 6.5.2)
 )
 
-// fields has the relevant fields of a response's header block.
+// fields holds those fields of a response's header block that the client uses.
 type fields struct {
-	status  int32  // HTTP status; 0 if the block has none
-	grpc    int32  // gRPC status; -1 if the block has none
-	isGRPC  bool   // the content-type is gRPC's
+	status  int32  // HTTP status, or 0 if the block has none
+	grpc    int32  // gRPC status, or -1 if the block has none
+	isGRPC  bool   // the content-type is that of gRPC
 	text    []byte // grpc-message
-	content string // content-type, if it is not gRPC's
+	content string // the content-type if it is not that of gRPC
 	size    int    // size of the block's fields, counted as for MaxHeaderList
 }
 
-// memo remembers the fields of a block of up to memoLen bytes in which each byte is a reference to
-// a table entry (RFC 7541, section 6.1). Such a block has the same fields until the dynamic table
-// changes. Nearly all blocks of servers have this form.
+// memo remembers the decoded fields of a short block. The block has at most memoLen bytes, and each
+// byte is a reference to a table entry (RFC 7541, section 6.1). Such a block has the same fields
+// until the dynamic table changes. Servers send nearly all blocks in this form.
 type memo struct {
 	key    uint64 // the block's bytes, little endian
-	length int    // length of the block; 0: the memo is empty
+	length int    // length of the block, or 0 if the memo is empty
 	fields fields
 }
 
-// headers handles a HEADERS frame at the beginning of b.
+// headers handles the HEADERS frame at the start of b.
 func (c *Conn) headers(h FrameHeader, b []byte) error {
 	if h.Flags&^FlagEndStream == FlagEndHeaders && h.Length <= memoLen && h.Length > 0 {
 		key := blockKey(b[FrameHeaderLen:], h.Length)
@@ -49,7 +49,7 @@ func (c *Conn) headers(h FrameHeader, b []byte) error {
 	return c.headersSlow(h, b[FrameHeaderLen:FrameHeaderLen+h.Length])
 }
 
-// blockKey returns the first n bytes of b as a number; n is 1 to memoLen.
+// blockKey returns the first n bytes of b as a number. n must be 1 to memoLen.
 func blockKey(b []byte, n int) (key uint64) {
 	if len(b) >= memoLen { // bytes after the block are masked
 		return binary.LittleEndian.Uint64(b) & (1<<(8*uint(n)) - 1)
@@ -101,8 +101,8 @@ func (c *Conn) continuation(h FrameHeader, p []byte) error {
 	return c.decode(id, c.block, c.blockEnds)
 }
 
-// decode decodes a complete header block. Blocks of closed streams must be decoded, too, because
-// they can change the dynamic table.
+// decode decodes a complete header block. It must decode even the block of a closed stream, because
+// any block can change the dynamic table.
 func (c *Conn) decode(id uint32, block []byte, end bool) error {
 	c.fields = fields{grpc: -1}
 	c.dec.SetEmitEnabled(true)
@@ -125,20 +125,20 @@ func (c *Conn) decode(id uint32, block []byte, end bool) error {
 	return c.apply(id, &f, end)
 }
 
-// memoKey returns the key of a block that can be remembered.
+// memoKey returns the key of a block. ok is false if the block cannot be remembered.
 func memoKey(block []byte) (key uint64, ok bool) {
 	if len(block) == 0 || len(block) > memoLen {
 		return 0, false
 	}
 	for _, b := range block {
-		if b <= 0x80 || b == 0xff { // no index, or an index of several bytes
+		if b <= 0x80 || b == 0xff { // not a reference, or a reference of more than one byte
 			return 0, false
 		}
 	}
 	return blockKey(block, len(block)), true
 }
 
-// takeField receives each field from the decoder.
+// takeField receives each decoded field from the HPACK decoder.
 func (c *Conn) takeField(f hpack.HeaderField) {
 	if c.fields.size += len(f.Name) + len(f.Value) + fieldOverhead; c.fields.size > MaxHeaderList {
 		c.dec.SetEmitEnabled(false) // decode reports the error at the end of the block
@@ -168,12 +168,12 @@ func (c *Conn) takeField(f hpack.HeaderField) {
 	}
 }
 
-// apply processes the header block of a stream.
+// apply processes the decoded header block of a stream.
 func (c *Conn) apply(id uint32, f *fields, end bool) error {
 	s := c.find(id)
 	if s == nil || f.status >= 100 && f.status < 200 {
-		// A normal response to a cancelled call is smaller than 1 KiB, so it counts as no idle
-		// frame.
+		// A normal response to a canceled call has less than 1 KiB of fields, so it counts as zero
+		// idle frames.
 		if err := c.countIdle(f.size >> 10); err != nil {
 			return err
 		}
@@ -189,9 +189,9 @@ func (c *Conn) apply(id uint32, f *fields, end bool) error {
 		return nil
 	}
 	switch {
-	case f.status >= 100 && f.status < 200 && !end: // informational: the response follows
+	case f.status >= 100 && f.status < 200 && !end: // informational; the real response follows
 		return c.countIdle(1)
-	case f.grpc >= 0 && end: // trailers only
+	case f.grpc >= 0 && end: // a response that consists only of trailers
 		c.finish(s, f)
 	case f.status != 200 || !f.isGRPC:
 		c.notGRPC(s, f, end)
@@ -203,7 +203,7 @@ func (c *Conn) apply(id uint32, f *fields, end bool) error {
 	return nil
 }
 
-// notGRPC ends a call that was answered by a web server or proxy.
+// notGRPC ends a call if the response is not gRPC, for example if it is from a web server or proxy.
 func (c *Conn) notGRPC(s *stream, f *fields, end bool) {
 	if !end && s.state&isBlocked == 0 {
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)

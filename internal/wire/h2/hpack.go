@@ -6,32 +6,33 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// The encoder of requests' header blocks (RFC 7541). The header fields of a method rarely change,
-// so its block is encoded once, as references into the dynamic table, and later copied.
+// This file encodes the header blocks of requests (RFC 7541). The header fields of a method rarely
+// change. So the encoder encodes its block once, as references to entries of the dynamic table, and
+// later calls copy the block.
 const (
-	maxEncoderTable = 4096 // the encoder uses at most this many bytes of the server's table
-	minEncoderTable = 1024 // the encoder does not use a smaller table
+	maxEncoderTable = 4096 // maximum size of the dynamic table, even if the server allows more
+	minEncoderTable = 1024 // the encoder does not use a dynamic table smaller than this
 )
 
-// Method identifies a gRPC method of a connection.
+// Method identifies a gRPC method that was registered on a connection.
 type Method int
 
 // method is a registered method.
 type method struct {
 	path     string
 	metadata bool
-	own      []hpack.HeaderField // header fields of this method only
-	// frames has the bytes before a message: a HEADERS frame, the header of a DATA frame and the
-	// message's prefix. The stream id and the lengths are filled in later.
+	own      []hpack.HeaderField // header fields for this method only
+	// frames has the bytes that precede a message: a HEADERS frame, the header of a DATA frame and
+	// the message's prefix. Call fills in the stream ID and the lengths.
 	frames []byte
-	gen    uint32 // the encoder's gen for which frames is valid
+	gen    uint32 // frames is valid if gen equals the encoder's gen
 }
 
-// encoder encodes header fields and tracks the server's dynamic table.
+// encoder encodes header fields and tracks the state of the server's dynamic table.
 type encoder struct {
-	beforePath []hpack.HeaderField // fields of every call before its path
-	afterPath  []hpack.HeaderField // fields of every call after its path
-	metadata   []hpack.HeaderField // fields of every call with metadata
+	beforePath []hpack.HeaderField // fields before the path, in every call
+	afterPath  []hpack.HeaderField // fields after the path, in every call
+	metadata   []hpack.HeaderField // fields in every call of a method with metadata
 
 	hpack *hpack.Encoder // writes to block
 	block *bytes.Buffer
@@ -63,18 +64,19 @@ func (e *encoder) resize(announced uint32) {
 	}
 }
 
-// appendBlock appends the header block of a method's call. It returns once if the block changed the
-// table, so that the block must not be reused.
+// appendBlock appends the header block for a call of a method. once is set if the block changed the
+// dynamic table, so it must not be reused.
 func (e *encoder) appendBlock(b []byte, m *method) (_ []byte, once bool) {
 	e.block.Reset()
 	add := func(fields ...hpack.HeaderField) {
 		for _, f := range fields {
-			// In a table too small for all fields, every block would evict entries that the next
-			// block needs.
+			// If the table is too small for all fields, every block would evict entries that the
+			// next block needs. So do not index large fields, or any fields if the table is small.
 			f.Sensitive = e.limit < minEncoderTable || f.Size() > e.limit/4
 			at := e.block.Len()
 			_ = e.hpack.WriteField(f) // writing to a buffer cannot fail
-			// Not an index: a literal to be indexed, or a change of the table size before it.
+			// The first bits show whether this changes the table: it is not a reference, but a
+			// literal to be indexed or a change of the table size.
 			if first := e.block.Bytes()[at]; first&0x80 == 0 && first&0x60 != 0 {
 				once = true
 				e.gen++
@@ -91,7 +93,7 @@ func (e *encoder) appendBlock(b []byte, m *method) (_ []byte, once bool) {
 	return append(b, e.block.Bytes()...), once
 }
 
-// setMetadata sets a field of every call with metadata.
+// setMetadata sets a header field for every call of a method with metadata.
 func (e *encoder) setMetadata(name, value string) {
 	e.gen++
 	field := hpack.HeaderField{Name: name, Value: value}

@@ -7,11 +7,11 @@ import (
 )
 
 // A long stream is a gRPC call with any number of messages in each direction, such as etcd's Watch.
-// Each received message is a Reply with End == Message; any other Reply with the stream's tag and
-// sub is the end of the stream.
+// Each received message is a Reply with End == Message. Any other Reply with the stream's tag and
+// sub means that the stream has ended.
 
-// OpenStream opens a long stream and returns its id. Its HEADERS are written immediately, as gRPC
-// requires. Room must be positive.
+// OpenStream opens a long stream and returns its ID. It writes the HEADERS frame immediately, as
+// gRPC requires. Room must be positive.
 func (c *Conn) OpenStream(m Method, tag uint32, sub uint8) (id uint32) {
 	h := &c.methods[m]
 	frames := h.frames
@@ -28,12 +28,13 @@ func (c *Conn) OpenStream(m Method, tag uint32, sub uint8) (id uint32) {
 	return s.id
 }
 
-// IsOpen reports whether a stream is open. It returns false for a stream whose end is among the
-// replies of the last Feed, even if the caller has not processed that Reply yet.
+// IsOpen reports whether a stream is open. If the last Feed returned a Reply that ends the stream,
+// IsOpen returns false, even if the caller has not yet processed that Reply.
 func (c *Conn) IsOpen(id uint32) bool { return c.find(id) != nil }
 
-// Send sends a message of size bytes on a long stream that is open and not half-closed. It returns
-// the buffer for the message, which the caller must fill before it calls any other method.
+// Send sends a message of size bytes on a long stream, which must be open and not half-closed. It
+// returns the buffer for the message, which the caller must fill before it calls any other method
+// of c.
 func (c *Conn) Send(id uint32, size int) []byte {
 	s := c.find(id)
 	n := size + prefixLen
@@ -50,14 +51,14 @@ func (c *Conn) Send(id uint32, size int) []byte {
 	return p[prefixLen:]
 }
 
-// putPrefix writes the prefix of an uncompressed message.
+// putPrefix writes the prefix of an uncompressed message into p.
 func putPrefix(p []byte, size int) {
 	p[0] = 0
 	binary.BigEndian.PutUint32(p[1:], uint32(size))
 }
 
-// sendBlocked is Send for a message that cannot be written immediately. Later messages of the
-// stream wait after it.
+// sendBlocked does the work of Send for a message that cannot be written immediately. Later
+// messages on the stream wait until this message is written.
 func (c *Conn) sendBlocked(s *stream, size int) []byte {
 	n := size + prefixLen
 	s.end = unfinished
@@ -79,8 +80,8 @@ func (c *Conn) sendBlocked(s *stream, size int) []byte {
 	return b.body[at+prefixLen:]
 }
 
-// blockedOf returns the waiting data of a stream, or nil. It searches the latest first, as the most
-// likely one.
+// blockedOf returns the waiting data of a stream, or nil if there is none. It searches backwards
+// because the latest entry is the most likely one.
 func (c *Conn) blockedOf(s *stream) *blocked {
 	if s.state&isBlocked == 0 {
 		return nil
@@ -93,8 +94,8 @@ func (c *Conn) blockedOf(s *stream) *blocked {
 	return nil
 }
 
-// CloseSend half-closes a long stream: the client sends no further message. The server can send
-// messages until it ends the stream. CloseSend does nothing if the stream has ended.
+// CloseSend half-closes a long stream: the client will send no further messages. The server can
+// still send messages until it ends the stream. If the stream has ended, CloseSend does nothing.
 func (c *Conn) CloseSend(id uint32) {
 	s := c.find(id)
 	if s == nil || s.state&halfClosed != 0 {
@@ -109,8 +110,8 @@ func (c *Conn) CloseSend(id uint32) {
 	s.end = c.origin + uint64(len(c.out))
 }
 
-// ResetStream ends a long stream and informs the server. Later frames of the stream are ignored. It
-// does nothing if the stream has ended.
+// ResetStream ends a long stream and informs the server. Later frames on the stream are ignored. If
+// the stream has ended, ResetStream does nothing.
 func (c *Conn) ResetStream(id uint32) {
 	if s := c.find(id); s != nil {
 		c.out = AppendRSTStream(c.out, id, ErrCodeCancel)
@@ -118,8 +119,9 @@ func (c *Conn) ResetStream(id uint32) {
 	}
 }
 
-// messages handles the payload of a DATA frame of a long stream, which can contain complete
-// messages and parts of messages. Complete ones stay in the input buffer.
+// messages handles the payload of a DATA frame on a long stream. The payload can contain several
+// messages and parts of messages. A message that is complete in the payload stays in the input
+// buffer.
 func (c *Conn) messages(s *stream, h FrameHeader, p []byte) error {
 	if s.got += uint32(h.Length); s.got >= MaxWindow/2 && h.Flags&FlagEndStream == 0 {
 		c.out = AppendWindowUpdate(c.out, s.id, s.got)
@@ -176,7 +178,7 @@ func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
 	return p, nil
 }
 
-// finishLong ends a long stream with the fields of its last header block.
+// finishLong ends a long stream. f has the fields of the stream's last header block.
 func (c *Conn) finishLong(s *stream, f *fields) {
 	r := Reply{Tag: s.tag, Sub: s.sub, Code: uint32(f.grpc), Text: f.text}
 	switch {

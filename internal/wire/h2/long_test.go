@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// openLong opens a long stream that the server sees.
+// openLong opens a long stream and lets the server read the request.
 func (s *server) openLong(tag uint32) (id uint32) {
 	s.t.Helper()
 	id = s.c.OpenStream(s.m, tag, uint8(tag))
@@ -50,7 +50,7 @@ func TestLongStreamSendsBothWays(t *testing.T) {
 	if s.c.Open() != 2 {
 		t.Errorf("%d streams are open", s.c.Open())
 	}
-	// The client half-closes the stream, then the server ends it.
+	// The client half-closes the stream, and then the server ends it.
 	s.c.CloseSend(a)
 	s.c.CloseSend(a)
 	s.read()
@@ -65,7 +65,7 @@ func TestLongStreamSendsBothWays(t *testing.T) {
 	if s.requests[a].reset {
 		t.Error("a stream that ended on both sides was reset")
 	}
-	// The server ends the other stream, which the client has not half-closed.
+	// The server ends the other stream, although the client has not half-closed it.
 	s.begin(b)
 	s.trailers(b, "14", "going away")
 	if r := onlyReply(t, s.mustFeed(), 2); r.Code != StatusUnavailable || string(r.Text) != "going away" {
@@ -129,8 +129,8 @@ func TestLongStreamEnds(t *testing.T) {
 	}
 }
 
-// Messages that cannot be sent immediately wait in order, and are sent when windows open: the
-// stream's, the connection's, and after a change of the initial window.
+// Messages that cannot be sent immediately must wait in order. They must be sent when a window
+// opens: the stream's, the connection's, or the initial window after a change of the setting.
 func TestLongStreamWaitsForWindows(t *testing.T) {
 	s := greet(t, Config{}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 100})
 	id := s.openLong(1)
@@ -150,7 +150,7 @@ func TestLongStreamWaitsForWindows(t *testing.T) {
 	if !bytes.Equal(s.requests[id].body, want) {
 		t.Fatal("the messages are damaged")
 	}
-	// The window also counts messages that were sent while nothing was blocked.
+	// The window must also count messages that were sent while nothing was blocked.
 	left := 33 - (len(want)-100)%33
 	s.send(id, message(left-prefixLen))
 	s.read()
@@ -163,7 +163,7 @@ func TestLongStreamWaitsForWindows(t *testing.T) {
 	s.mustFeed()
 	s.read()
 	s.check(id, len(want)+left+10, true)
-	// A change of the setting also applies to streams without waiting messages.
+	// A change of the setting must also apply to streams without waiting messages.
 	other := s.openLong(2)
 	s.sendSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
 	s.mustFeed()
@@ -180,7 +180,7 @@ func TestLongStreamWaitsForWindows(t *testing.T) {
 	}
 }
 
-// A stream can receive more than 2 GiB, because both windows are renewed in time.
+// A stream can receive more than 2 GiB, because the connection renews both windows in time.
 func TestLongStreamRenewsWindows(t *testing.T) {
 	s := greet(t, Config{})
 	id := s.openLong(1)
@@ -212,7 +212,7 @@ func TestLongStreamRenewsWindows(t *testing.T) {
 	}
 }
 
-// longTranscript returns a server's output on long streams.
+// longTranscript returns the output of a server on long streams.
 func longTranscript(t testing.TB, rng *rand.Rand, most int) []byte {
 	s := greet(t, Config{})
 	for i := range uint32(4) {
@@ -334,7 +334,7 @@ func BenchmarkLongStream(b *testing.B) {
 	}
 }
 
-// In the steady state a message in either direction allocates nothing.
+// In the steady state, a message in either direction must not allocate memory.
 func TestLongStreamDoesNotAllocate(t *testing.T) {
 	once := longRound(t)
 	once()

@@ -9,37 +9,37 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// Heard receives the calls that an Overhearer decodes. The arguments are valid until the method
-// returns.
+// Heard receives the calls that an Overhearer decodes. The arguments of a method are valid until
+// the method returns.
 type Heard interface {
-	// Begun receives the start of a client's call of a method, such as /etcdserverpb.KV/Put, on a
+	// Begun is called when the client starts a call of a method, such as /etcdserverpb.KV/Put, on a
 	// stream.
 	Begun(stream uint32, method string)
-	// Message receives a complete message of a call. The body is nil if the message is larger than
-	// MaxMessage or compressed.
+	// Message is called for each complete message. ofClient is set if the client sent the message.
+	// body is nil if the message is larger than MaxMessage or compressed.
 	Message(stream uint32, ofClient bool, body []byte, size int)
-	// Ended receives the end of the client's messages (ofClient) or the end of the call. The status
-	// is the gRPC status, or -1 if a side reset the stream.
+	// Ended is called when the client has sent its last message (ofClient is set) and when the call
+	// has ended. status is the gRPC status, or -1 if a side reset the stream.
 	Ended(stream uint32, ofClient bool, status int)
 }
 
-// Overhearer is a passive decoder of both directions of an HTTP/2 connection that carries gRPC
-// calls. It cannot decode anything after an error. Only one goroutine may use it.
+// Overhearer is a passive decoder for both directions of an HTTP/2 connection that carries gRPC
+// calls. After an error it cannot decode anything further. Only one goroutine may use it.
 type Overhearer struct {
 	to      Heard
-	halves  [2]half // the client's half, the server's half
+	halves  [2]half // the client's bytes, the server's bytes
 	streams map[uint32]*heardStream
 	free    []*heardStream
-	// last is the result of the last lookup in streams, for the id lastID. Consecutive frames of a
-	// side mostly belong to the same call.
+	// last is the result of the last lookup in streams, for lastID. It saves lookups because
+	// consecutive frames from one side usually belong to the same call.
 	last   *heardStream
 	lastID uint32
 }
 
-// heardStream is a call under way.
+// heardStream is a call that has not ended.
 type heardStream struct {
 	halves [2]heardMessages
-	status int // gRPC status; -1 before it arrived
+	status int // gRPC status, or -1 until it arrives
 }
 
 // heardMessages assembles the messages of one direction of a call.
@@ -47,17 +47,17 @@ type heardMessages struct {
 	head  [5]byte
 	nhead int
 	body  []byte
-	left  int // missing bytes of the message
+	left  int // how many bytes of the message are still missing
 	size  int
-	drop  bool // the body is not kept
+	drop  bool // the body is discarded
 }
 
 // half is one direction of the connection.
 type half struct {
 	partial []byte // the beginning of an incomplete frame
-	skip    int    // missing bytes of the preface
+	skip    int    // how many bytes of the preface are still missing
 	dec     *hpack.Decoder
-	block   []byte // a header block that continues in CONTINUATION frames
+	block   []byte // an incomplete header block, which continues in CONTINUATION frames
 	blockOf uint32
 	ends    bool
 	fields  heardFields
@@ -65,7 +65,7 @@ type half struct {
 
 type heardFields struct {
 	path   string
-	status int // gRPC status; -1: none
+	status int // gRPC status, or -1 if there is none
 	http   int
 	size   int
 }
@@ -73,13 +73,13 @@ type heardFields struct {
 // Limits of an Overhearer's memory.
 const (
 	maxHeardStreams = 100_000
-	maxHeardTable   = 1 << 20 // largest dynamic table that a peer may allow, in bytes
-	maxHeardBody    = 4 << 10 // largest message buffer that is kept for the next stream, in bytes
-	maxHeardFree    = 256     // number of ended streams that are kept for reuse
+	maxHeardTable   = 1 << 20 // maximum dynamic table that a peer may allow, in bytes
+	maxHeardBody    = 4 << 10 // maximum message buffer that is kept for the next stream, in bytes
+	maxHeardFree    = 256     // maximum number of ended streams that are kept for reuse
 )
 
-// NewOverhearer returns a passive decoder of a connection, which must be fed the connection's first
-// byte.
+// NewOverhearer returns a passive decoder for a connection. The decoder must receive the
+// connection's traffic from the first byte on.
 func NewOverhearer(to Heard) *Overhearer {
 	o := &Overhearer{to: to, streams: map[uint32]*heardStream{}}
 	for i := range o.halves {
@@ -92,7 +92,7 @@ func NewOverhearer(to Heard) *Overhearer {
 	return o
 }
 
-// stream returns the call under way on a stream, or nil.
+// stream returns the current call on a stream, or nil if there is none.
 func (o *Overhearer) stream(id uint32) *heardStream {
 	if o.last == nil || o.lastID != id {
 		o.last, o.lastID = o.streams[id], id
@@ -100,7 +100,7 @@ func (o *Overhearer) stream(id uint32) *heardStream {
 	return o.last
 }
 
-// begin adds a stream.
+// begin adds a call on a stream.
 func (o *Overhearer) begin(id uint32) *heardStream {
 	var s *heardStream
 	if n := len(o.free); n > 0 {
@@ -114,7 +114,7 @@ func (o *Overhearer) begin(id uint32) *heardStream {
 	return s
 }
 
-// drop removes a stream that has ended.
+// drop removes a call that has ended, and may keep it for reuse.
 func (o *Overhearer) drop(id uint32, s *heardStream) {
 	delete(o.streams, id)
 	o.last = nil
@@ -131,10 +131,10 @@ func (o *Overhearer) drop(id uint32, s *heardStream) {
 	o.free = append(o.free, s)
 }
 
-// Open returns the number of calls under way.
+// Open returns the number of calls that have not ended.
 func (o *Overhearer) Open() int { return len(o.streams) }
 
-// Feed decodes bytes that one side sent.
+// Feed decodes bytes that the client (if ofClient is set) or the server sent.
 func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	side := 1
 	if ofClient {
@@ -169,7 +169,7 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	return nil
 }
 
-// sideName returns the name of a direction's sender.
+// sideName returns the name of the side that sends in a direction.
 func sideName(side int) string { return [...]string{"the client", "the server"}[side] }
 
 func (o *Overhearer) frame(side int, f FrameHeader, p []byte) error {
@@ -287,7 +287,7 @@ func (o *Overhearer) endCall(id uint32, s *heardStream) {
 	o.to.Ended(id, false, status)
 }
 
-// addField receives each field from the decoder.
+// addField receives each decoded field from the HPACK decoder.
 func (h *half) addField(f hpack.HeaderField) {
 	if h.fields.size += len(f.Name) + len(f.Value) + fieldOverhead; h.fields.size > MaxHeaderList {
 		h.dec.SetEmitEnabled(false)
@@ -329,7 +329,7 @@ func (o *Overhearer) data(side int, f FrameHeader, p []byte) error {
 		n := min(m.left, len(p))
 		switch {
 		case m.drop:
-		case n == m.size: // complete in this frame, so it need not be copied
+		case n == m.size: // the message is complete in this frame, so it need not be copied
 			o.message(f.Stream, side, m, p[:n])
 			p = p[n:]
 			continue

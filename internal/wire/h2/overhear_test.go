@@ -6,15 +6,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// listener counts decoded calls and messages.
+// listener counts the decoded calls and messages.
 type listener struct{ begun, messages, ended int }
 
 func (l *listener) Begun(uint32, string)              { l.begun++ }
 func (l *listener) Message(uint32, bool, []byte, int) { l.messages++ }
 func (l *listener) Ended(uint32, bool, int)           { l.ended++ }
 
-// FuzzOverhear checks that arbitrary bytes of both sides give the same counts or an error as a
-// whole and in pieces, and cause no panic.
+// FuzzOverhear checks that arbitrary bytes from both sides never cause a panic, and that decoding
+// them in one piece or in several gives the same counts or error.
 func FuzzOverhear(f *testing.F) {
 	c := h2.NewConn(h2.Config{Authority: "a:1"})
 	m := c.Register("/a/b", false)

@@ -1,17 +1,17 @@
 package h2
 
-// End is the outcome of a call.
+// End shows how a call ended, or that a Reply is a message of a long stream.
 type End uint8
 
-// The ends.
+// The values of End.
 const (
 	Answered    End = iota // the server sent a gRPC status: Code, Text, and Body if Code is 0
 	Reset                  // the server reset the stream with the HTTP/2 error Code
 	Refused                // certainly not processed: RST_STREAM with REFUSED_STREAM
-	Unprocessed            // certainly not processed: GOAWAY named an earlier stream as the last
+	Unprocessed            // certainly not processed: GOAWAY contains a lower stream ID
 	NotSent                // the connection ended before the request was written completely
 	Broken                 // the connection ended before the response arrived
-	Message                // not an end: the next message of a long stream, in Body
+	Message                // not an end: Body is the next message of a long stream
 )
 
 // gRPC status codes that this package uses (gRPC's statuscodes.md).
@@ -25,18 +25,18 @@ const (
 	statusUnauthenticated = 16
 )
 
-// Reply is the outcome of a call, or a message of a long stream. Its bytes are valid until the next
+// Reply is the end of a call, or a message of a long stream. Its bytes are valid until the next
 // Feed.
 type Reply struct {
 	Tag  uint32 // as given to Call or OpenStream
 	Sub  uint8  // as given to Call or OpenStream
 	End  End
-	Code uint32 // the gRPC status if Answered, the HTTP/2 error code if Reset, Refused or Unprocessed
+	Code uint32 // gRPC status if Answered; HTTP/2 error code if Reset, Refused or Unprocessed
 	Body []byte // the message without its prefix
-	Text []byte // the status message, or the reason for the end
+	Text []byte // the gRPC status message, or the reason for the end
 }
 
-// statusOfHTTP returns the gRPC status of a response that has only an HTTP status (gRPC's
+// statusOfHTTP returns the gRPC status for a response that has only an HTTP status (gRPC's
 // http-grpc-status-mapping.md).
 func statusOfHTTP(status int) uint32 {
 	switch status {
@@ -54,7 +54,7 @@ func statusOfHTTP(status int) uint32 {
 	return StatusUnknown
 }
 
-// unescape decodes the percent-encoding of grpc-message. It leaves invalid encodings unchanged.
+// unescape decodes the percent-encoding in grpc-message. It leaves an invalid encoding unchanged.
 func unescape(s string) []byte {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -89,7 +89,7 @@ var errCodeNames = [...]string{
 	"CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
 }
 
-// ErrCodeName returns the name of an HTTP/2 error code in RFC 9113, section 7.
+// ErrCodeName returns the name that RFC 9113, section 7, defines for an HTTP/2 error code.
 func ErrCodeName(code uint32) string {
 	if int64(code) < int64(len(errCodeNames)) {
 		return errCodeNames[code]

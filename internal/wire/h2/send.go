@@ -1,15 +1,16 @@
 package h2
 
-// blocked is the part of a request that waits for a window, or for earlier data of its stream.
+// blocked is the part of a request that waits for a flow-control window, or for earlier data on its
+// stream.
 type blocked struct {
 	id     uint32
-	body   []byte // prefixes and messages
-	at     int    // bytes of body that were written
-	window int64  // the stream's window; it is negative after SETTINGS reduced it
+	body   []byte // messages with their prefixes
+	at     int    // how many bytes of body were already moved to the output
+	window int64  // the stream's send window; SETTINGS can make it negative
 	goesOn bool   // the stream stays open after body
 }
 
-// pump moves waiting bytes to the output as far as the windows allow, oldest first.
+// pump moves waiting bytes to the output as far as the windows allow, the oldest first.
 func (c *Conn) pump() {
 	if c.connWindow <= 0 {
 		return

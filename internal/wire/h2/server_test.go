@@ -13,27 +13,27 @@ import (
 
 const testPath = "/test.Service/Call"
 
-// request is a call as received by the server.
+// request is a call as the server received it.
 type request struct {
 	id     uint32
 	fields map[string]string
-	block  int    // bytes of its header block
-	body   []byte // prefix and message, as far as received
+	block  int    // size of its header block in bytes
+	body   []byte // the received part of the prefix and message
 	ended  bool
 	reset  bool
 
 	long    bool  // the stream stays open
-	updates int64 // total increment of the stream's window
+	updates int64 // sum of the stream's window updates
 }
 
-// server is the other end of a Conn, based on golang.org/x/net/http2: it reads the output of the
-// Conn and encodes its input.
+// server is the other end of a Conn, based on golang.org/x/net/http2. It reads the Conn's output
+// and encodes the Conn's input.
 type server struct {
 	t        testing.TB
 	c        *Conn
 	m        Method
 	preface  bool
-	wire     bytes.Buffer // output of the Conn
+	wire     bytes.Buffer // output from the Conn
 	in       *http2.Framer
 	decoder  *hpack.Decoder
 	out      bytes.Buffer // input for the Conn
@@ -45,10 +45,10 @@ type server struct {
 	settings map[http2.SettingID]uint32
 	acks     int
 	pings    [][8]byte
-	updates  int64 // total increment of the connection's window
+	updates  int64 // sum of the connection's window updates
 }
 
-// newServer returns a Conn and its server, which has sent nothing yet.
+// newServer returns a server with its Conn. The server has sent nothing yet.
 func newServer(t testing.TB, cfg Config) *server {
 	if cfg.Authority == "" {
 		cfg.Authority = "127.0.0.1:2379"
@@ -64,7 +64,7 @@ func newServer(t testing.TB, cfg Config) *server {
 	return s
 }
 
-// greet returns a server and Conn that have exchanged SETTINGS.
+// greet returns a server whose Conn has exchanged SETTINGS with it.
 func greet(t testing.TB, cfg Config, settings ...http2.Setting) *server {
 	s := newServer(t, cfg)
 	s.sendSettings(settings...)
@@ -82,7 +82,7 @@ func (s *server) must(err error) {
 	}
 }
 
-// call makes a call with the message.
+// call starts a call with the given message.
 func (s *server) call(tag uint32, message []byte) {
 	s.t.Helper()
 	if s.c.Room() <= 0 {
@@ -91,7 +91,7 @@ func (s *server) call(tag uint32, message []byte) {
 	copy(s.c.Call(s.m, tag, uint8(tag), len(message)), message)
 }
 
-// read reads all output of the Conn.
+// read lets the server read the whole output of the Conn.
 func (s *server) read() {
 	s.t.Helper()
 	out := s.c.Out()
@@ -155,7 +155,7 @@ func (s *server) handleFrame(f http2.Frame) {
 	}
 }
 
-// encode returns a header block of the given names and values.
+// encode returns a header block with the given names and values.
 func (s *server) encode(fields ...string) []byte {
 	s.block.Reset()
 	for i := 0; i < len(fields); i += 2 {
@@ -180,7 +180,7 @@ func (s *server) trailers(id uint32, status, message string) {
 	s.headers(id, true, "grpc-status", status, "grpc-message", message)
 }
 
-// answer answers a call as gRPC servers do.
+// answer responds to a call in the way gRPC servers do.
 func (s *server) answer(id uint32, message []byte) {
 	s.begin(id)
 	for p := prefixed(message); len(p) > 0; {
@@ -191,7 +191,7 @@ func (s *server) answer(id uint32, message []byte) {
 	s.trailers(id, "0", "")
 }
 
-// feed feeds the encoded frames and returns copies of the replies.
+// feed passes the encoded frames to the Conn and returns copies of the replies.
 func (s *server) feed() ([]Reply, error) {
 	in := bytes.Clone(s.out.Bytes())
 	s.out.Reset()
@@ -219,7 +219,8 @@ func prefixed(message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
-// onlyReply checks that there is exactly one reply, to the call with the tag, and returns it.
+// onlyReply checks that there is exactly one reply and that it is for the call with the given tag.
+// It returns the reply.
 func onlyReply(t testing.TB, replies []Reply, tag uint32) Reply {
 	t.Helper()
 	if len(replies) != 1 || replies[0].Tag != tag || replies[0].Sub != uint8(tag) {

@@ -1,37 +1,37 @@
 package h2
 
-// stream is a call that awaits its response, or a long stream. It is stored in Conn.table.
+// stream is a long stream, or a call that has no response yet. It is stored in Conn.table.
 type stream struct {
-	id    uint32 // 0: the table entry is free
+	id    uint32 // 0 if the table entry is free
 	tag   uint32
 	sub   uint8
 	state state
-	npre  uint8   // bytes of pre that arrived
-	pre   [5]byte // the message's prefix: compressed, length
-	got   uint32  // isLong: bytes of DATA since the last WINDOW_UPDATE of the stream
-	end   uint64  // position in the output after the request's last byte
-	// window is the flow-control window for sending, if isLong and not isBlocked.
+	npre  uint8   // how many bytes of pre have arrived
+	pre   [5]byte // the message's prefix: compression flag and length
+	got   uint32  // if isLong: bytes of DATA since the stream's last WINDOW_UPDATE
+	end   uint64  // position in the whole output after the request's last byte
+	// window is the send window. It is used if isLong is set and isBlocked is not.
 	window int64
-	msg    []byte // the response's message, as far as it arrived
+	msg    []byte // the part of the response's message that has arrived
 }
 
 // state is a set of flags.
 type state uint8
 
 const (
-	gotHeaders state = 1 << iota // the response's first HEADERS arrived
+	gotHeaders state = 1 << iota // the first HEADERS frame of the response has arrived
 	complete                     // msg is the complete message
-	inPlace                      // msg is a part of Feed's input
-	pooled                       // msg is a buffer of Conn.parts
+	inPlace                      // msg points into the input of Feed
+	pooled                       // msg is a buffer from Conn.parts
 	isBlocked                    // a part of the request waits in Conn.blocked
 	isLong                       // opened by OpenStream
-	halfClosed                   // isLong: CloseSend was called
+	halfClosed                   // if isLong: CloseSend was called
 )
 
-// unfinished is the end of a request that is not yet completely in the output.
+// unfinished is the value of stream.end if the output does not yet contain the whole request.
 const unfinished = 1<<64 - 1
 
-// find returns the open stream with the id, or nil.
+// find returns the open stream with the given ID, or nil if there is none.
 func (c *Conn) find(id uint32) *stream {
 	if s := &c.table[id>>1&c.mask]; s.id == id && id != 0 {
 		return s
@@ -39,10 +39,10 @@ func (c *Conn) find(id uint32) *stream {
 	return nil
 }
 
-// allocStream takes the table entry of the next stream and chooses the id after it. If an older
-// stream still occupies the entry of an id, allocStream skips that id; a client need not use every
-// id (RFC 9113, section 5.1.1). So the table needs no chains, and at most twice as many entries as
-// there are open streams.
+// allocStream takes the table entry of the next stream and chooses the ID of the stream after it.
+// If an older stream still occupies the entry for an ID, allocStream skips this ID; a client need
+// not use every ID (RFC 9113, section 5.1.1). So no two streams share an entry, and the table needs
+// at most twice as many entries as there are open streams.
 func (c *Conn) allocStream(tag uint32, sub uint8) *stream {
 	if 2*c.open >= len(c.table) {
 		c.growTable()
@@ -58,8 +58,8 @@ func (c *Conn) allocStream(tag uint32, sub uint8) *stream {
 	return s
 }
 
-// growTable doubles the table. Streams with different entries have different ones in the larger
-// table, too, and the entry of the next id is free.
+// growTable doubles the table. Streams that have different entries in the old table also have
+// different entries in the larger one, and the entry for the next ID is free.
 func (c *Conn) growTable() {
 	old := c.table
 	c.table = make([]stream, 2*len(old))
@@ -87,8 +87,8 @@ func (c *Conn) closeStream(s *stream) {
 	c.open--
 }
 
-// eachInOrder calls f for every open stream, the oldest first. The order is not exact if the open
-// ids differ by more than the length of the table.
+// eachInOrder calls f for every open stream, the oldest first. The order is not exact if the IDs of
+// open streams are further apart than the table is long.
 func (c *Conn) eachInOrder(f func(*stream)) {
 	c.seekOldest()
 	for i := range c.table {
@@ -98,19 +98,19 @@ func (c *Conn) eachInOrder(f func(*stream)) {
 	}
 }
 
-// seekOldest advances oldest to the first open stream. Over the life of a connection it visits each
-// id once.
+// seekOldest advances c.oldest to the first open stream. In total it visits each ID only once per
+// connection.
 func (c *Conn) seekOldest() {
 	for c.oldest < c.next && c.find(c.oldest) == nil {
 		c.oldest += 2
 	}
 }
 
-// Cancel cancels the call with the tag and informs the server. Later frames of the call are
-// ignored. It reports whether such a call was open; it does not cancel long streams.
+// Cancel cancels the call with the given tag and informs the server. Later frames for the call are
+// ignored. Cancel returns false if no such call is open. It does not cancel long streams.
 func (c *Conn) Cancel(tag uint32) bool {
-	// Calls are cancelled roughly in the order in which they were made, and the table has the same
-	// order, so the search ends early.
+	// Calls are usually canceled in the order in which they were started, which is also their order
+	// in the table. So the search usually ends early.
 	c.seekOldest()
 	for i := range c.table {
 		s := &c.table[(c.oldest>>1+uint32(i))&c.mask]
