@@ -161,7 +161,7 @@ func (c *Conn) Wrote(n int) {
 	case c.sent == len(c.out):
 		c.origin += uint64(c.sent)
 		c.out, c.sent, c.control = c.out[:0], 0, 0
-	case c.sent > 1<<16 && c.sent > len(c.out)/2: // a slow reader leaves bytes; move them to the front
+	case c.sent > 1<<16 && c.sent > len(c.out)/2: // a slow reader: move the rest to the front
 		c.origin += uint64(c.sent)
 		c.out, c.sent = c.out[:copy(c.out, c.out[c.sent:])], 0
 	}
