@@ -6,79 +6,81 @@ import (
 	"time"
 )
 
-// Capabilities describes what a store can do. Scenarios are validated against it, and
-// tables and documentation are generated from it. A missing capability has a sentence
-// where its absence needs an explanation, such as a request that a proxy's protocol
-// has and the proxy implements incorrectly.
+// Capabilities describes what a store can do. Scenarios are validated against it, and tables
+// and documentation are generated from it. The maps whose names start with No contain sentences
+// that explain why the store lacks a capability. They are set only where an explanation is
+// needed, for example if a proxy's protocol has a request but the proxy implements it
+// incorrectly.
 type Capabilities struct {
 	// Operations maps each supported operation to the store's request, such as "KV.Put".
 	Operations   map[Kind]string
 	NoOperations map[Kind]string
-	// Reads maps each supported consistency level of a read to how the store implements it.
+	// Reads maps each supported consistency level of reads to how the store implements the level.
 	Reads   map[Consistency]string
 	NoReads map[Consistency]string
-	// ShortOf has a sentence for each level of Reads that is weaker in this store than its
-	// name says: how the store reads, and what that does not guarantee. Tables print it as
-	// a footnote without the store's name.
+	// ShortOf has a sentence for each level in Reads that is weaker in this store than the level's
+	// name suggests. The sentence says how the store reads and what that does not guarantee. Tables
+	// print it as a footnote, so it does not mention the store's name.
 	ShortOf map[Consistency]string
 	// Features maps each supported feature to how the store provides it.
 	Features   map[Feature]string
 	NoFeatures map[Feature]string
 
-	// Watches describes the watches of a store that has the operation Watch.
+	// Watches describes the watches, if the store has the operation Watch.
 	Watches Watches
 
-	// NonVoters describes members without a vote.
+	// NonVoters describes the members without a vote.
 	NonVoters NonVoters
 
-	// Ascending reports whether a Range returns its keys in byte order.
+	// Ascending is set if a Range returns its keys in byte order.
 	Ascending bool
-	// InFlight limits the operations in flight on one connection: 1 for HTTP/1.1, 0 if
-	// the protocol has no limit.
+	// InFlight limits the operations in flight on one connection: 1 for HTTP/1.1, or 0 if the
+	// protocol has no limit.
 	InFlight int
-	// Ordered reports whether a connection returns responses in the order of the requests,
-	// so that clients that share it wait for each other.
+	// Ordered is set if a connection returns responses in the order of the requests. Clients that
+	// share such a connection wait for each other.
 	Ordered bool
-	// OwnSessions reports whether each connection has its own session, which a KeepAlive
-	// renews. Such a store grants no leases.
+	// OwnSessions is set if each connection has its own session, which a KeepAlive renews. Such a
+	// store grants no leases.
 	OwnSessions bool
-	// ALPN names the application protocols that TLS connections request (RFC 7301).
+	// ALPN lists the application protocols that TLS connections request (RFC 7301).
 	ALPN []string
-	// Durability describes what the store does before it acknowledges a write.
+	// Durability describes how the store makes a write durable before it acknowledges the write.
 	Durability string
-	// Disk is the store's requirement on the disk of its log; nil if none is known.
+	// Disk is the store's requirement for the disk that holds its log; nil if none is known.
 	Disk *DiskRule
-	// Upgrades is a sentence about the conditions of a version upgrade; empty for none.
+	// Upgrades is a sentence about the conditions for a version upgrade; empty if there are none.
 	Upgrades string
-	// SlowAtFirst is a phrase that explains why a server is slow after its start, such as
-	// "its code is compiled while it runs"; empty if no reason is known.
+	// SlowAtFirst is a phrase that explains why a server is slow at first after it was started,
+	// such as "its code is compiled while it runs"; empty if no reason is known.
 	SlowAtFirst string
-	// Variables maps a flag with which a command reaches a cluster, such as "cacert", to the
-	// environment variable in which the store's own client takes it. "password" is the
-	// password of the flag "user", or a token, and "tls" is true for TLS.
+	// Variables maps connection flags, such as "cacert", to the environment variables that the
+	// store's own client uses for the same purpose. The entry "password" is for the password that
+	// belongs to the flag "user", or for a token. The entry "tls" is for a variable that is true if
+	// TLS is used.
 	Variables map[string]string
 }
 
 // NonVoters describes the members of a store that have no vote (NonVoter).
 type NonVoters struct {
-	Name string // the store's term, such as learner
-	// Forwards reports whether they forward writes and linearizable reads to the leader,
-	// as followers do.
+	Name string // the store's term for such a member, such as learner
+	// Forwards is set if these members forward writes and linearizable reads to the leader, as
+	// followers do.
 	Forwards bool
-	// Reads reports whether members that do not forward serve local reads of keys. They
-	// do not authenticate users.
+	// Reads is set if these members serve local reads of keys although they do not forward
+	// requests. They do not authenticate users.
 	Reads bool
 }
 
-// DiskRule is a limit on the sync time of the write-ahead log's disk, as recommended by
-// the store's developers or implied by its defaults.
+// DiskRule is a limit for the sync time of the disk that holds the write-ahead log. The store's
+// developers recommend the limit, or the store's default settings imply it.
 type DiskRule struct {
-	Percentile float64       // 100: the longest
-	Limit      time.Duration // upper bound, exclusive
-	Source     string        // a sentence: the source of the limit, and the effect of exceeding it
+	Percentile float64       // percentile of the sync times to which the limit applies; 100 means the longest sync time
+	Limit      time.Duration // the sync time must be below this limit
+	Source     string        // one or two sentences: where the limit comes from, and what happens if it is exceeded
 }
 
-// Feature is a capability of a store other than an operation.
+// Feature is a capability of a store that is not an operation.
 type Feature uint8
 
 // The features.
@@ -86,33 +88,33 @@ const (
 	RangeForms       Feature = iota // ranges that only count, omit values, or arrive as pages or as a stream
 	TLS                             // connections over TLS
 	Users                           // authentication
-	RoleQuery                       // query of one member's role that is cheaper than a status
-	Compaction                      // discards old revisions, also during a load
+	RoleQuery                       // a request for one member's role that is cheaper than a status request
+	Compaction                      // discards old revisions, even while a load runs
 	Defragmentation                 // returns free space to the file system
 	LeaderTransfer                  // moves the leadership to a given member
 	PrefixDelete                    // deletes all keys with a prefix in one administrative request
-	Hashes                          // hash of each member's data
-	Leases                          // administrative grant and revocation of leases
-	Metrics                         // metrics that members report about themselves
-	LogSignals                      // events parsed from the members' logs
+	Hashes                          // a hash of each member's data
+	Leases                          // leases that an administrator can grant and revoke
+	Metrics                         // metrics that members report
+	LogSignals                      // events that are parsed from the members' logs
 	NullServer                      // a null server for the store's protocol
-	Snapshots                       // snapshot of a member's data, on request
-	Alarms                          // alarm that stops writes, raised and disarmed on request
-	SpaceQuota                      // storage quota, at which writes stop
+	Snapshots                       // a snapshot of a member's data on request
+	Alarms                          // an alarm that stops writes, and that can be raised and disarmed on request
+	SpaceQuota                      // a storage quota; writes stop when it is reached
 	AuthSwitch                      // authentication that can be enabled and disabled at run time
-	Replacement                     // an empty member replaces one whose data are lost
+	Replacement                     // an empty member can replace a member whose data were lost
 	Learners                        // a member can join without a vote, be promoted, and leave
-	Certificates                    // replacement of members' certificates at run time
-	Order                           // responses that carry the order of the writes, so that they can be verified
-	ApplicationCalls                // calls of applications: guarded transactions, leases, pages of a revision, compaction, watchers
-	Services                        // catalog of services, their instances and their health
-	SessionNodes                    // numbered keys that expire with their session, and one watch event for the expiry
-	CallWatchers                    // watchers that an application starts and stops individually between other calls
-	SessionLocks                    // keys locked by sessions with a time to live, and blocking queries that return the lock holder
+	Certificates                    // members' certificates can be replaced while the members run
+	Order                           // responses contain the order of the writes, so that responses can be verified
+	ApplicationCalls                // calls that applications send: guarded transactions, leases, pages at one revision, compaction, watchers
+	Services                        // a catalog of services, their instances and their health
+	SessionNodes                    // numbered keys that are deleted when their session expires, which causes one watch event
+	CallWatchers                    // an application can start and stop single watchers between its other calls
+	SessionLocks                    // keys that sessions with a time to live can lock, and blocking queries that return the lock holder
 	NumFeatures
 )
 
-// features has each feature's name and the sentence about a store that lacks it.
+// features has each feature's name, and the format of the sentence about a store without it.
 var features = [NumFeatures]struct{ name, lack string }{
 	RangeForms:       {"range-forms", "%s reads a range whole here: with its values, and in one answer"},
 	TLS:              {"tls", "%s has no TLS here"},
@@ -150,8 +152,9 @@ func (f Feature) String() string {
 	return name(nil, int(f))
 }
 
-// CheckOperation returns nil if the named store has the operation at that consistency level
-// (None for an operation that is not a read), otherwise a sentence about the missing capability.
+// CheckOperation returns nil if the named store has the operation at the given consistency
+// level. The level is None for an operation that is not a read. Otherwise the error is a
+// sentence about the missing capability.
 func (c Capabilities) CheckOperation(store string, k Kind, level Consistency) error {
 	if why, ok := c.NoOperations[k]; ok {
 		return fmt.Errorf("%s is refused: %s", k, why)
@@ -174,8 +177,8 @@ func (c Capabilities) CheckOperation(store string, k Kind, level Consistency) er
 	return nil
 }
 
-// CheckWatch returns nil if the named store has watches of the mode, otherwise a sentence
-// that lists the modes it has.
+// CheckWatch returns nil if the named store has watches of the given mode. Otherwise the error
+// is a sentence that lists the modes that the store has.
 func (c Capabilities) CheckWatch(store string, mode WatchMode) error {
 	if err := c.CheckOperation(store, Watch, None); err != nil {
 		return err
@@ -192,11 +195,11 @@ func (c Capabilities) CheckWatch(store string, mode WatchMode) error {
 	return fmt.Errorf("%s has no watches of mode %s; it has %s", store, mode, strings.Join(has, " and "))
 }
 
-// Has reports whether the store has a feature.
+// Has reports whether the store has the feature.
 func (c Capabilities) Has(f Feature) bool { return c.Features[f] != "" }
 
-// CheckFeature returns nil if the named store has the feature, otherwise a sentence about
-// the missing capability.
+// CheckFeature returns nil if the named store has the feature. Otherwise the error is a
+// sentence about the missing capability.
 func (c Capabilities) CheckFeature(store string, f Feature) error {
 	switch why := c.NoFeatures[f]; {
 	case c.Has(f):
@@ -207,7 +210,7 @@ func (c Capabilities) CheckFeature(store string, f Feature) error {
 	return fmt.Errorf(features[f].lack, store)
 }
 
-// Strongest returns the strongest consistency level of the store's reads.
+// Strongest returns the strongest consistency level at which the store can read, or None.
 func (c Capabilities) Strongest() Consistency {
 	for _, level := range []Consistency{Linearizable, Lease, Local} {
 		if _, ok := c.Reads[level]; ok {

@@ -21,7 +21,7 @@ const (
 	CAS                   // compare-and-set of one key
 	Txn                   // transaction that writes several keys
 	TxnGet                // transaction that reads an interval of keys
-	STM                   // optimistic transaction: read keys, write some if none changed, otherwise retry
+	STM                   // optimistic transaction: reads keys and writes some of them if none has changed; otherwise retries
 	KeepAlive             // renew a session or lease
 	Watch                 // start to watch a key or an interval
 	Exists                // test whether one key exists, without reading its value
@@ -29,16 +29,16 @@ const (
 	NumKinds
 )
 
-// traits are the properties of a kind that the rest of the program depends on. A new
-// kind with one request and one key needs an entry here, in the codecs and capabilities
-// of the stores that have it, and a line for its bench command.
+// traits are the properties of a kind that the rest of the program uses. To add a kind that has
+// one request and one key, add an entry here, support for it in the codecs and capabilities of
+// the stores that have it, and a line for its bench command.
 type traits struct {
 	name   string
-	writes bool // can change the store
-	reads  bool // reads keys, at a consistency level
-	oneKey bool // has one key, which is chosen for each operation
+	writes bool // can change the store's data
+	reads  bool // reads keys, at a given consistency level
+	oneKey bool // applies to one key, which is chosen for each operation
 	value  bool // carries a value
-	brief  bool // is one request and one response
+	brief  bool // consists of one request and one response
 }
 
 var kinds = [NumKinds]traits{
@@ -66,20 +66,21 @@ var kindNames = func() (names []string) {
 // String returns the operation's name in flags, files and tables.
 func (k Kind) String() string { return name(kindNames, int(k)) }
 
-// Writes reports whether the operation can change the store, so that an indefinite error
-// leaves its effect unknown.
+// Writes reports whether the operation can change the store's data. If it can, an indefinite
+// error leaves open whether it did.
 func (k Kind) Writes() bool { return k < NumKinds && kinds[k].writes }
 
-// Reads reports whether the operation reads keys, at a consistency level.
+// Reads reports whether the operation reads keys, at a given consistency level.
 func (k Kind) Reads() bool { return k < NumKinds && kinds[k].reads }
 
-// HasOneKey reports whether the operation has one key, which is chosen for each operation.
+// HasOneKey reports whether the operation applies to one key, which is chosen for each
+// operation.
 func (k Kind) HasOneKey() bool { return k < NumKinds && kinds[k].oneKey }
 
 // HasValue reports whether the operation carries a value.
 func (k Kind) HasValue() bool { return k < NumKinds && kinds[k].value }
 
-// SingleRequest reports whether the operation is one request and one response.
+// SingleRequest reports whether the operation consists of one request and one response.
 func (k Kind) SingleRequest() bool { return k < NumKinds && kinds[k].brief }
 
 // ParseKind is the inverse of String.
@@ -105,7 +106,8 @@ var consistencyNames = [NumConsistencies]string{"", "linearizable", "local", "le
 // String returns the level's name; None is the empty string.
 func (c Consistency) String() string { return name(consistencyNames[:], int(c)) }
 
-// ParseConsistency is the inverse of String; etcd's l and s are accepted.
+// ParseConsistency is the inverse of String. It also accepts etcd's letters: l for
+// linearizable, and s (serializable) for local.
 func ParseConsistency(s string) (Consistency, error) {
 	switch s {
 	case "l":
@@ -117,10 +119,10 @@ func ParseConsistency(s string) (Consistency, error) {
 	return Consistency(i + 1), err
 }
 
-// Role is the role of the contacted member.
+// Role is the role of the member that was contacted.
 type Role uint8
 
-// The roles; Unknown if the role cannot be resolved.
+// The roles. Unknown means that the role could not be determined.
 const (
 	Unknown Role = iota
 	Leader

@@ -1,7 +1,7 @@
 package kv
 
-// Outcome is how an operation ended. Outcomes before NotSent are completions; NotSent and
-// all later ones are errors.
+// Outcome is how an operation ended. The outcomes before NotSent are completions. NotSent and
+// the outcomes after it are errors.
 type Outcome uint8
 
 // The outcomes. Each store maps every code that it can return to an outcome.
@@ -9,16 +9,16 @@ const (
 	OK           Outcome = iota // completed
 	Miss                        // the key that was read does not exist
 	Conflict                    // the condition of a compare-and-set did not hold: a response, not an error
-	Stale                       // a read that is allowed to be stale returned an older value, or no value
+	Stale                       // a read that may return stale data returned an older value than expected, or no value
 	Unverifiable                // the value that was read is too short to carry a checksum
 
-	NotSent        // not written to a connection before the window closed or the timeout ended
-	TimedOut       // sent, and no response within the timeout
+	NotSent        // was not written to a connection before the measurement window closed or the timeout passed
+	TimedOut       // was sent, but no response arrived within the timeout
 	ConnectionLost // the connection ended before the response arrived
-	Refused        // the member rejected the request: overloaded, starting, shutting down
+	Refused        // the member rejected the request because it was overloaded, starting, or shutting down
 	NoLeader       // the member knows no leader and did not propose the request
-	LeaderChanged  // the leader changed during the operation
-	StoreTimeout   // the store timed out waiting for its quorum
+	LeaderChanged  // the leader changed while the operation was in flight
+	StoreTimeout   // the store gave up waiting for its quorum
 	NoSpace        // the store's storage quota is exhausted
 	Denied         // authentication or permission failed
 	BadRequest     // the store cannot serve the request: too large, compacted, not valid

@@ -15,22 +15,22 @@ import (
 type LaunchSpec struct {
 	Cluster string           // a name unique to this cluster
 	Members []kv.MemberPlace // one per member
-	Exec    string           // another server binary; empty for the store's default
+	Exec    string           // path of a server binary to use instead of the store's default; empty for the default
 	Self    string           // path of the quorumbench binary, for stores embedded in it
-	// Elsewhere means that other machines create their own processes: Launch does
-	// not check the local installation, and Process.Path has no meaning.
+	// Elsewhere is set if the processes run on other machines. Launch then does not check the local
+	// installation, and the caller must ignore Process.Path.
 	Elsewhere bool
 	Settings  any // the result of DecodeSettings
-	// Joining is the name of an empty member that joins the running cluster of
-	// the other members; empty for a new cluster.
+	// Joining is the name of an empty member that joins a running cluster, which consists of the
+	// other Members; empty for a new cluster.
 	Joining string
-	// Credentials are the members' certificates, by name, for TLS with clients
-	// and, if a place has PeerTLS, with other members; nil for plain connections.
+	// Credentials are the members' certificates, by member name. They are used for TLS with clients
+	// and, if a MemberPlace has PeerTLS set, for TLS between members; nil for plain connections.
 	Credentials map[string]kv.Credentials
 }
 
-// ProcessAt returns a member's process with the fields that are the same in every
-// store: folders, log file, and the first port as the client endpoint.
+// ProcessAt returns a member's process with the fields that all stores set in the same way:
+// folders, log file, and the first port as the client endpoint.
 func ProcessAt(m kv.MemberPlace, path string) Process {
 	return Process{
 		Name: m.Name, Endpoint: m.Address(0), Path: path, Dir: m.Dir,
@@ -55,19 +55,19 @@ func (s *LaunchSpec) Check(product string) error {
 	return nil
 }
 
-// PortsPerMember is the number of ports in a MemberPlace: for clients, for peers,
-// and two for other listeners of a store.
+// PortsPerMember is the number of ports in a MemberPlace: one for clients, one for peers, and
+// two for a store's other listeners.
 const PortsPerMember = 4
 
-// Launch describes as data how to start a cluster.
+// Launch is a description, as data, of how to start a cluster.
 type Launch struct {
 	Processes []Process // one per member, in the order of the spec
-	// StartTimeout limits the time from start until the cluster has a leader.
+	// StartTimeout limits the time from the start of the processes until the cluster has a leader.
 	StartTimeout time.Duration
-	// Synced reports whether the store is configured to sync a write before it
-	// acknowledges it.
+	// Synced is set if the store is configured to sync each write to disk before it acknowledges
+	// the write.
 	Synced bool
-	// Notes are sentences for the report about raised limits and chosen settings.
+	// Notes are sentences for the report, for example about limits that were raised.
 	Notes []string
 }
 
@@ -76,48 +76,45 @@ type Process struct {
 	Name     string            // the member's name
 	Endpoint string            // HOST:PORT that clients use
 	Path     string            // executable
-	Args     []string          // without the executable
-	Env      []string          // KEY=VALUE, in addition to those of package environ
+	Args     []string          // without the executable's name
+	Env      []string          // KEY=VALUE, in addition to the variables that files.CleanEnviron keeps
 	Dir      string            // working folder
-	DataDir  string            // the folder to wipe, and to measure fdatasync in
+	DataDir  string            // the folder that a wipe empties, and on whose disk fdatasync is measured
 	LogFile  string            // standard output and error are appended here
-	Files    map[string][]byte // path -> contents, written before the start
-	// Behind holds further processes of the same member, such as the server that
-	// a proxy uses. They are started before this process, and stopped, killed and
-	// paused with it. Their Endpoint is this member's value in Access.Behind. The
-	// process that keeps the member's data has the DataDir; this process then has
-	// the same one.
+	Files    map[string][]byte // maps each path to the contents that are written before the start
+	// Behind holds further processes of the same member, such as the server that a proxy uses. They
+	// are started before this process, and are stopped, killed and paused with it. Their Endpoint
+	// is this member's value in Access.Behind. If one of them keeps the member's data, this process
+	// has the same DataDir as that process.
 	Behind []Process
 }
 
-// LaunchSettings are a store's launch settings. Settings that start no program,
-// name no file and use no TLS can embed PlainSettings, which has all methods
-// except Check.
+// LaunchSettings are a store's launch settings. A store whose settings cannot start a program,
+// name a file or enable TLS can embed PlainSettings, which has all methods except Check.
 type LaunchSettings interface {
 	// Check returns an error about the first invalid setting.
 	Check() error
-	// CheckConfined returns an error about the first setting that could make a
-	// server run another program, or access files outside of its folders. It is
-	// called for settings from another machine.
+	// CheckConfined returns an error if a setting could make a server run another program, or
+	// access files outside its folders. It is called for settings that came from another machine.
 	CheckConfined() error
-	// Secured reports whether members use TLS with clients, with certificates
-	// created for the run.
+	// Secured reports whether members use TLS with clients. The certificates are created for the
+	// run.
 	Secured() bool
-	// SecuredPeers reports whether members also use TLS with each other, with the
-	// same certificates on both sides. PeerPort is then the index of the peer
-	// port among a member's ports.
+	// SecuredPeers reports whether members also use TLS with each other; each member then uses its
+	// certificate as a client and as a server. In that case PeerPort is the index of the peer port
+	// among a member's ports.
 	SecuredPeers() bool
 	PeerPort() int
 }
 
-// Settings is implemented by pointers to settings structs: the zero value holds
-// the defaults, and the yaml tags the settings' names.
+// Settings is implemented by pointers to settings structs. The zero value of the struct holds
+// the defaults, and the fields' yaml tags hold the settings' names.
 type Settings[T any] interface {
 	*T
 	LaunchSettings
 }
 
-// PlainSettings is for embedding in a store's settings.
+// PlainSettings is embedded in the settings of a store that needs only the method Check.
 type PlainSettings struct{}
 
 // CheckConfined implements LaunchSettings.
@@ -132,8 +129,8 @@ func (PlainSettings) SecuredPeers() bool { return false }
 // PeerPort implements LaunchSettings.
 func (PlainSettings) PeerPort() int { return 0 }
 
-// DecodeSettings implements Store.DecodeSettings for a store with settings of
-// type T; the result is a *T.
+// DecodeSettings implements Store.DecodeSettings for a store whose settings have type T. The
+// result is a *T.
 func DecodeSettings[T any, P Settings[T]](decode func(into any) error) (any, error) {
 	s := P(new(T))
 	if decode == nil {
@@ -148,8 +145,7 @@ func DecodeSettings[T any, P Settings[T]](decode func(into any) error) (any, err
 	return s, nil
 }
 
-// SettingsOf returns the settings of a LaunchSpec: v, a *T, or the defaults if v
-// is nil.
+// SettingsOf returns v, the settings in a LaunchSpec, as a *T, or the defaults if v is nil.
 func SettingsOf[T any, P Settings[T]](v any) (P, error) {
 	switch s := v.(type) {
 	case nil:
@@ -160,14 +156,14 @@ func SettingsOf[T any, P Settings[T]](v any) (P, error) {
 	return nil, fmt.Errorf("the settings have type %T, want %T", v, P(nil))
 }
 
-// Setting is a setting that is not zero.
+// Setting is a setting whose value is not zero.
 type Setting struct {
-	Name  string // from its yaml tag
+	Name  string // the name in the field's yaml tag
 	Value any    // dereferenced if it is a pointer
 }
 
-// NonZeroSettings returns the settings that are not zero, in the order of the fields of the
-// struct that v points to.
+// NonZeroSettings returns the settings that are not zero, in the order of the struct's fields.
+// v must point to the settings struct.
 func NonZeroSettings(v any) (set []Setting) {
 	of := reflect.ValueOf(v).Elem()
 	for _, f := range reflect.VisibleFields(of.Type()) {
@@ -181,8 +177,8 @@ func NonZeroSettings(v any) (set []Setting) {
 	return set
 }
 
-// CheckSigns returns an error about the first negative setting. product is the
-// server's name.
+// CheckSigns returns an error if a setting is negative. product is the server's name in the
+// error.
 func CheckSigns(product string, v any) error {
 	for _, s := range NonZeroSettings(v) {
 		if n := reflect.ValueOf(s.Value); n.CanInt() && n.Int() < 0 {
@@ -192,8 +188,8 @@ func CheckSigns(product string, v any) error {
 	return nil
 }
 
-// CheckChoice returns an error if value is neither empty, which means the default, nor
-// one of the choices. product is the server's name.
+// CheckChoice returns an error if value is not one of the choices. An empty value means the
+// default and is always accepted. product is the server's name in the error.
 func CheckChoice(product, name, value string, choices ...string) error {
 	if value == "" || slices.Contains(choices, value) {
 		return nil

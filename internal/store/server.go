@@ -7,89 +7,86 @@ import (
 	"strings"
 )
 
-// ServerSource describes as data how to install one version of a real server. It
-// does not depend on the machine: it contains no host of a registry and no path.
+// ServerSource describes, as data, how to install one version of a real server. It does not
+// depend on the machine: it contains no registry's host name and no path.
 type ServerSource struct {
 	Store    string   // the store's name, such as zetcd
-	Version  string   // this source's version without a leading v
-	Versions []string // all known versions, the default first
+	Version  string   // the version that this source installs, without a leading v
+	Versions []string // all versions that can be installed, the default first
 	Kind     SourceKind
 
-	// Files are the build's inputs. Every regular file is copied to the same
-	// place in an empty folder, with the suffix .txt removed: go.mod.txt becomes
-	// go.mod, because a folder that contains go.mod cannot be embedded. A
-	// GoModule has go.mod and a complete go.sum, which the build must not change,
-	// and possibly stub modules; a Maven source has pom.xml.
+	// Files are the build's input files. The build copies each one to the same path in an empty
+	// folder and removes the suffix .txt: go.mod.txt becomes go.mod, because Go cannot embed a
+	// folder that contains go.mod. A GoModule has a go.mod, a complete go.sum, which the build must
+	// not change, and possibly stub modules. A Maven source has a pom.xml.
 	Files fs.FS
-	// Package is the package to build (GoModule).
+	// Package is the import path of the package to build (GoModule).
 	Package string
 	// LDFlags are flags for the Go linker, such as -s -w (GoModule).
 	LDFlags string
-	// Args are further arguments for go build or mvn, such as -Dzk.version=3.9.5.
+	// Args are additional arguments for go build or mvn, such as -Dzk.version=3.9.5.
 	Args []string
 
-	// Tools are the programs needed to build or run the server.
+	// Tools are the programs that are needed to build or run the server.
 	Tools []Tool
-	// Check verifies the result.
+	// Check describes how to verify the result of the build.
 	Check ServerCheck
-	// License is a sentence about the server's license.
+	// License is one sentence about the server's license.
 	License string
-	// Recipe describes how to build the server by hand (HandBuilt), as the start
-	// of a sentence, such as: build it as PAGE describes.
+	// Recipe describes how a user builds the server (HandBuilt). It is the start of a sentence,
+	// such as: build it as PAGE describes.
 	Recipe string
 }
 
-// SourceKind is the origin of a server.
+// SourceKind is the kind of place that a server comes from.
 type SourceKind uint8
 
 // Kinds of sources.
 const (
-	// GoModule is built with go build. The result is one binary with the store's
+	// GoModule is a server that go build builds. The result is one binary, which has the store's
 	// name.
 	GoModule SourceKind = iota
-	// Maven consists of the runtime dependencies of a pom. The result is a folder
-	// with the jars in its subfolder lib.
+	// Maven is a server that consists of the runtime dependencies in a pom.xml. The result is a
+	// folder whose subfolder lib contains the jars.
 	Maven
-	// BuiltIn is part of the quorumbench binary, in one version; see Embedded.
+	// BuiltIn is a server that is part of the quorumbench binary, in one version; see Embedded.
 	BuiltIn
-	// HandBuilt is in no registry. Users build it as Recipe describes and give
-	// its path.
+	// HandBuilt is a server that no registry has. Users build it as Recipe describes and give
+	// quorumbench the path.
 	HandBuilt
 )
 
-// Tool is a program that a server needs on this machine.
+// Tool is a program that must be installed on this machine to build or run a server.
 type Tool struct {
-	Name string // on the PATH, such as mvn
-	// Missing is the message if the tool is missing, such as "ZooKeeper needs
-	// Java 11 or newer: install Debian's default-jre-headless".
+	Name string // the name of the program, which is looked up in PATH, such as mvn
+	// Missing is the message to print if the tool is not installed, such as "ZooKeeper needs Java
+	// 11 or newer: install Debian's default-jre-headless".
 	Missing string
-	// Running means that the tool is needed to run the server, not only to build
-	// it.
+	// Running is set if the tool is needed to run the server. Otherwise it is needed only to build
+	// the server.
 	Running bool
 }
 
-// ServerCheck describes how to verify a built server. In addition, the whole
-// result is hashed when it is built, and compared before each use.
+// ServerCheck describes how to verify a server after it was built. In addition, all files are
+// hashed after the build, and the hashes are compared before each use.
 type ServerCheck struct {
-	// Module is a module that the binary must contain, as PATH@VERSION
-	// (GoModule).
+	// Module is a module that the binary must contain, in the form PATH@VERSION (GoModule).
 	Module string
-	// Args make the binary print its version and exit with status 0 (GoModule);
-	// empty: the binary is not run.
+	// Args are arguments with which the binary prints its version and exits with status 0
+	// (GoModule). If Args is empty, the binary is not run.
 	Args []string
-	// Says is a text that the output must contain.
+	// Says is a text that the binary's output must contain.
 	Says string
-	// Holds are files that the result must contain, such as
-	// lib/zookeeper-3.9.5.jar (Maven).
+	// Holds lists files that the result must contain, such as lib/zookeeper-3.9.5.jar (Maven).
 	Holds []string
-	// Sums are expected SHA-256 hashes, in hexadecimal, of files that are
-	// identical everywhere, such as jars. go.sum does this for Go modules.
+	// Sums maps files that are identical on all machines, such as jars, to their expected SHA-256
+	// hashes in hexadecimal. Go modules need no Sums, because go.sum has their hashes.
 	Sums map[string]string
 }
 
-// Pick returns the source completed for the requested version (see PickVersion):
-// it replaces {version} in Args and Check, and takes Files from the folder
-// server. A GoModule also gets the tool Go.
+// Pick returns a copy of the source for the requested version (see PickVersion). It replaces
+// {version} in Args and Check, and sets Files to the files in the folder server. It adds the
+// tool Go to a GoModule.
 func (s ServerSource) Pick(asked string) (ServerSource, error) {
 	v, err := PickVersion(s.Store, asked, s.Versions)
 	if err != nil {
@@ -114,8 +111,8 @@ func (s ServerSource) Pick(asked string) (ServerSource, error) {
 	return s, err
 }
 
-// PickVersion returns the requested version, with or without a leading v, or the
-// first known one if asked is empty. The error lists the known versions.
+// PickVersion returns the requested version without a leading v, or the first known version if
+// asked is empty. If the version is not known, the error lists the known versions.
 func PickVersion(name, asked string, known []string) (string, error) {
 	if asked == "" && len(known) > 0 {
 		return known[0], nil
@@ -127,8 +124,8 @@ func PickVersion(name, asked string, known []string) (string, error) {
 		asked, name, strings.Join(known, ", "))
 }
 
-// BuiltInServer implements Store.Server for a store whose server is part of the
-// quorumbench binary in one version.
+// BuiltInServer implements Store.Server for a store whose server is part of the quorumbench
+// binary. own is the server's only version.
 func BuiltInServer(name, own, asked string) (ServerSource, error) {
 	if v := strings.TrimPrefix(asked, "v"); v != "" && v != own {
 		return ServerSource{}, fmt.Errorf("%s is built into quorumbench in version %s, not %s; drop the version, or give the path of that server with exec", name, own, v)
@@ -136,8 +133,8 @@ func BuiltInServer(name, own, asked string) (ServerSource, error) {
 	return ServerSource{Store: name, Version: own, Kind: BuiltIn}, nil
 }
 
-// HandBuiltServer implements Store.Server for a store whose server is in no
-// registry. recipe is ServerSource.Recipe.
+// HandBuiltServer implements Store.Server for a store whose server no registry has. recipe
+// becomes ServerSource.Recipe.
 func HandBuiltServer(name, recipe, asked string) (ServerSource, error) {
 	s := ServerSource{Store: name, Kind: HandBuilt, Recipe: recipe}
 	if asked != "" {
@@ -150,8 +147,7 @@ func HandBuiltServer(name, recipe, asked string) (ServerSource, error) {
 // machine.
 func (s *ServerSource) Installable() bool { return s.Kind == GoModule || s.Kind == Maven }
 
-// ByHand returns the recipe followed by a comma and "and"; empty if there is no
-// recipe.
+// ByHand returns the recipe followed by ", and ", or an empty string if there is no recipe.
 func (s *ServerSource) ByHand() string {
 	if s.Recipe == "" {
 		return ""

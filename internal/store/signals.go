@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// Signal is an event reported by a log line.
+// Signal is an event that a log line reports.
 type Signal struct {
 	Kind SignalKind
-	// Time is the line's timestamp; zero if it has none.
+	// Time is the line's timestamp; zero if the line has none.
 	Time time.Time
-	// Duration is the duration of an action that ended at Time; 0 if the line has
-	// none.
+	// Duration is how long the action took that ended at Time; 0 if the line does not contain it.
 	Duration time.Duration
-	// Term is the term of an election; 0 if the line has none.
+	// Term is the term of an election; 0 if the line does not contain it.
 	Term uint64
 }
 
@@ -22,35 +21,34 @@ type Signal struct {
 // written to events.jsonl.
 type SignalKind string
 
-// Kinds of signals. An election has one Elected signal; the other signals of an
-// election describe the members around it.
+// Kinds of signals. Each election causes exactly one signal of kind Elected. The other kinds
+// that belong to an election describe what its members did.
 const (
 	ElectionStarted   SignalKind = "election_started"    // the member has no leader and starts an election
-	Elected           SignalKind = "election"            // the member was elected and starts to lead; the duration is the election's
+	Elected           SignalKind = "election"            // the member was elected leader; the duration is that of the election
 	LeaderLost        SignalKind = "leader_lost"         // the member has lost its leader
-	VoteWon           SignalKind = "vote_won"            // the member won the vote and must bring other members up to its state before it leads; the duration is the vote's
-	LeaderFound       SignalKind = "leader_found"        // the member follows a new leader; the duration is the search for it
-	Serving           SignalKind = "serving"             // the member can serve clients: it has a leader and its state
-	SnapshotStarted   SignalKind = "snapshot_started"    //
-	SnapshotDone      SignalKind = "snapshot_done"       //
+	VoteWon           SignalKind = "vote_won"            // the member won the vote, but must bring other members up to its state before it is leader; the duration is that of the vote
+	LeaderFound       SignalKind = "leader_found"        // the member follows a new leader; the duration is that of its search for a leader
+	Serving           SignalKind = "serving"             // the member can serve clients: it knows a leader and has the current state
+	SnapshotStarted   SignalKind = "snapshot_started"    // the member started to write a snapshot
+	SnapshotDone      SignalKind = "snapshot_done"       // the snapshot was written
 	SnapshotSkipped   SignalKind = "snapshot_skipped"    // a snapshot was due while the previous one was still being written
 	SnapshotDeleted   SignalKind = "snapshot_deleted"    // an old snapshot was deleted
-	LogRolled         SignalKind = "log_rolled"          // a new file of the synced log was started
-	LogTruncated      SignalKind = "log_truncated"       // the start of the consensus log was dropped after a snapshot
-	SlowFsync         SignalKind = "slow_fsync"          // a sync took longer than the store considers healthy
-	SlowApply         SignalKind = "slow_apply"          // a committed request was applied slowly
-	SlowRead          SignalKind = "slow_read"           // a linearizable read waited for the leader
+	LogRolled         SignalKind = "log_rolled"          // the member started a new file for its synced log
+	LogTruncated      SignalKind = "log_truncated"       // the member dropped the start of the consensus log after a snapshot
+	SlowFsync         SignalKind = "slow_fsync"          // a sync took longer than the store's developers consider healthy
+	SlowApply         SignalKind = "slow_apply"          // the member took long to apply a committed request
+	SlowRead          SignalKind = "slow_read"           // a linearizable read had to wait for the leader
 	Compaction        SignalKind = "compaction"          // old revisions were removed
 	Defragmentation   SignalKind = "defragmentation"     // the database was rewritten
-	QuotaReached      SignalKind = "quota_reached"       // no space is left for writes
+	QuotaReached      SignalKind = "quota_reached"       // the space quota is used up, so writes fail
 	GCPause           SignalKind = "gc_pause"            // the garbage collector paused all threads
 	Overloaded        SignalKind = "overloaded"          // heartbeats were sent or received late
-	FullStateSent     SignalKind = "full_state_sent"     // sent to a member too far behind for the log
-	FullStateReceived SignalKind = "full_state_received" // received by a member too far behind for the log
+	FullStateSent     SignalKind = "full_state_sent"     // the member sent its whole state to a member whose missing entries are no longer in the log
+	FullStateReceived SignalKind = "full_state_received" // the member received the whole state, because its missing entries are no longer in the leader's log
 )
 
-// sentences hold the result of Predicate for each kind, the most disruptive kinds
-// first.
+// sentences maps each kind to the text that Predicate returns, the most disruptive kinds first.
 var sentences = [...]struct {
 	kind SignalKind
 	says string
@@ -79,7 +77,7 @@ var sentences = [...]struct {
 	{LogTruncated, "truncated its log"},
 }
 
-// SignalKinds returns all kinds, the most disruptive first.
+// SignalKinds returns all kinds of signals, the most disruptive first.
 func SignalKinds() (kinds []SignalKind) {
 	for _, s := range sentences {
 		kinds = append(kinds, s.kind)
@@ -87,8 +85,8 @@ func SignalKinds() (kinds []SignalKind) {
 	return kinds
 }
 
-// Predicate returns the predicate of a sentence about the member, such as "was elected
-// leader". For an unknown kind it contains the kind's name.
+// Predicate returns the predicate for a sentence about the member, such as "was elected
+// leader". For an unknown kind the predicate contains the kind's name.
 func (k SignalKind) Predicate() string {
 	for _, s := range sentences {
 		if s.kind == k {
@@ -98,20 +96,20 @@ func (k SignalKind) Predicate() string {
 	return "reported " + string(k)
 }
 
-// Metric is a metric that members report, in terms that all stores share.
+// Metric is one of the metrics that different stores' members report under different names.
 type Metric uint8
 
-// Metrics. Timers consist of a sum, a count and, if the store has them, buckets;
-// counters only increase until the member restarts.
+// Metrics. A timer consists of a sum, a count and, if the store reports them, buckets. A
+// counter only increases, until the member restarts.
 const (
-	FsyncSeconds         Metric = iota // timer: sync of the write-ahead log
-	CommitSeconds                      // timer: commit of the member's database
-	PeerRoundTripSeconds               // timer: round trip to another member
-	CPUSeconds                         // counter: CPU time, user and system
-	Processors                         // gauge: CPUs that the member may use at once
-	ResidentBytes                      // gauge: memory
-	LeaderChanges                      // counter: leader changes seen by this member
-	DatabaseBytes                      // gauge: on disk
+	FsyncSeconds         Metric = iota // timer: how long syncs of the write-ahead log take
+	CommitSeconds                      // timer: how long commits of the member's database take
+	PeerRoundTripSeconds               // timer: round-trip time to another member
+	CPUSeconds                         // counter: CPU time in user and system mode
+	Processors                         // gauge: number of CPUs that the member may use at the same time
+	ResidentBytes                      // gauge: resident memory
+	LeaderChanges                      // counter: leader changes that this member has seen
+	DatabaseBytes                      // gauge: size of the database on disk
 
 	NumMetrics
 )
@@ -119,50 +117,49 @@ const (
 // Timer reports whether the metric is a timer.
 func (m Metric) Timer() bool { return m <= PeerRoundTripSeconds }
 
-// Gauge reports whether the metric is a gauge: a present amount.
+// Gauge reports whether the metric is a gauge: an amount that may rise and fall.
 func (m Metric) Gauge() bool { return m == Processors || m == ResidentBytes || m == DatabaseBytes }
 
 // MetricSource describes where to read a member's metrics.
 type MetricSource struct {
-	// URL serves Prometheus's text format; empty: use Command.
+	// URL is an address that serves Prometheus's text format. If it is empty, Command is used.
 	URL    string
-	Header map[string]string // request headers, such as a token
-	// Command is sent to the member's client port. The member responds with lines
-	// of a name, an optional {LABELS}, white space and a number, and closes the
+	Header map[string]string // request headers, for example for a token
+	// Command is text to send to the member's client port. The member responds with lines that
+	// consist of a name, optional {LABELS}, white space and a number. It then closes the
 	// connection.
 	Command string
 	Names   []MetricName
-	// Refusals are the known ways in which the member refuses the request; the
-	// first match is reported.
+	// Refusals are known ways in which a member refuses the request. The first one that matches the
+	// response is reported.
 	Refusals []MetricRefusal
 }
 
 // MetricRefusal describes one way in which a member refuses to send its metrics.
 type MetricRefusal struct {
-	Text   string // part of the response, or of "HTTP status CODE"; empty: any failure
-	Remedy string // how an operator enables the metrics, as an imperative
+	Text   string // part of the response, or of "HTTP status CODE"; empty to match any failure
+	Remedy string // an imperative that tells an operator how to enable the metrics
 }
 
-// MetricName is the name of a shared metric at a source. A metric may have
-// several names; the values found are added up.
+// MetricName maps a metric to its name at a source. If a source has several names for a metric,
+// the values are added up.
 type MetricName struct {
 	Metric Metric
-	// Name is the name of a counter, gauge, histogram or summary in Prometheus's
-	// text format.
+	// Name is the name of a counter, gauge, histogram or summary in Prometheus's text format.
 	Name string
-	// Sum and Count are the names of a timer's two counters, used instead of
-	// Name.
+	// Sum and Count are the names of two counters that together form a timer. They are used instead
+	// of Name.
 	Sum, Count string
-	// Unit is the source's unit in seconds or bytes, for example 0.001 for
-	// milliseconds; 0 means 1.
+	// Unit converts the source's unit to seconds or bytes: 0.001 means that the source reports
+	// milliseconds. 0 means 1.
 	Unit float64
 }
 
-// Sample holds a member's metrics at one time, in seconds and bytes.
+// Sample holds a member's metrics at one point in time, in seconds and bytes.
 type Sample map[Metric]Reading
 
-// Since returns the changes between an earlier sample and this one; gauges keep
-// this sample's value.
+// Since returns the changes from an earlier sample to this sample. Gauges keep the value in
+// this sample.
 func (s Sample) Since(before Sample) Sample {
 	d := make(Sample, len(s))
 	for metric, r := range s {
@@ -175,20 +172,19 @@ func (s Sample) Since(before Sample) Sample {
 	return d
 }
 
-// Reading is the value of a metric at one time, or its change between two times.
+// Reading is the value of a metric at one point in time, or its change between two.
 type Reading struct {
-	Value      float64 // of a counter or gauge
-	Sum, Count float64 // of a timer
-	// Buckets of a timer in order of their upper bounds, with cumulative counts;
-	// empty if the store has none.
+	Value      float64 // value of a counter or gauge
+	Sum, Count float64 // sum and count of a timer
+	// Buckets are the buckets of a timer, ordered by their upper bounds, with cumulative counts. It
+	// is empty if the store reports no buckets.
 	Buckets []Bucket
 }
 
-// Bucket counts the times up to Upper, in seconds; the last bucket's Upper is
-// infinite.
+// Bucket counts the durations of at most Upper seconds. In the last bucket, Upper is infinite.
 type Bucket struct{ Upper, Count float64 }
 
-// Mean returns a timer's mean; ok is false if nothing was timed.
+// Mean returns the mean duration of a timer. ok is false if the timer has measured nothing.
 func (r Reading) Mean() (mean float64, ok bool) {
 	if r.Count <= 0 {
 		return 0, false
@@ -196,9 +192,8 @@ func (r Reading) Mean() (mean float64, ok bool) {
 	return r.Sum / r.Count, true
 }
 
-// Since returns the change of a counter or timer since an earlier reading. If the
-// member restarted meanwhile, its counters restarted at 0, and Since returns the
-// present values.
+// Since returns the change of a counter or timer since an earlier reading. If the member was
+// restarted in between, its counters started again at 0; Since then returns the present values.
 func (r Reading) Since(before Reading) Reading {
 	if r.Value < before.Value || r.Count < before.Count {
 		return r
@@ -214,8 +209,7 @@ func (r Reading) Since(before Reading) Reading {
 	return d
 }
 
-// countUpTo returns the number of times up to the largest bucket bound that is at
-// most upper.
+// countUpTo returns the count of the largest bucket whose bound is at most upper.
 func countUpTo(buckets []Bucket, upper float64) float64 {
 	i := sort.Search(len(buckets), func(i int) bool { return buckets[i].Upper > upper })
 	if i == 0 {
@@ -224,10 +218,10 @@ func countUpTo(buckets []Bucket, upper float64) float64 {
 	return buckets[i-1].Count
 }
 
-// Quantile returns the time that the share q of all times does not exceed,
-// interpolated within its bucket like PromQL's histogram_quantile. Beyond the
-// last finite bound it returns that bound. ok is false if there are no buckets or
-// times.
+// Quantile returns the duration that a share q of all measured durations does not exceed. It
+// interpolates within the bucket like PromQL's histogram_quantile. If the quantile lies above
+// the last finite bound, Quantile returns that bound. ok is false if there are no buckets or no
+// durations.
 func (r Reading) Quantile(q float64) (seconds float64, ok bool) {
 	if len(r.Buckets) < 2 || r.Count <= 0 {
 		return 0, false
@@ -248,9 +242,8 @@ func (r Reading) Quantile(q float64) (seconds float64, ok bool) {
 	return lower + (b.Upper-lower)*(rank-under)/(b.Count-under), true
 }
 
-// Longest returns the bounds of the bucket with the longest time, which took more
-// than lower and at most upper seconds. ok is false if there are no buckets or
-// times.
+// Longest returns the bounds of the bucket that contains the longest duration: it is longer
+// than lower and at most upper seconds. ok is false if there are no buckets or no durations.
 func (r Reading) Longest() (lower, upper float64, ok bool) {
 	if len(r.Buckets) == 0 || r.Count <= 0 {
 		return 0, 0, false
@@ -262,7 +255,7 @@ func (r Reading) Longest() (lower, upper float64, ok bool) {
 	return lower, r.Buckets[i].Upper, true
 }
 
-// Plus returns the sum of two series of the same metric.
+// Plus returns the sum of two readings of the same metric, for example under two names.
 func (r Reading) Plus(o Reading) Reading {
 	sum := Reading{Value: r.Value + o.Value, Sum: r.Sum + o.Sum, Count: r.Count + o.Count}
 	switch {
@@ -278,7 +271,7 @@ func (r Reading) Plus(o Reading) Reading {
 	return sum
 }
 
-// Scaled converts a reading to another unit.
+// Scaled returns the reading multiplied by unit, which converts it to another unit.
 func (r Reading) Scaled(unit float64) Reading {
 	s := Reading{Value: r.Value * unit, Sum: r.Sum * unit, Count: r.Count}
 	for _, b := range r.Buckets {

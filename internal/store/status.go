@@ -18,7 +18,7 @@ import (
 // defaultDialTimeout is the default of Access.DialTimeout.
 const defaultDialTimeout = 5 * time.Second
 
-// Timeout returns the dial timeout or its default.
+// Timeout returns the time limit for connecting: DialTimeout, or the default if it is not set.
 func (a Access) Timeout() time.Duration {
 	if a.DialTimeout <= 0 {
 		return defaultDialTimeout
@@ -26,22 +26,23 @@ func (a Access) Timeout() time.Duration {
 	return a.DialTimeout
 }
 
-// IsRefused reports whether an error means that no process listens at an endpoint.
-// It also checks the text, because some clients don't wrap errors.
+// IsRefused reports whether an error means that no process listens at an endpoint. It also
+// looks at the error's text, because some clients do not wrap the original error.
 func IsRefused(err error) bool {
 	return err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.HasSuffix(err.Error(), "connection refused"))
 }
 
-// Waits before a request that a server refused because of too many requests is
-// repeated; they double each time.
+// A request that a server refused because of too many requests is sent again after a pause. The
+// first pause is firstRefusal; each further pause is twice as long. After mostRefusals pauses
+// the request fails.
 const (
 	firstRefusal = 50 * time.Millisecond
 	mostRefusals = 6
 )
 
-// WaitRefused waits before the next attempt of a request that a server refused
-// because of too many requests; times is the number of earlier refusals. It
-// returns false after the last attempt and when ctx ends.
+// WaitRefused waits before a request is sent again that a server refused because of too many
+// requests. times is the number of earlier refusals. It returns false if the request should not
+// be sent again: after mostRefusals attempts, or if ctx has ended.
 func WaitRefused(ctx context.Context, times int) bool {
 	if times >= mostRefusals {
 		return false
@@ -56,20 +57,19 @@ func WaitRefused(ctx context.Context, times int) bool {
 	}
 }
 
-// Limits of the data that servers report about themselves, because servers are
-// not trusted. Their members are limited by kv.MaxMembers.
+// Limits for data that servers report about themselves, because servers are not trusted.
+// kv.MaxMembers limits the number of members.
 const (
-	// MaxName limits a member's name and version, and the text of an alarm, in
-	// bytes.
+	// MaxName limits the length in bytes of a member's name, its version, and the text of an alarm.
 	MaxName = 200
-	// MaxAlarms limits the number of alarms kept per member.
+	// MaxAlarms limits the number of alarms that are kept for each member.
 	MaxAlarms = 16
-	// MaxErrorText limits the text of a member's error, in bytes.
+	// MaxErrorText limits the length in bytes of a member's error text.
 	MaxErrorText = 1000
 )
 
-// AskMembers returns a cluster's members. It returns an error if the list is
-// implausible.
+// AskMembers returns the cluster's members. It returns an error if the list is too long or an
+// endpoint's name is too long.
 func AskMembers(ctx context.Context, a Admin) ([]Member, error) {
 	list, err := a.Members(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func AskMembers(ctx context.Context, a Admin) ([]Member, error) {
 	return list, nil
 }
 
-// Endpoints returns the members' endpoints, in their order.
+// Endpoints returns the members' endpoints, in the order of the members.
 func Endpoints(members []Member) []string {
 	var out []string
 	for i := range members {
@@ -95,7 +95,7 @@ func Endpoints(members []Member) []string {
 	return out
 }
 
-// Bounded returns the member with its texts limited in length and made printable.
+// Bounded returns a copy of the member. Its texts are limited in length and printable.
 func (m Member) Bounded() Member {
 	m.Name, m.Version = text.Line(m.Name, MaxName), text.Line(m.Version, MaxName)
 	m.Hidden = text.Line(m.Hidden, MaxErrorText)
@@ -109,9 +109,9 @@ func (m Member) Bounded() Member {
 	return m
 }
 
-// AskAll returns the Status of n endpoints, which it asks concurrently; ask gets
-// the endpoint's index. It returns an error if no endpoint responds. The members'
-// texts are printable.
+// AskAll calls ask for n endpoints concurrently and returns the cluster's Status. ask receives
+// the endpoint's index. AskAll returns an error if no endpoint responds. All texts in the
+// Status are printable.
 func AskAll(n int, ask func(i int) Member) (Status, error) {
 	s := Status{Members: make([]Member, n)}
 	var wg sync.WaitGroup
@@ -137,27 +137,27 @@ func AskAll(n int, ask func(i int) Member) (Status, error) {
 	return s, nil
 }
 
-// lookupTime bounds the lookup of a name whose earlier address is known.
+// lookupTime limits how long to look up a host name whose earlier address is known.
 const lookupTime = time.Second
 
 // NewRememberingDial returns a Dial that connects directly and remembers the address of each
-// endpoint. If a name no longer resolves, it connects to the remembered address. TLS still
-// verifies the server by its name.
+// endpoint. If a host name no longer resolves, the Dial connects to the remembered address. TLS
+// still verifies the server by its host name.
 func NewRememberingDial() Dial {
 	r := &remembering{known: map[string]*place{}}
 	return r.dial
 }
 
-// remembering holds the last address of each endpoint.
+// remembering holds the most recent address of each endpoint.
 type remembering struct {
 	mu    sync.Mutex
 	known map[string]*place
 }
 
-// place is the address of an endpoint at its last connection.
+// place is the address to which an endpoint was last connected.
 type place struct {
 	address string
-	lost    bool // the name no longer resolved after that, and is not looked up again
+	lost    bool // the host name no longer resolved at that time, so it is not looked up again
 }
 
 func (r *remembering) dial(ctx context.Context, endpoint string) (net.Conn, error) {
@@ -193,9 +193,9 @@ func resolves(ctx context.Context, endpoint string) bool {
 	return err == nil
 }
 
-// CheckOneCluster returns an error that names two endpoints if the responding
-// members belong to different clusters. Members without a cluster ID and peers
-// count as members of one cluster.
+// CheckOneCluster returns an error if two members that responded belong to different clusters.
+// The error contains both endpoints. Members that report neither a cluster ID nor peers are
+// assumed to belong to the same cluster.
 func CheckOneCluster(members []Member) error {
 	for i := range members {
 		for j := range i {
@@ -211,7 +211,7 @@ func CheckOneCluster(members []Member) error {
 	return nil
 }
 
-// differ returns why two members cannot belong to one cluster, or "" if they can.
+// differ returns the reason why two members cannot belong to one cluster, or "" if they can.
 func differ(a, b *Member) string {
 	switch {
 	case a.Cluster != "" && b.Cluster != "":

@@ -1,8 +1,9 @@
-// Package store defines what a store provides to the rest of the program. Each store is one
-// folder below this one that implements Store, and one line in the registry.
+// Package store defines the interfaces and types with which a store is connected to the rest of
+// the program. Each store has one folder below this one, whose package implements Store, and
+// one line in the registry.
 //
-// A store never imports the packages that use it: it describes as data how
-// servers start, for run/cluster, and its protocol as a Codec, which
+// A store never imports the packages that use it. It describes, as data, how servers are
+// started; run/cluster uses that description. It implements its protocol as a Codec, which
 // internal/load drives.
 package store
 
@@ -22,70 +23,70 @@ type Store interface {
 	// Name returns the store's name in --store and in scenario files, such as
 	// etcd.
 	Name() string
-	// Capabilities returns the supported operations and features, with what each
-	// one is in this store.
+	// Capabilities returns the supported operations and features, and how this store implements
+	// each of them.
 	Capabilities() kv.Capabilities
-	// DecodeSettings decodes the store's settings from a scenario file with
-	// decode, which is strict and fills in its argument, or returns the defaults
-	// if decode is nil. The result is passed to Launch unchanged.
+	// DecodeSettings returns the store's settings. It calls decode to fill a struct from a scenario
+	// file; decode rejects unknown fields. If decode is nil, DecodeSettings returns the defaults.
+	// The caller passes the result to Launch unchanged.
 	DecodeSettings(decode func(into any) error) (any, error)
-	// Launch returns as data how to start a cluster.
+	// Launch returns a description, as data, of how to start a cluster.
 	Launch(LaunchSpec) (Launch, error)
-	// Server returns how to install the given version of the store's server, such
-	// as 3.9.5; the empty version is the default one. The error lists the known
+	// Server returns how to install the given version of the store's server, such as 3.9.5. An
+	// empty version means the default. If the version is not known, the error lists the known
 	// versions.
 	Server(version string) (ServerSource, error)
-	// Admin returns a connection for status and administration through the
-	// store's official client. It does not wait for a server.
+	// Admin returns a connection to a cluster for status and administration, which uses the store's
+	// official client. It does not wait until a server is available.
 	Admin(Access) (Admin, error)
-	// Metrics returns where to read the metrics of the member at an endpoint
-	// (HOST:PORT). The sources are tried in order until one responds. An empty
-	// result means that the member reports no metrics.
+	// Metrics returns sources of the metrics for the member at an endpoint (HOST:PORT). The caller
+	// tries them in order until one responds. If the result is empty, the member reports no
+	// metrics.
 	Metrics(a Access, endpoint string) []MetricSource
-	// Signal parses a log line of any of a member's processes (Process,
-	// Process.Behind), without its line end and possibly cut after some thousand
-	// bytes. It is a pure function and does not retain line. ok is false for most
-	// lines, which report nothing.
+	// Signal parses a log line from one of a member's processes (Process, Process.Behind). The line
+	// has no line end, and may be cut after some thousand bytes. Signal depends only on line and
+	// does not keep a reference to it. ok is false for lines that report no event, which are most
+	// lines.
 	Signal(line []byte) (s Signal, ok bool)
-	// Promises returns the store's documented guarantees about the order of its
-	// writes, if its responses contain that order (kv.Order).
+	// Promises returns the store's documented guarantees about the order of writes, if the store's
+	// responses contain that order (kv.Order).
 	Promises() Promises
-	// Codecs returns a function that creates the codecs of one event loop. They
-	// may share state without locks, so Codecs is called once per loop.
+	// Codecs returns a function that creates the codecs for one event loop. These codecs may share
+	// state without locks, so Codecs must be called once for each loop.
 	Codecs(Access) Codecs
 }
 
-// Access describes how to reach a cluster.
+// Access describes how to connect to a cluster.
 type Access struct {
-	Endpoints []string    // HOST:PORT each, without a scheme
-	TLS       *tls.Config // nil: plain
-	// Authority is the PEM certificate that TLS trusts, for a cluster that
+	Endpoints []string    // each in the form HOST:PORT, without a scheme
+	TLS       *tls.Config // nil for plain connections
+	// Authority is the certificate, in PEM, that TLS trusts. It is set for a cluster that
 	// quorumbench started.
 	Authority []byte
-	User      string // empty: no authentication
+	User      string // empty for no authentication
 	Password  string
-	// Behind maps a proxy's endpoint to the HOST:PORT of the server that it uses,
-	// where known: in clusters that quorumbench started.
+	// Behind maps a proxy's endpoint to the HOST:PORT of the server that the proxy uses. It is set
+	// only in clusters that quorumbench started.
 	Behind map[string]string
-	// SessionTimeout, if not 0, is how long the session of a load's connection
-	// lives without a request, in a store with kv.Ephemeral. The load keeps the
-	// session alive, not the codec. The server may grant another time.
+	// SessionTimeout, if not 0, is the requested timeout of the session that a load's connection
+	// has in a store with kv.Ephemeral. The session expires if the server receives no request for
+	// that time. The load keeps the session alive, not the codec. The server may choose another
+	// timeout.
 	SessionTimeout time.Duration
-	// Grants collects the names of the leases and sessions that a load's
-	// operations are granted; nil: not wanted. Only the load's single loop uses
-	// it.
+	// Grants collects the names of the leases and sessions that the store grants to a load's
+	// operations; nil if they are not wanted. Only the load's single event loop uses it.
 	Grants *Grants
-	// DialTimeout limits the time to connect; 0 means 5 s.
+	// DialTimeout limits the time for connecting; 0 means 5 s.
 	DialTimeout time.Duration
-	// Dial opens connections for administration if the cluster cannot be reached
-	// directly; nil: connect directly. The load does not use it.
+	// Dial opens connections for administration, if the cluster cannot be reached directly; nil to
+	// connect directly. The load does not use Dial.
 	Dial Dial
 }
 
-// Dial opens a connection to an endpoint, HOST:PORT.
+// Dial opens a connection to an endpoint, which has the form HOST:PORT.
 type Dial func(ctx context.Context, endpoint string) (net.Conn, error)
 
-// Connect opens a plain connection for administration.
+// Connect opens a connection without TLS for administration.
 func (a *Access) Connect(ctx context.Context, endpoint string) (net.Conn, error) {
 	if a.Dial != nil {
 		return a.Dial(ctx, endpoint)
@@ -93,8 +94,8 @@ func (a *Access) Connect(ctx context.Context, endpoint string) (net.Conn, error)
 	return new(net.Dialer).DialContext(ctx, "tcp", endpoint)
 }
 
-// ConnectSecure opens a connection for administration, with TLS if the access has
-// it.
+// ConnectSecure opens a connection for administration. It uses TLS if the access has a TLS
+// configuration.
 func (a *Access) ConnectSecure(ctx context.Context, endpoint string) (net.Conn, error) {
 	plain, err := a.Connect(ctx, endpoint)
 	if err != nil || a.TLS == nil {
@@ -112,7 +113,7 @@ func (a *Access) ConnectSecure(ctx context.Context, endpoint string) (net.Conn, 
 	return secure, nil
 }
 
-// URL returns the HTTP or HTTPS URL of an endpoint, HOST:PORT.
+// URL returns the HTTP or HTTPS URL of an endpoint, which has the form HOST:PORT.
 func (a *Access) URL(endpoint string) string {
 	if a.TLS != nil {
 		return "https://" + endpoint
@@ -122,37 +123,34 @@ func (a *Access) URL(endpoint string) string {
 
 // Admin reads a cluster's state and maintains the cluster.
 type Admin interface {
-	// Status asks all endpoints concurrently, so that an endpoint that accepts a
-	// connection and sends nothing delays no other. An endpoint that does not
-	// respond is listed with its Err. It returns an error if no endpoint
-	// responds.
+	// Status asks all endpoints concurrently, so that an endpoint that accepts a connection but
+	// sends nothing does not delay the others. The result also lists an endpoint that does not
+	// respond, with its Err set. Status returns an error if no endpoint responds.
 	Status(ctx context.Context) (Status, error)
-	// Members returns all of the cluster's members by name, each with its
-	// advertised client endpoint HOST:PORT, and with its ID and name if the store
-	// reports them. The endpoint may be unreachable from here; it is empty if the
-	// store does not report it.
+	// Members returns all of the cluster's members, sorted by name. Each has its advertised client
+	// endpoint (HOST:PORT), or an empty Endpoint if the store does not report it; this program may
+	// not be able to reach that endpoint. Each has its ID and name, if the store reports them.
 	Members(ctx context.Context) ([]Member, error)
-	// Role asks only the i-th endpoint, counted from 0, for its role, limited by
-	// ctx. It must be cheaper than Status, because it is called many times per
-	// second during a load, also concurrently for different endpoints. The result
-	// has ID, Role, Term and Leader as far as the member reports them, and Err
-	// and Gone as in Status.
+	// Role asks only the i-th endpoint, counted from 0, for its role. ctx limits the time. Role
+	// must be cheaper than Status: during a load it is called many times per second, and
+	// concurrently for different endpoints. The result contains ID, Role, Term and Leader, if the
+	// member reports them, and Err and Gone as in Status.
 	Role(ctx context.Context, i int) Member
-	// UserUnchecked returns why the cluster did not check the Access's user and
-	// password, as the second half of a sentence; empty if it does check them, or
-	// if the store has no users (kv.Users).
+	// UserUnchecked returns the reason why the cluster did not check the user and the password in
+	// the Access, as the second half of a sentence. It returns an empty string if the cluster
+	// checks them, or if the store has no users (kv.Users).
 	UserUnchecked(ctx context.Context) (why string, err error)
 	io.Closer
 }
 
-// Status is a cluster's state as its members report it.
+// Status is a cluster's state according to its members.
 type Status struct {
-	Version string // the store's version as the members report it; "3.6.1, 3.7.0" if they differ
-	Term    uint64 // the highest term seen
+	Version string // the store's version according to the members; "3.6.1, 3.7.0" if they report different versions
+	Term    uint64 // the highest term that a member reports
 	Members []Member
 }
 
-// Member is a member's state as it reports it.
+// Member is the state of one member, as it reports it itself.
 type Member struct {
 	ID       uint64
 	Name     string
@@ -160,31 +158,30 @@ type Member struct {
 	Version  string
 	Role     kv.Role
 	Term     uint64
-	Leader   uint64 // the leader's ID according to this member; 0: none or unknown
-	DBSize   int64  // bytes on disk
-	// Room is how many bytes of new data the member accepts before its quota
-	// stops all writes; 0: unknown, or no quota.
+	Leader   uint64 // the leader's ID according to this member; 0 if there is no leader or its ID is unknown
+	DBSize   int64  // size of the database on disk in bytes
+	// Room is the number of bytes of new data that the member accepts before its quota stops all
+	// writes; 0 if it is unknown or there is no quota.
 	Room int64
-	// Cluster identifies the member's cluster, such as etcd's cluster ID; empty
-	// if the store has no such ID.
+	// Cluster identifies the member's cluster, for example by etcd's cluster ID; empty if the store
+	// has no such ID.
 	Cluster string
-	// Peers are the peer addresses of the cluster's members as this member knows
-	// them, sorted; empty if it does not report them.
+	// Peers are the peer addresses of all of the cluster's members according to this member,
+	// sorted; empty if the member does not report them.
 	Peers  []string
-	Alarms []string // such as NOSPACE
-	// Hidden is a sentence about data that the user may not read, and the right
-	// that it needs; empty if everything was readable.
+	Alarms []string // active alarms, such as NOSPACE
+	// Hidden is a sentence about data that the user is not allowed to read, and about the right
+	// that is needed; empty if the user could read everything.
 	Hidden string
-	// Err is not nil if the member did not respond; other fields are then empty.
-	// A member that responds that it cannot serve has no Err, and an unknown
-	// Role.
+	// Err is set if the member did not respond; most other fields are then empty. If the member
+	// responds that it cannot serve requests, Err is nil and Role is unknown.
 	Err error
-	// Gone means that no process listens at the endpoint, as Err says: the
-	// process ended.
+	// Gone is set if no process listens at the endpoint, because the process has ended. Err is then
+	// set as well.
 	Gone bool
 }
 
-// Leader returns the leader with the highest term, or nil.
+// Leader returns the leader with the highest term, or nil if no member reports to be leader.
 func (s *Status) Leader() *Member {
 	var best *Member
 	for i := range s.Members {
@@ -196,32 +193,30 @@ func (s *Status) Leader() *Member {
 	return best
 }
 
-// Promises describes a store's documented guarantees, and the information in its
-// responses.
+// Promises describes a store's documented guarantees, and the information that its responses
+// contain.
 type Promises struct {
-	// Of maps each guarantee to its source in the documentation: a sentence, or a
-	// part of one, with an address. Guarantees that are not in the map are not
-	// promised.
+	// Of maps each guarantee to its source in the documentation: a sentence or part of a sentence,
+	// with an address. The store does not promise guarantees that are missing from the map.
 	Of map[history.Promise]string
-	// Own is the consistency level of a read from a single member's own state,
-	// used to read each member completely after a load. If such a read does not
-	// wait for all acknowledged writes, the Admin is an Applier.
+	// Own is the consistency level of a read that returns a single member's own state. After a
+	// load, each member is read completely at this level. If such a read does not wait for all
+	// acknowledged writes, the store's Admin must implement Applier.
 	Own kv.Consistency
-	// Conflicts means that the Event of a conflict has the version that caused
-	// it: 0 if the key did not exist, -1 if unknown.
+	// Conflicts is set if the Event for a conflict contains the version that caused the conflict: 0
+	// if the key did not exist, -1 if the version is unknown.
 	Conflicts bool
-	// Unsure means that a conflict, or a delete that found nothing, may also be
-	// the response to a write that was executed.
+	// Unsure is set if a conflict, or a delete that found nothing, may also be the response to a
+	// write that the store executed.
 	Unsure bool
-	// NoWriteRevisions means that responses to writes lack their revisions. Their order is
-	// known only from real time and from the revisions of reads.
+	// NoWriteRevisions is set if responses to writes do not contain the revisions of the writes.
+	// The order of the writes is then known only from real time and from the revisions of reads.
 	NoWriteRevisions bool
-	// Ranges means that a response with several keys reflects one state of the
-	// store, and has each key's revision.
+	// Ranges is set if a response with several keys reflects one state of the store and contains
+	// the revision of each key.
 	Ranges bool
-	// Counted means that a version (Event.Revision, Op.Revision) counts a key's
-	// writes since its creation, so that the same version can occur again. Events
-	// of writes have the version, and those of reads also the revision
-	// (Event.Mod).
+	// Counted is set if a version (Event.Revision, Op.Revision) is the number of writes since the
+	// key was created. The same version can then occur again after the key was deleted. Events for
+	// writes contain the version; events for reads also contain the revision (Event.Mod).
 	Counted bool
 }

@@ -1,12 +1,12 @@
-// Package call holds the vocabulary of calls: a client's request to a store,
-// split into parts that are the same for all stores, and its result. Applications
-// and replays send calls (store.Op.Call), and passive decoders produce them. The
-// package also reads and writes recordings, which are files of calls.
+// Package call defines calls. A call is a client's request to a store and its result, split
+// into parts that have the same form for all stores. Applications and replays send calls
+// (store.Op.Call), and passive decoders produce them. The package also reads and writes
+// recordings, which are files that contain calls.
 //
-// A recording starts with the eight bytes "qbrec01\n", followed by frames of
-// package internal/files. The first frame is a Header as JSON. The next frames
-// are blocks of records, compressed with Zstandard, in the order in which the
-// calls ended. The last frame is empty; a file without it was not closed.
+// A recording starts with the eight bytes "qbrec01\n". Frames in the format of package
+// internal/files follow. The first frame is a Header as JSON. The next frames are blocks of
+// records, compressed with Zstandard; the calls are in the order in which they ended. The last
+// frame is empty. If it is missing, the recording was not closed.
 package call
 
 import "time"
@@ -14,11 +14,11 @@ import "time"
 // Header describes a recording.
 type Header struct {
 	Store   string    `json:"store"`
-	Tool    string    `json:"tool"`    // version of the recording program
-	Started time.Time `json:"started"` // time at which the recording's clock was 0
-	// Plain means that keys and values are recorded unchanged. Otherwise the
-	// segments of keys are hashed, and values are replaced by their size and
-	// hash. The hashes use a secret that was not stored.
+	Tool    string    `json:"tool"`    // version of the program that recorded the calls
+	Started time.Time `json:"started"` // the time at which the recording's clock was 0
+	// Plain is set if keys and values are recorded unchanged. Otherwise each segment of a key is
+	// replaced by a hash, and each value by its size and hash. The secret that the hashes depend on
+	// was not stored.
 	Plain bool `json:"plain"`
 }
 
@@ -27,19 +27,19 @@ type Action uint8
 
 // Actions.
 const (
-	Read       Action = iota // one key or an interval
-	Write                    // one key
-	Remove                   // one key or an interval
-	Compare                  // a guard of the call
+	Read       Action = iota // reads one key or an interval
+	Write                    // writes one key
+	Remove                   // removes one key or an interval
+	Compare                  // is a guard of the call: a comparison that decides which other parts are executed
 	Watch                    // starts watching a key or an interval
-	Unwatch                  // ends a watcher
-	Grant                    // a lease or session
+	Unwatch                  // ends a watch
+	Grant                    // grants a lease or session
 	Revoke                   // ends a lease or session
 	KeepAlive                // renews a lease or session
-	Other                    // anything else; see the method
-	Found                    // a key in the reply to a list, with its Version
+	Other                    // any other action; see Call.Method
+	Found                    // one key in the reply to a list, with its Version
 	Compaction               // discards the history before revision Number
-	AskStatus                // asks for the member's status
+	AskStatus                // asks for a member's status
 	numActions
 )
 
@@ -53,45 +53,45 @@ func (a Action) String() string {
 	return "unknown"
 }
 
-// Branch determines when a part of a call is executed.
+// Branch determines under which condition a part of a call is executed.
 type Branch uint8
 
 // Branches.
 const (
-	Always Branch = iota // the call has no guard, or this part is the guard
-	Then                 // if all guards hold
-	Else                 // if a guard does not hold
+	Always Branch = iota // the call has no guards, or this part is a guard
+	Then                 // executed if all guards hold
+	Else                 // executed if a guard does not hold
 	numBranches
 )
 
-// Scope determines the keys of a part.
+// Scope determines to which keys a part applies.
 type Scope uint8
 
 // Scopes.
 const (
 	SingleKey Scope = iota // only Key
 	Prefix                 // all keys with the prefix Key
-	Rest                   // the keys with the prefix End starting at Key: a further page of a prefix
+	Rest                   // the keys with the prefix End, from Key on: a page after the first of a list by prefix
 	From                   // Key and all later keys
 	Interval               // the keys in [Key, End)
 	numScopes
 )
 
-// Target is the property that a Compare compares.
+// Target is the property of a key that a Compare compares.
 type Target uint8
 
 // Targets.
 const (
-	Version  Target = iota // number of writes since the key was created
-	Created                // revision of the creation
-	Modified               // revision of the latest write
-	ValueIs                // its value
-	LeaseIs                // its lease
+	Version  Target = iota // the number of writes since the key was created
+	Created                // the revision at which the key was created
+	Modified               // the revision of the key's latest write
+	ValueIs                // the key's value
+	LeaseIs                // the key's lease
 	numTargets
 )
 
-// Relation is the required relation between the Compare's target and the given
-// value.
+// Relation is the relation that must hold between the property and the given value, so that the
+// guard holds.
 type Relation uint8
 
 // Relations.
@@ -108,31 +108,31 @@ type Flags uint32
 
 // Flags of a part.
 const (
-	Local      Flags = 1 << iota // a read of the member's own state, perhaps stale
-	KeysOnly                     // keys without values
-	CountOnly                    // only the number of keys
-	Before                       // returns the previous value, too
-	KeepValue                    // a Write that keeps the value
-	KeepLease                    // a Write that keeps the lease
+	Local      Flags = 1 << iota // a Read of the contacted member's own state, which may be stale
+	KeysOnly                     // a Read that returns keys without values
+	CountOnly                    // a Read that returns only the number of keys
+	Before                       // the reply or the watch event also contains the key's previous value
+	KeepValue                    // a Write that does not change the value
+	KeepLease                    // a Write that does not change the lease
 	Progress                     // a Watch with progress notifications
-	NoWrites                     // a Watch without writes
-	NoRemovals                   // a Watch without removals
-	Sorted                       // a Read sorted by something other than the key
-	Descending                   // reverses that order
+	NoWrites                     // a Watch that reports no writes
+	NoRemovals                   // a Watch that reports no removals
+	Sorted                       // a Read whose result is sorted by a property other than the key
+	Descending                   // reverses the order of a Sorted Read
 	Fragment                     // a Watch whose large messages may be split
-	MidSegment                   // Prefix: Key ends within a segment; if keys are hashed, it is a prefix of no key
-	Leased                       // a read from the leader while its lease is valid
-	Existing                     // a Write that requires that the key exists
-	Sequential                   // a Write of a new key whose name the store completes; End is the full name
-	Ephemeral                    // a Write whose key is bound to its session; a Grant whose keys are deleted with it
-	Unchecked                    // a Grant that no health check of its node ends
+	MidSegment                   // for scope Prefix: Key ends within a segment. If keys are hashed, this prefix then matches no key
+	Leased                       // a Read that the leader serves while its lease is valid
+	Existing                     // a Write that fails if the key does not exist
+	Sequential                   // a Write of a new key whose name the store completes with a number; End is the full name
+	Ephemeral                    // a Write whose key is bound to the client's session, or a Grant whose keys are deleted when it ends
+	Unchecked                    // a Grant of a session that does not end when a health check on its node fails
 	allFlags   = 1<<iota - 1
 )
 
 // Value is a recorded value.
 type Value struct {
-	Size int    // bytes
-	Hash uint64 // equal values have equal hashes
+	Size int    // in bytes
+	Hash uint64 // hash of the value; equal values have equal hashes
 	Text []byte // the value in a plain recording; otherwise nil
 }
 
@@ -145,66 +145,66 @@ type Part struct {
 	Relation Relation // Compare
 	Flags    Flags
 	Key, End []byte
-	Value    Value // Write; Compare of ValueIs
-	// Number is a Compare's revision or version, the revision of a Read, the
-	// first revision of a Watch, the revision of a Compaction, the time to live
-	// of a Grant or of a Write's key in seconds, or an Unwatch's watcher; of
-	// Other it depends on the method.
+	Value    Value // for Write, and for Compare with Target ValueIs
+	// Number depends on the action. For Compare it is the revision or version to compare with; for
+	// Read, the revision to read at; for Watch, the first revision; for Compaction, the revision;
+	// for Grant, and for Write with a time to live, that time in seconds; for Unwatch, the
+	// watcher's number. For Other it depends on the method.
 	Number int64
-	// Limit is the maximum number of keys of a Read, 0 for all; of a Grant, the
-	// lock delay in milliseconds plus 1, 0 for the store's default.
+	// Limit is the maximum number of keys in a Read, or 0 for all keys. For a Grant it is the lock
+	// delay in milliseconds plus 1, or 0 for the store's default.
 	Limit int64
-	Lease int64 // of Write, Grant, Revoke, KeepAlive, and a Compare of LeaseIs
-	// Version is the key's version after the call, if guards use versions that
-	// are not revisions or if replies to writes lack revisions; 0: unknown.
+	Lease int64 // for Write, Grant, Revoke, KeepAlive, and for Compare with Target LeaseIs
+	// Version is the key's version after the call; 0 if it is unknown. It is set if guards compare
+	// versions that are not revisions, or if replies to writes contain no revision.
 	Version int64
-	// Name is the lease's name in a store whose leases are not numbers. It is set
-	// only in replayed calls and never recorded.
+	// Name is the lease's name, in a store that identifies leases by names. It is set only in
+	// replayed calls and is never recorded.
 	Name []byte
-	// Oldest limits a Read to keys created at or before this revision; 0: no
-	// limit. It is set only in calls of applications and never recorded.
+	// Oldest limits a Read to keys that were created at or before this revision; 0 for no limit. It
+	// is set only in calls that applications send, and is never recorded.
 	Oldest int64
 }
 
-// Call is a request and its reply, or a message that the server sent on its own
-// (Pushed).
+// Call is a request and its reply or, if Pushed is set, a message that the server sent without
+// a request.
 type Call struct {
-	// At is the time at which the request's last byte was received, or the
-	// message's if Pushed, in nanoseconds since the start of the recording.
+	// At is the time at which the last byte of the request (or, if Pushed is set, of the message)
+	// was received, in nanoseconds since the start of the recording.
 	At   int64
-	Took int64  // time until the reply's last byte, in nanoseconds; -1: no reply
+	Took int64  // time from At until the last byte of the reply, in nanoseconds; -1 if there was no reply
 	Conn uint32 // the connection's number, counted from 1
-	// Stream is the number of a long-lived stream on the connection; otherwise 0.
+	// Stream is the number of the long-lived stream that carried the call; 0 if there is none.
 	Stream uint32
-	Method string // the protocol's name, such as KV/Put
-	Pushed bool   // a message that the server sent on its own: events of a watcher
-	Code   uint16 // the protocol's error code; 0 is success
-	// Guarded means that the call has guards, and Held that all of them held.
+	Method string // the method's name in the protocol, such as KV/Put
+	Pushed bool   // the server sent this message without a request; it contains a watcher's events
+	Code   uint16 // the protocol's error code; 0 means success
+	// Guarded is set if the call has guards. Held is set if all of them held.
 	Guarded, Held bool
-	Sent, Got     int   // sizes of the request and the reply in bytes
-	Revision      int64 // of the store in the reply; 0: unknown
-	Keys          int64 // read, counted, written or removed keys; Pushed: events
-	Lease         int64 // granted lease
+	Sent, Got     int   // size in bytes of the request and of the reply
+	Revision      int64 // the store's revision in the reply; 0 if unknown
+	Keys          int64 // number of keys read, counted, written or removed; if Pushed is set, the number of events
+	Lease         int64 // the lease that was granted
 	Parts         []Part
 }
 
-// Answered reports whether the call got a reply.
+// Answered reports whether the call received a reply.
 func (c *Call) Answered() bool { return c.Took >= 0 }
 
-// OK reports whether the call succeeded, whether or not its guards held.
+// OK reports whether the call succeeded. A call whose guards did not hold also succeeded.
 func (c *Call) OK() bool { return c.Took >= 0 && c.Code == 0 }
 
-// Gap records traffic that is missing in the recording.
+// Gap describes traffic that is missing from the recording.
 type Gap struct {
-	At   int64  // when it was noticed, in nanoseconds since the start of the recording
-	Conn uint32 // the connection; 0: several
-	// Calls is the number of missing calls; 0: unknown, because the rest of the
-	// connection cannot be decoded.
+	At   int64  // the time at which the gap was noticed, in nanoseconds since the start of the recording
+	Conn uint32 // the connection's number; 0 if several connections are affected
+	// Calls is the number of missing calls. It is 0 if the number is unknown because the rest of
+	// the connection cannot be decoded.
 	Calls uint64
-	Why   string // the reason, as the subject and predicate of a sentence
+	Why   string // the reason: the subject and predicate of a sentence
 }
 
-// Record is an entry of a recording: a call or a gap; the other field is nil.
+// Record is one entry in a recording: either a call or a gap. The other field is nil.
 type Record struct {
 	Call *Call
 	Gap  *Gap

@@ -6,24 +6,24 @@ import (
 	"math"
 )
 
-// Limits of the records of a block, so that a reader needs no more memory than a
-// frame announces.
+// Limits for the records in a block. They ensure that a reader needs no more memory than the
+// frame's header states.
 const (
-	blockSize = 256 << 10 // a block of this size before compression is written
-	// MaxParts is the maximum number of parts of a recorded call. A call with
-	// more parts is omitted and counted in a Gap.
+	blockSize = 256 << 10 // size before compression at which a block is written
+	// MaxParts is the maximum number of parts in a recorded call. A call with more parts is omitted
+	// from the recording and counted in a Gap.
 	MaxParts = 1024
-	maxText  = 4096 // bytes of a method or reason
+	maxText  = 4096 // maximum length in bytes of a method's name or of the reason for a gap
 	maxKey   = 64 << 10
-	// maxTime limits the times in records, in nanoseconds (73 years), so that the
-	// sum of two fits into an int64.
+	// maxTime limits the times in records (73 years in nanoseconds), so that the sum of two times
+	// fits into an int64.
 	maxTime    = math.MaxInt64 / 4
-	maxWritten = 512 << 10 // maximum bytes of a record, less than a frame's
+	maxWritten = 512 << 10 // maximum size of a record in bytes; smaller than a frame may be
 )
 
-// A record consists of one byte with its kind, and varints. Every block can be
-// decoded on its own: its first time is absolute, and a method's name is written
-// at its first occurrence in the block and referred to by number afterwards.
+// A record consists of one byte for its kind, followed by varints. Every block can be decoded
+// without the earlier blocks: the first time in a block is absolute. A method's name is written
+// when it first occurs in the block; later records refer to it by number.
 const (
 	isCall = 1
 	isGap  = 2
@@ -80,8 +80,8 @@ func (b *block) gap(g *Gap) {
 	b.count++
 }
 
-// call appends a call. It returns false and leaves the block unchanged if the
-// encoded call exceeds maxWritten.
+// call appends a call to the block. If the encoded call would exceed maxWritten, call returns
+// false and leaves the block unchanged.
 func (b *block) call(c *Call) bool {
 	start, last, pushed := len(b.buf), b.last, len(b.methods)
 	flags := flagBit(c.Pushed, callPushed) | flagBit(c.Guarded, callGuarded) | flagBit(c.Held, callHeld) |
@@ -123,8 +123,8 @@ func (b *block) call(c *Call) bool {
 	return true
 }
 
-// method appends the number of a method, or 0 and its name if the block does not
-// contain it yet.
+// method appends the number of a method. If the block does not contain the method yet, it
+// appends 0 and the method's name.
 func (b *block) method(name string) {
 	name = name[:min(len(name), maxText)]
 	if n, ok := b.methods[name]; ok {
@@ -175,9 +175,9 @@ func flagBit(is bool, as byte) byte {
 
 var errDamagedRecord = errors.New("the recording is damaged: a record in it cannot be read")
 
-// DecodeBlock calls do for each record of a block. The records alias b.
-// DecodeBlock never panics, and all records respect the limits of Call, Part and
-// Gap.
+// DecodeBlock calls do for each record in a block. The records refer to memory in b.
+// DecodeBlock does not panic on damaged input, and every record that it passes to do respects
+// the limits of Call, Part and Gap.
 func DecodeBlock(b []byte, do func(Record) error) error {
 	r := decoder{b: b}
 	for len(r.b) > 0 {
@@ -322,7 +322,7 @@ func (r *decoder) uvarint() uint64 {
 	return x
 }
 
-// positive decodes an unsigned number that must fit into an int64.
+// positive decodes an unsigned number. The number must fit into an int64.
 func (r *decoder) positive() int64 {
 	x := r.uvarint()
 	if x > math.MaxInt64 {

@@ -12,10 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// ReadRecording reads a recording and calls do with each record, which stays
-// valid. It stops at an error of do and returns that error. A damaged or
-// truncated file is read up to the damage, and problem describes the damage in a
-// sentence.
+// ReadRecording reads a recording and calls do with each record, whose memory is not reused. If
+// do returns an error, ReadRecording stops and returns that error. If the file is damaged or
+// truncated, the records before the damage are read, and problem is a sentence that describes
+// the damage.
 func ReadRecording(path string, do func(Record) error) (h Header, problem string, err error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -33,12 +33,12 @@ func ReadRecording(path string, do func(Record) error) (h Header, problem string
 	return h, problem, err
 }
 
-// notRecording is the reason why a file is not a recording.
+// notRecording is an error that explains why a file is not a recording.
 type notRecording string
 
 func (n notRecording) Error() string { return string(n) }
 
-// ReadRecordingFrom reads a recording from a reader like ReadRecording.
+// ReadRecordingFrom does the same as ReadRecording for a recording that it reads from a reader.
 func ReadRecordingFrom(from io.Reader, do func(Record) error) (h Header, problem string, err error) {
 	in := bufio.NewReaderSize(from, 1<<18)
 	first := make([]byte, len(magic))
@@ -79,7 +79,7 @@ func ReadRecordingFrom(from io.Reader, do func(Record) error) (h Header, problem
 	}
 }
 
-// ReadRecordingHeader reads the header of a recording.
+// ReadRecordingHeader returns the header of a recording without reading any records.
 func ReadRecordingHeader(path string) (Header, error) {
 	h, _, err := ReadRecording(path, func(Record) error { return errHeaderRead })
 	if errors.Is(err, errHeaderRead) {

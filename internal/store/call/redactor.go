@@ -8,14 +8,14 @@ import (
 	"encoding/binary"
 )
 
-// Redactor replaces keys and values by hashes before they are recorded. The
-// hashes depend on a random secret that is not stored: equal keys have equal
-// hashes within one recording, and hashes cannot be guessed afterwards. The zero
-// value hashes nothing. A Redactor is safe for concurrent use.
+// Redactor replaces keys and values by hashes before they are recorded. The hashes depend on a
+// random secret that is not stored. So equal keys have equal hashes within one recording, but
+// the key that belongs to a hash cannot be found by trying keys. The zero value leaves keys and
+// values unchanged. A Redactor is safe for concurrent use.
 //
-// The hash is SHA-256 because the owner of a recording can try keys without
-// limit. With the CPU's SHA instructions the hashes of a call take about 1 µs of
-// the 25 µs that a relay needs per call.
+// The hash function is SHA-256, because the owner of a recording has unlimited time to try
+// keys. With the CPU's SHA instructions, the hashes for a call take about 1 µs of the 25 µs
+// that a relay needs per call.
 type Redactor struct{ secret []byte }
 
 // NewRedactor returns a Redactor with a new secret.
@@ -28,16 +28,16 @@ func NewRedactor() *Redactor {
 // Plain reports whether keys and values are recorded unchanged.
 func (r *Redactor) Plain() bool { return len(r.secret) == 0 }
 
-// separator divides a key into segments that are hashed separately, so that
-// prefixes that end with it remain prefixes.
+// separator divides a key into segments, which are hashed separately. So a prefix that ends
+// with the separator is still a prefix after hashing.
 const separator = '/'
 
-// minHash is the length of the hash of a shorter segment: 66 bits, so that two
-// segments do not collide. The hash of a longer segment has the segment's length.
+// minHash is the minimum length of a segment's hash. It has 66 bits, so that the hashes of two
+// segments do not collide. The hash of a longer segment is as long as the segment.
 const minHash = 11
 
-// RedactKey returns the recorded form of a key. It keeps trailing zero bytes,
-// because appending one to a key yields the next key.
+// RedactKey returns the form of a key that is recorded. It keeps zero bytes at the key's end,
+// because clients append a zero byte to a key to obtain the next key.
 func (r *Redactor) RedactKey(key []byte) []byte {
 	if r.Plain() {
 		return bytes.Clone(key)
@@ -55,7 +55,7 @@ func (r *Redactor) RedactKey(key []byte) []byte {
 	return append(out, key[len(name):]...)
 }
 
-// appendSegment appends the hash of a segment, at least as long as the segment.
+// appendSegment appends the hash of a segment. The hash is at least as long as the segment.
 func (r *Redactor) appendSegment(out, segment []byte) []byte {
 	if len(segment) == 0 {
 		return out
@@ -63,7 +63,7 @@ func (r *Redactor) appendSegment(out, segment []byte) []byte {
 	var room [256]byte
 	hash := sha256.Sum256(append(append(room[:0], r.secret...), segment...))
 	for left := max(len(segment), minHash); ; hash = sha256.Sum256(hash[:]) {
-		var text [43]byte // holds a hash in text form
+		var text [43]byte // holds one hash as base64 text
 		base64.RawURLEncoding.Encode(text[:], hash[:])
 		n := min(left, len(text))
 		out = append(out, text[:n]...)
@@ -73,7 +73,7 @@ func (r *Redactor) appendSegment(out, segment []byte) []byte {
 	}
 }
 
-// RedactValue returns the recorded form of a value.
+// RedactValue returns the form of a value that is recorded.
 func (r *Redactor) RedactValue(value []byte) Value {
 	out := Value{Size: len(value)}
 	if r.Plain() {
@@ -96,8 +96,7 @@ func (r *Redactor) RedactValue(value []byte) Value {
 	return out
 }
 
-// SetInterval sets the keys of a part to [key, end), or to key only if end is
-// empty.
+// SetInterval sets the part's keys to the interval [key, end), or only to key if end is empty.
 func (r *Redactor) SetInterval(p *Part, key, end []byte) {
 	p.Key = r.RedactKey(key)
 	n := len(end)
@@ -116,8 +115,8 @@ func (r *Redactor) SetInterval(p *Part, key, end []byte) {
 	}
 }
 
-// PrefixEnd returns the first key after all keys with a prefix, or nil if there
-// is none.
+// PrefixEnd returns the first key after all keys with the prefix, or nil if there is no such
+// key.
 func PrefixEnd(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] < 0xff {

@@ -15,17 +15,16 @@ import (
 const (
 	magic     = "qbrec01\n"
 	maxHeader = 1 << 16
-	// maxQueued is how many full blocks may wait for the disk before further
-	// calls are omitted.
+	// maxQueued is the number of full blocks that may wait for the disk. When that many blocks
+	// wait, further calls are omitted.
 	maxQueued = 64
-	// flushInterval is how often a partial block is written: a crash loses at
-	// most the calls of this time.
+	// flushInterval is how often a block is written that is not full. So a crash loses at most the
+	// calls that arrived within this interval.
 	flushInterval = time.Second
 )
 
-// RecordingWriter writes a recording. Its methods may be called concurrently. No
-// method except Close waits for the disk: calls that do not fit are omitted and
-// counted in a Gap.
+// RecordingWriter writes a recording. Its methods may be called concurrently. Only Close waits
+// for the disk. Calls that do not fit into the queue are omitted and counted in a Gap.
 type RecordingWriter struct {
 	path string
 	f    *os.File
@@ -36,24 +35,24 @@ type RecordingWriter struct {
 	mu     sync.Mutex
 	cur    *block
 	free   []*block
-	missed uint64 // calls since the last Gap
-	at     int64  // when the first of them occurred
+	missed uint64 // number of calls that were omitted since the last Gap
+	at     int64  // time of the first omitted call
 	why    string
 	counts Counts
 
-	// The fields below belong to the writing goroutine until done is closed.
+	// Until done is closed, only the goroutine that writes may use the fields below.
 	err   error
 	bytes int64
 }
 
-// Counts holds the numbers of records in a recording so far.
+// Counts holds the numbers of records that have been added to a recording.
 type Counts struct {
-	Calls  uint64 // recorded calls, including messages that a server sent on its own
+	Calls  uint64 // recorded calls, including messages that a server sent without a request
 	Gaps   uint64
-	Missed uint64 // calls known to be missing
+	Missed uint64 // calls that are known to be missing
 }
 
-// CreateRecording creates a recording in a new file; it fails if the file exists.
+// CreateRecording creates a new file for a recording. It fails if the file already exists.
 func CreateRecording(path string, h *Header) (*RecordingWriter, error) {
 	head, err := json.Marshal(h)
 	if err == nil && len(head) > maxHeader {
@@ -76,7 +75,7 @@ func CreateRecording(path string, h *Header) (*RecordingWriter, error) {
 	return w, nil
 }
 
-// Call adds a call.
+// Call adds a call to the recording, or counts it in a Gap if it cannot be recorded.
 func (w *RecordingWriter) Call(c *Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +90,7 @@ func (w *RecordingWriter) Call(c *Call) {
 	w.handOver(blockSize)
 }
 
-// Gap adds a gap.
+// Gap adds a gap to the recording.
 func (w *RecordingWriter) Gap(g Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +100,7 @@ func (w *RecordingWriter) Gap(g Gap) {
 	w.handOver(blockSize)
 }
 
-// Counts returns the numbers of records so far.
+// Counts returns the numbers of records that have been added so far.
 func (w *RecordingWriter) Counts() Counts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,8 +109,8 @@ func (w *RecordingWriter) Counts() Counts {
 	return c
 }
 
-// ensureRoom reports whether the block has room for another record. It does not
-// if the disk cannot keep up.
+// ensureRoom reports whether the block can take another record. It returns false if the disk
+// cannot keep up.
 func (w *RecordingWriter) ensureRoom(at int64) bool {
 	if len(w.cur.buf) >= blockSize {
 		w.handOver(blockSize)
@@ -133,7 +132,7 @@ func (w *RecordingWriter) countMissed(at int64, why string) {
 	w.missed++
 }
 
-// writeGap adds a Gap for the missed calls.
+// writeGap adds a Gap that counts the omitted calls.
 func (w *RecordingWriter) writeGap() {
 	w.cur.gap(&Gap{At: w.at, Calls: w.missed, Why: w.why})
 	w.counts.Gaps++
@@ -141,8 +140,8 @@ func (w *RecordingWriter) writeGap() {
 	w.missed = 0
 }
 
-// handOver queues the block for the disk if it has at least least bytes and the
-// queue has room.
+// handOver queues the block for writing if the block has at least least bytes and the queue is
+// not full.
 func (w *RecordingWriter) handOver(least int) {
 	if len(w.cur.buf) < least || w.cur.count == 0 {
 		return
@@ -159,8 +158,8 @@ func (w *RecordingWriter) handOver(least int) {
 	}
 }
 
-// Close ends the recording, waits until it is on disk, and returns the file's
-// first error. No record may be added afterwards.
+// Close ends the recording and waits until it is on disk. It returns the first error that
+// occurred while the file was written. No record may be added after Close.
 func (w *RecordingWriter) Close() error {
 	w.mu.Lock()
 	if w.missed > 0 {
@@ -175,7 +174,7 @@ func (w *RecordingWriter) Close() error {
 	return w.err
 }
 
-// Bytes returns the file's size after Close.
+// Bytes returns the size of the file. It may only be called after Close.
 func (w *RecordingWriter) Bytes() int64 { return w.bytes }
 
 func (w *RecordingWriter) run(code *zstd.Encoder) {
@@ -213,7 +212,7 @@ func (w *RecordingWriter) run(code *zstd.Encoder) {
 	}
 }
 
-// write appends to the file, until the first error.
+// write appends to the file. After the first error it does nothing.
 func (w *RecordingWriter) write(b []byte) {
 	if w.err != nil {
 		return

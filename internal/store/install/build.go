@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// build builds the server in a temporary folder and moves it into the cache. The
-// caller must hold the lock, so remaining folders of other builds of this server
-// are abandoned.
+// build builds the server in a temporary folder and moves it into the cache. The caller must
+// hold the lock. So if folders of other builds of this server exist, no process uses them any
+// more.
 func (c Cache) build(ctx context.Context, s store.ServerSource, progress func(Update)) (err error) {
 	if err := c.sweep(s); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (c Cache) build(ctx context.Context, s store.ServerSource, progress func(Up
 	return c.place(w, s)
 }
 
-// sweep removes the folders of killed builds.
+// sweep removes the temporary folders of builds that were killed.
 func (c Cache) sweep(s store.ServerSource) error {
 	left, err := filepath.Glob(filepath.Join(c.Dir, "."+name(s)+".build-*"))
 	if err != nil {
@@ -77,7 +77,7 @@ func (c Cache) prepare(s store.ServerSource) (w workspace, err error) {
 	w.in, w.out = filepath.Join(w.dir, "in"), filepath.Join(w.dir, "out")
 	defer func() {
 		if err != nil {
-			_ = os.RemoveAll(w.dir) // report the first error
+			_ = os.RemoveAll(w.dir) // the first error is the relevant one
 		}
 	}()
 	if err := os.Mkdir(w.out, 0o755); err != nil {
@@ -95,9 +95,9 @@ func (c Cache) prepare(s store.ServerSource) (w workspace, err error) {
 	return w, nil
 }
 
-// place renames the result to its final name. An earlier result, damaged or of an
-// older description, is removed with the workspace; running members keep their
-// files.
+// place renames the result to its final name. An earlier result, which was damaged or built
+// from an older description, is moved to the workspace and removed with it. Members that still
+// run from that result keep their open files.
 func (c Cache) place(w workspace, s store.ServerSource) error {
 	final := filepath.Join(c.Dir, name(s))
 	if err := os.Rename(final, filepath.Join(w.dir, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {

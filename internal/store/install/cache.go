@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// missing returns an error that names the missing tools. If running is set, it
-// only checks tools that are needed to run the server.
+// missing returns an error that lists the tools that are not installed. If running is set, it
+// checks only the tools that are needed to run the server.
 func missing(tools []store.Tool, running bool) error {
 	var errs []error
 	for _, t := range tools {
@@ -27,7 +27,7 @@ func missing(tools []store.Tool, running bool) error {
 	return errors.Join(errs...)
 }
 
-// inputs returns the source's files under their names for the build.
+// inputs returns the source's files. The keys are the files' names in the build.
 func inputs(s store.ServerSource) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	if s.Files == nil {
@@ -47,18 +47,18 @@ func inputs(s store.ServerSource) (map[string][]byte, error) {
 	return files, nil
 }
 
-// workspace is the folder of a build. It is next to the finished ones, so that a
+// workspace is the folder of a build. It is next to the folders of finished servers, so that a
 // rename can move the result there.
 type workspace struct {
 	dir string
-	in  string // the inputs; the tool's working folder
-	out string // the future folder of the server
+	in  string // the build's inputs; the tool runs in this folder
+	out string // the folder that becomes the server's folder
 }
 
-// Cache is a folder of built servers.
+// Cache is a folder that contains built servers.
 type Cache struct{ Dir string }
 
-// User returns the cache in the user's cache folder.
+// User returns the cache inside the user's cache folder.
 func User() (Cache, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -69,9 +69,9 @@ func User() (Cache, error) {
 
 // Update describes the progress of an installation.
 type Update struct {
-	Step   string // such as "compiling"; changes a few times
-	Detail string // such as "120 of 450 packages"; changes often
+	Step   string // the current step, such as "compiling"; changes a few times
+	Detail string // progress within the step, such as "120 of 450 packages"; changes often
 }
 
-// name returns the name of the source's folder in the cache.
+// name returns the name of the source's folder inside the cache.
 func name(s store.ServerSource) string { return s.Store + "-" + s.Version }

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// check verifies the result of a build.
+// check verifies the result of a build as the source's Check describes.
 func check(ctx context.Context, w workspace, s store.ServerSource) error {
 	for _, path := range s.Check.Holds {
 		if info, err := fs.Stat(os.DirFS(w.out), path); err != nil || info.Size() == 0 {
@@ -40,7 +40,8 @@ func check(ctx context.Context, w workspace, s store.ServerSource) error {
 	return checkVersion(ctx, w, binary, s.Check)
 }
 
-// checkModule checks that the Go toolchain recorded a module in a binary.
+// checkModule returns an error unless the binary contains the wanted module, according to the
+// information that the Go toolchain stored in the binary.
 func checkModule(binary, want string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -65,8 +66,8 @@ func checkModule(binary, want string) error {
 	return fmt.Errorf("the binary was built without the module %s", path)
 }
 
-// checkVersion runs the binary to check that it runs on this machine and prints
-// the expected version.
+// checkVersion runs the binary. It returns an error if the binary does not run on this machine
+// or does not print the expected version.
 func checkVersion(ctx context.Context, w workspace, binary string, c store.ServerCheck) error {
 	if len(c.Args) == 0 {
 		return nil

@@ -10,13 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// goEnv makes a build depend only on the source: no newer toolchain is fetched,
-// go.mod and go.sum are not changed, and the user's workspace, flags and C
-// compiler are not used.
+// goEnv makes the build depend on the source alone: Go must not download a newer toolchain or
+// change go.mod and go.sum, and must not use the user's workspace, flags and C compiler.
 var goEnv = []string{"GOTOOLCHAIN=local", "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0"}
 
-// env returns goEnv with a folder for temporary files, which is removed with the
-// build even if the build is killed.
+// env returns goEnv and a folder for temporary files. That folder is inside the build's folder,
+// so it is removed even if the build is killed.
 func (w workspace) env() []string { return append(slices.Clip(goEnv), "GOTMPDIR="+w.dir) }
 
 // buildGo builds the source's package into one binary.
@@ -33,7 +32,7 @@ func buildGo(ctx context.Context, w workspace, s store.ServerSource, progress fu
 	args = append(append(args, s.Args...), s.Package)
 	done := 0
 	return run(ctx, command{dir: w.in, env: w.env(), name: "go", args: args, line: func(line string) {
-		// With -v the tool prints each package that it compiles, but not those in
+		// With -v the tool prints each package that it compiles. It does not print packages from
 		// the build cache.
 		if !strings.HasPrefix(line, "go: ") && !strings.Contains(line, " ") {
 			done++
@@ -42,8 +41,8 @@ func buildGo(ctx context.Context, w workspace, s store.ServerSource, progress fu
 	}})
 }
 
-// goFetch lists the binary's packages, which fetches their modules, and returns
-// their number.
+// goFetch lists the packages that the binary needs and returns their number. Listing them also
+// downloads their modules.
 func goFetch(ctx context.Context, w workspace, s store.ServerSource, progress func(Update)) (packages int, err error) {
 	progress(Update{Step: "fetching modules"})
 	err = run(ctx, command{dir: w.in, env: w.env(), name: "go", args: []string{"list", "-deps", s.Package}, line: func(line string) {

@@ -1,10 +1,10 @@
-// Package install downloads and builds real servers, once per version, in the
-// user's cache folder. A store.ServerSource describes each build; the package
-// contains nothing specific to a store.
+// Package install downloads and builds real servers in the user's cache folder, once per
+// version. A store.ServerSource describes each build. The package contains nothing that is
+// specific to a store.
 //
-// A finished server is a folder with a manifest of its files' hashes. It appears
-// with one rename, so it is never incomplete, and it is compared with its
-// manifest before each use.
+// A finished server is a folder that contains a manifest with the hashes of its files. A rename
+// moves the folder to its place, so the folder is never incomplete. Before each use, the files
+// are compared with the manifest.
 package install
 
 import (
@@ -16,10 +16,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Ensure returns the path of the built server in the user's cache, as Installed
-// does. It builds the server first if it is missing, damaged, or built from
-// another description. Concurrent processes wait for the first one. A build whose
-// ctx ends leaves no files. progress may be nil and is never called concurrently.
+// Ensure returns the path of the server in the user's cache, in the same form as Installed. If
+// the server is missing, damaged, or was built from another description, Ensure builds it
+// first. If several processes call Ensure at the same time, one builds and the others wait. If
+// ctx ends during a build, no files remain. progress may be nil and is never called
+// concurrently.
 func Ensure(ctx context.Context, source store.ServerSource, progress func(Update)) (string, error) {
 	c, err := User()
 	if err != nil {
@@ -28,10 +29,10 @@ func Ensure(ctx context.Context, source store.ServerSource, progress func(Update
 	return c.Ensure(ctx, source, progress)
 }
 
-// Installed returns the path of a server in the user's cache: the binary of a
-// GoModule, or the folder with the jars of a Maven source in lib. ok is false if
-// it was never built, or was built from another description. A damaged server is
-// an error with the command to build it again.
+// Installed returns the path of a server in the user's cache. For a GoModule it is the path of
+// the binary. For a Maven source it is a folder whose subfolder lib contains the jars. ok is
+// false if the server was never built, or was built from another description. If the server is
+// damaged, the error contains the command that builds it again.
 func Installed(source store.ServerSource) (path string, ok bool, err error) {
 	c, err := User()
 	if err != nil {
@@ -40,9 +41,8 @@ func Installed(source store.ServerSource) (path string, ok bool, err error) {
 	return c.Installed(source)
 }
 
-// Executable returns the path that the user gave, if any, or the path of the
-// installed server. Launch methods use it. Its error names what the user must
-// install.
+// Executable returns the given path or, if it is empty, the path of the installed server.
+// Launch methods use it. If something is missing, the error says what the user must install.
 func Executable(given string, source store.ServerSource) (string, error) {
 	if err := missing(source.Tools, true); err != nil {
 		return "", err
@@ -60,8 +60,8 @@ func Executable(given string, source store.ServerSource) (string, error) {
 	return path, nil
 }
 
-// ExecutableForLaunch returns Executable's result for a launch. A launch on another machine needs
-// no local server.
+// ExecutableForLaunch returns the result of Executable for a launch. A launch on other machines
+// needs no server on this machine, so the result is then only the store's name.
 func ExecutableForLaunch(spec *store.LaunchSpec, source store.ServerSource) (string, error) {
 	if spec.Elsewhere {
 		return source.Store, nil
@@ -69,9 +69,9 @@ func ExecutableForLaunch(spec *store.LaunchSpec, source store.ServerSource) (str
 	return Executable(spec.Exec, source)
 }
 
-// Version returns the path of the store's installed server of a version. It is
-// empty if the store chooses the server: without a version, and for a built-in
-// server. The error names the missing server.
+// Version returns the path of the installed server of the given version. The path is empty if
+// the store chooses the server itself: if no version is given, or if the server is built in. If
+// the server is not installed, the error says which one is missing.
 func Version(st store.Store, version string) (string, error) {
 	if version == "" {
 		return "", nil
@@ -80,11 +80,11 @@ func Version(st store.Store, version string) (string, error) {
 	if err != nil || source.Kind == store.BuiltIn {
 		return "", err
 	}
-	source.Tools = nil // Launch checks the tools needed to run it
+	source.Tools = nil // Launch checks the tools that are needed to run the server
 	return Executable("", source)
 }
 
-// argument returns the source's argument for `stores install`.
+// argument returns the argument with which `stores install` installs this source.
 func argument(s store.ServerSource) string {
 	if len(s.Versions) > 0 && s.Versions[0] == s.Version {
 		return s.Store
@@ -92,7 +92,7 @@ func argument(s store.ServerSource) string {
 	return s.Store + "@" + s.Version
 }
 
-// Ensure implements the function Ensure for this cache.
+// Ensure does the same as the function Ensure, for this cache.
 func (c Cache) Ensure(ctx context.Context, source store.ServerSource, progress func(Update)) (string, error) {
 	if progress == nil {
 		progress = func(Update) {}
@@ -114,11 +114,11 @@ func (c Cache) Ensure(ctx context.Context, source store.ServerSource, progress f
 	}
 	defer unlock()
 	if path, ok, err := c.Installed(source); ok && err == nil {
-		return path, nil // built by the process that we waited for
+		return path, nil // the process that held the lock built it
 	}
 	if err := c.build(ctx, source, progress); err != nil {
 		if ctx.Err() != nil {
-			return "", context.Cause(ctx) // the cause of the build's error
+			return "", context.Cause(ctx) // the build failed because of this
 		}
 		return "", fmt.Errorf("%s %s could not be installed: %w", source.Store, source.Version, err)
 	}
@@ -129,7 +129,7 @@ func (c Cache) Ensure(ctx context.Context, source store.ServerSource, progress f
 	return path, err
 }
 
-// Installed implements the function Installed for this cache.
+// Installed does the same as the function Installed, for this cache.
 func (c Cache) Installed(source store.ServerSource) (path string, ok bool, err error) {
 	dir := filepath.Join(c.Dir, name(source))
 	recipe, err := recipeOf(source)

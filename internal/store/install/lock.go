@@ -11,12 +11,12 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// lockPause is the interval between two attempts to take a lock.
+// lockPause is the time between two attempts to acquire a lock.
 const lockPause = 100 * time.Millisecond
 
-// lock takes the lock of a file and waits for other holders: other processes, and
-// other callers in this one. The lock ends with the process that holds it.
-// waiting is called once before the wait.
+// lock acquires the lock on a file. It waits while another process, or another caller in this
+// process, holds the lock. The lock is released when the process that holds it ends. If lock
+// has to wait, it calls waiting once before.
 func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	ticker := time.NewTicker(lockPause)
 	defer ticker.Stop()

@@ -18,10 +18,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// manifestFile is written last to a built server's folder.
+// manifestFile is the last file that a build writes to the server's folder.
 const manifestFile = "manifest.json"
 
-// manifestSchema is the version of the manifest.
+// manifestSchema is the version of the manifest's format.
 const manifestSchema = 1
 
 // manifest describes a built server.
@@ -29,12 +29,12 @@ type manifest struct {
 	Schema  int               `json:"schema"`
 	Store   string            `json:"store"`
 	Version string            `json:"version"`
-	Recipe  string            `json:"recipe"` // the result of recipeOf
+	Recipe  string            `json:"recipe"` // the hash that recipeOf returns
 	License string            `json:"license"`
-	Files   map[string]string `json:"files"` // path, with slashes -> SHA-256
+	Files   map[string]string `json:"files"` // maps each path (with slashes) to the SHA-256 hash of the file
 }
 
-// newManifest hashes all files in the folder.
+// newManifest returns a manifest with the hashes of all files in the folder.
 func newManifest(dir string, source store.ServerSource) (*manifest, error) {
 	recipe, err := recipeOf(source)
 	if err != nil {
@@ -65,8 +65,8 @@ func (m *manifest) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, manifestFile), append(b, '\n'), 0o644)
 }
 
-// readManifest returns nil if there is no manifest. If the manifest cannot be
-// read, it returns one together with the error, so that the folder counts as
+// readManifest returns nil if the folder has no manifest. If it cannot read the manifest, it
+// returns an empty manifest together with the error, so that the caller treats the folder as
 // damaged.
 func readManifest(dir string) (*manifest, error) {
 	b, err := files.Read(filepath.Join(dir, manifestFile), 4<<20)
@@ -81,12 +81,13 @@ func readManifest(dir string) (*manifest, error) {
 		return m, fmt.Errorf("its manifest cannot be read: %w", err)
 	}
 	if m.Schema != manifestSchema {
-		return nil, nil // written by another version of this program: it is built again
+		return nil, nil // another version of this program wrote it: the server is built again
 	}
 	return m, nil
 }
 
-// compare returns the first difference between the folder and its manifest.
+// compare returns an error that describes the first difference between the folder and the
+// manifest, or nil if there is none.
 func (m *manifest) compare(dir string) error {
 	if len(m.Files) == 0 {
 		return errors.New("its manifest lists no files")
@@ -121,8 +122,8 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// recipeOf returns a hash of the source and the build's description, so that a
-// server built from an older description is not used.
+// recipeOf returns a hash of the source and of the build's description. A server whose manifest
+// has another hash was built from another description and is not used.
 func recipeOf(s store.ServerSource) (string, error) {
 	h := sha256.New()
 	b, err := json.Marshal([]any{s.Store, s.Version, s.Kind, s.Package, s.LDFlags, s.Args, s.Check})

@@ -10,12 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// copyDependencies is the goal that copies jars, with a fixed version: the goal's
-// short name depends on the Maven version.
+// copyDependencies is the Maven goal that copies jars. It is written in full with a fixed
+// version, because the meaning of the goal's short name depends on the Maven version.
 const copyDependencies = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
-// buildMaven copies the jars of the pom's runtime dependencies into lib. Maven
-// verifies each with its repository's checksum.
+// buildMaven copies the jars of the runtime dependencies in pom.xml into the folder lib. Maven
+// compares each jar with the checksum from its repository.
 func buildMaven(ctx context.Context, w workspace, s store.ServerSource, progress func(Update)) error {
 	progress(Update{Step: "fetching jars"})
 	args := []string{
@@ -24,8 +24,8 @@ func buildMaven(ctx context.Context, w workspace, s store.ServerSource, progress
 	}
 	jars := 0
 	return run(ctx, command{dir: w.in, name: "mvn", args: append(args, s.Args...), line: func(line string) {
-		// For example "[INFO] Downloaded from REPOSITORY: URL (SIZE at RATE)";
-		// Maven does not print cached files.
+		// A line looks like "[INFO] Downloaded from REPOSITORY: URL (SIZE at RATE)". Maven prints
+		// no line for a jar that it already has.
 		_, url, ok := strings.Cut(line, "] Downloaded from ")
 		if file := jarName(url); ok && file != "" {
 			jars++
@@ -34,8 +34,8 @@ func buildMaven(ctx context.Context, w workspace, s store.ServerSource, progress
 	}})
 }
 
-// jarName returns the file name of the jar in Maven's message about a download,
-// or "".
+// jarName returns the name of the jar in Maven's message about a download, or an empty string
+// if the message mentions no jar.
 func jarName(said string) string {
 	for word := range strings.FieldsSeq(said) {
 		if strings.HasSuffix(word, ".jar") {

@@ -14,19 +14,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// Limits of the tool's last output in an error.
+// An error contains the last lines that the tool printed, within these limits.
 const (
 	wordLines = 6
-	wordBytes = 300 // per line
+	wordBytes = 300 // maximum length of a line
 )
 
-// killDelay is how long to wait for a killed tool's output.
+// killDelay is how long to wait for the remaining output of a tool that was killed.
 const killDelay = 2 * time.Second
 
-// tools are the environment variables that build tools get in addition to the
-// usual ones: the locations of registries, caches and authorities. Downloads are
-// pinned by checksums. Variables that change what is built or run, such as
-// GOFLAGS, MAVEN_OPTS and LD_PRELOAD, are not included.
+// tools lists the environment variables that build tools receive in addition to the usual ones.
+// They contain the locations of registries, caches and certificate authorities. A wrong
+// location does no harm, because checksums determine what may be downloaded. Variables that
+// change what is built or run, such as GOFLAGS, MAVEN_OPTS and LD_PRELOAD, are not in the list.
 var tools = []string{
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LANG", "LC_ALL", "USER",
 	"GOROOT", "GOPATH", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOAUTH", "NETRC",
@@ -38,11 +38,11 @@ var tools = []string{
 type command struct {
 	dir, name string
 	args, env []string
-	line      func(string) // receives each output line
+	line      func(string) // called with each line of output
 }
 
-// run executes a tool. When ctx ends, the tool and its children are killed. The
-// error contains the last output lines.
+// run executes a tool. When ctx ends, it kills the tool and the tool's child processes (on
+// Linux). The error contains the last lines that the tool printed.
 func run(ctx context.Context, c command) error {
 	cmd := exec.CommandContext(ctx, c.name, c.args...)
 	cmd.Dir = c.dir
@@ -69,7 +69,7 @@ func run(ctx context.Context, c command) error {
 	return fmt.Errorf("`%s` ended with %w; the last that it said: %s", what, err, said)
 }
 
-// lines splits its input into lines and keeps the last ones.
+// lines splits its input into lines, calls each with every line, and keeps the last lines.
 type lines struct {
 	mu   sync.Mutex
 	part []byte

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// together makes a tool and its children end together: cancelling kills all of
-// them, and the tool does not outlive the thread that started it.
+// together makes cancellation kill the tool and all of its child processes. The kernel also
+// kills the tool when the thread that started it ends.
 func together(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
