@@ -22,14 +22,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Pauses before gRPC reconnects to an endpoint. They are short, so that Status
-// notices soon when a member is back.
+// gRPC waits between two attempts to connect to an endpoint, first againFirst and later up to
+// againLast. The waits are short, so that Status soon notices a member that is running again.
 const (
 	againFirst = 50 * time.Millisecond
 	againLast  = time.Second
 )
 
-// Limits of a response, in bytes. The longest responses are lists of members.
+// Limits for a response, in bytes. The longest responses are member lists.
 const (
 	maxAnswer = 4 << 20
 	maxHeader = 64 << 10
@@ -37,24 +37,23 @@ const (
 
 var errClosed = errors.New("this connection to the etcd cluster was closed")
 
-// admin implements store.Admin through etcd's official client. The client is
-// created at the first use, because with a user name its creation already
-// requests a token.
+// admin implements store.Admin with etcd's official client. The client is created when it is
+// first needed, because the creation of a client with a user name already requests a token.
 type admin struct {
 	store.NoServices
 
 	access  store.Access
-	timeout time.Duration // bounds one request to one endpoint
-	pace    *readPace     // shared by all connections
+	timeout time.Duration // limits the duration of one request to one endpoint
+	pace    *readPace     // limits how fast all connections together read
 
 	mu     sync.Mutex
 	client *clientv3.Client
-	cancel context.CancelFunc // ends the client's own context
-	conns  []*grpc.ClientConn // by endpoint index; nil until the first use
-	names  map[uint64]string  // by member id
+	cancel context.CancelFunc // cancels the client's own context
+	conns  []*grpc.ClientConn // by endpoint index; nil until the connection is first used
+	names  map[uint64]string  // by member ID
 	closed bool
 
-	// balanced is the client's connection to all endpoints; nil during login.
+	// balanced is the client's connection to all endpoints; nil until the login has succeeded.
 	balanced atomic.Pointer[grpc.ClientConn]
 }
 
@@ -77,16 +76,16 @@ func (a *admin) Close() error {
 	a.cancel()
 	for i, conn := range a.conns {
 		if conn != nil {
-			_ = conn.Close() // no request is left
+			_ = conn.Close() // no request is in flight any more
 			a.conns[i] = nil
 		}
 	}
-	_ = a.client.Close() // it only reports that its context was cancelled
+	_ = a.client.Close() // its error only says that its context was canceled
 	a.client = nil
 	return nil
 }
 
-// connected returns the client and creates it at the first call.
+// connected returns the client. The first call creates the client.
 func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,8 +111,8 @@ func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 	return c, nil
 }
 
-// login creates a client, which requests a token if there is a user name. A
-// learner refuses that request, so login then tries the endpoints one by one.
+// login creates a client. If there is a user name, the creation requests a token. A learner
+// refuses that request; login then tries each endpoint alone.
 func (a *admin) login(ctx context.Context) (c *clientv3.Client, err error) {
 	all := make([]string, len(a.access.Endpoints))
 	for i, e := range a.access.Endpoints {
@@ -139,8 +138,8 @@ func (a *admin) config(ctx context.Context, endpoints []string) clientv3.Config 
 		Username:    a.access.User,
 		Password:    a.access.Password,
 		Logger:      zap.NewNop(),
-		// The client waits and retries when an endpoint is dead; here the first
-		// failure is the result.
+		// By default the client waits and retries when an endpoint does not respond. Here the
+		// request must fail at once.
 		MaxUnaryRetries:    1,
 		MaxCallRecvMsgSize: maxAnswer,
 		DialOptions: []grpc.DialOption{
@@ -155,9 +154,9 @@ func (a *admin) config(ctx context.Context, endpoints []string) clientv3.Config 
 	}
 }
 
-// failFast makes a call fail at once while its connection is down. It retries a
-// call that etcd refused because of too many requests, and repeats a call that a
-// learner refused once the client sends to voting members only.
+// failFast makes a call fail at once if its connection is down. If etcd refuses a call because
+// of too many requests, failFast sends the call again after a pause. If a learner refuses a
+// call, failFast makes the client use voting members only, and sends the call again.
 func (a *admin) failFast(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	opts = append(opts, grpc.WaitForReady(false))
 	err := invoke(ctx, method, req, reply, cc, opts...)
@@ -170,14 +169,14 @@ func (a *admin) failFast(ctx context.Context, method string, req, reply any, cc 
 	return err
 }
 
-// avoidLearners makes the client send its requests only to voting members. It
-// returns false if there is no voting member or no learner.
+// avoidLearners makes the client send its requests only to voting members. It returns false,
+// and changes nothing, if all members are voting members or none is.
 func (a *admin) avoidLearners(ctx context.Context) bool {
 	c, err := a.connected(ctx)
 	if err != nil {
 		return false
 	}
-	s, _ := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) }) // without the dead members, which may be voters
+	s, _ := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) }) // no error if only some members respond; members that do not respond may have a vote
 	var voting []string
 	for i := range s.Members {
 		if s.Members[i].Role != kv.NonVoter {
@@ -196,8 +195,8 @@ func refusedByLearner(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "rpc not supported for learner") // the gRPC code differs between versions
 }
 
-// Status implements store.Admin. It asks all endpoints concurrently, each over
-// its own connection, within the dial timeout.
+// Status implements store.Admin. It asks all endpoints concurrently. Each endpoint has its own
+// connection, and must respond within the dial timeout.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -232,7 +231,7 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 		m.Err = fmt.Errorf("%s did not respond like etcd: %s", m.Endpoint, text)
 		m.Gone = strings.HasSuffix(text, "connection refused")
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			a.drop(i) // reconnect now: TCP would keep retrying to reach a member that was replaced
+			a.drop(i) // connect again: if the member was replaced, TCP would keep trying to reach the old one
 		}
 		return m
 	}
@@ -246,7 +245,7 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 	}
 	m.Alarms = alarms(r.Errors)
 	switch {
-	case r.Leader == 0: // no leader known: the role stays unknown
+	case r.Leader == 0: // the member knows no leader, so its role stays unknown
 	case r.IsLearner:
 		m.Role = kv.NonVoter
 	case r.Leader == m.ID:
@@ -257,8 +256,8 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 	return m
 }
 
-// alarms picks the alarms from a status's errors, in which etcd prints them as
-// protobuf text such as `memberID:1 alarm:NOSPACE`.
+// alarms finds the alarms in the errors of a status response. etcd prints an alarm as protobuf
+// text, such as `memberID:1 alarm:NOSPACE`.
 func alarms(errs []string) []string {
 	var out []string
 	for _, e := range errs {
@@ -271,8 +270,8 @@ func alarms(errs []string) []string {
 	return out
 }
 
-// connection returns the connection to the i-th endpoint, which it opens at the
-// first use.
+// connection returns the connection to the i-th endpoint. The first call for an endpoint opens
+// the connection.
 func (a *admin) connection(c *clientv3.Client, i int) (*grpc.ClientConn, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -289,20 +288,20 @@ func (a *admin) connection(c *clientv3.Client, i int) (*grpc.ClientConn, error) 
 	return a.conns[i], nil
 }
 
-// drop closes the connection to the i-th endpoint.
+// drop closes the connection to the i-th endpoint, so that the next request opens a new one.
 func (a *admin) drop(i int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.conns[i] != nil {
-		_ = a.conns[i].Close() // the endpoint did not respond
+		_ = a.conns[i].Close() // an error does not matter: the endpoint did not respond
 		a.conns[i] = nil
 	}
 }
 
-// addNames fills in the members' names, which a status response lacks. It
-// requests the list only while a name is missing, from a member that has just
-// responded and reads its own copy, because no list is available from the cluster
-// without a quorum.
+// addNames sets the members' names, which a status response does not contain. It requests the
+// member list only if a name is missing. It asks a member that has just responded to a status
+// request, and that member responds from its own copy of the list: without a quorum, the
+// cluster could not return the list.
 func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -323,7 +322,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	if err != nil || len(list.Members) > kv.MaxMembers {
 		return // a status without names is still useful
 	}
-	clear(a.names) // bounds the map however often lists differ
+	clear(a.names) // so the map stays small even if each list has other members
 	for _, m := range list.Members {
 		a.names[m.ID] = text.Line(m.Name, text.MaxServerText)
 	}
@@ -332,8 +331,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	}
 }
 
-// Members implements store.Admin. It sorts by name; etcd itself sorts by member
-// ID.
+// Members implements store.Admin. It sorts the members by name; etcd sorts them by member ID.
 func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -359,9 +357,9 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	return out, nil
 }
 
-// runConcurrently calls do for 0 to n-1, with up to atOnce calls at the same time, and
-// returns the first error. After an error it starts no more calls and waits for
-// the running ones.
+// runConcurrently calls do with 0 to n-1. It runs up to atOnce calls at the same time, and
+// returns the first error. After an error it starts no further calls, but waits until the
+// running calls have returned.
 func runConcurrently(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool
@@ -383,11 +381,11 @@ func runConcurrently(ctx context.Context, n, atOnce int, do func(ctx context.Con
 	return first
 }
 
-// maxReason limits the length of a server's error text, in bytes.
+// maxReason limits the length in bytes of an error text from a server.
 const maxReason = 1000
 
-// reason returns the text of a client error for users: the innermost cause
-// without gRPC's prefixes, or that the time limit passed.
+// reason returns an error from the client as text for users: the innermost cause without gRPC's
+// prefixes, or a text that says that the time limit passed.
 func reason(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(context.Cause(ctx), context.Canceled):
@@ -397,7 +395,7 @@ func reason(ctx context.Context, err error) string {
 	}
 	text := err.Error()
 	if strings.Contains(text, "server preface") && strings.Contains(text, "use of closed network connection") {
-		return "no response within the time limit" // gRPC gave up connecting just before our time limit
+		return "no response within the time limit" // gRPC stopped trying to connect just before our time limit
 	}
 	if i := strings.LastIndex(text, `desc = `); i >= 0 {
 		text = strings.Trim(text[i+len(`desc = `):], `"`)
@@ -405,5 +403,5 @@ func reason(ctx context.Context, err error) string {
 	text = strings.TrimPrefix(text, "transport: ")
 	text = strings.TrimPrefix(text, "Error while dialing: ")
 	text = strings.TrimPrefix(text, "etcdserver: ")
-	return text[:min(len(text), maxReason)] // a server's text can have any length
+	return text[:min(len(text), maxReason)] // a server can send a text of any length
 }

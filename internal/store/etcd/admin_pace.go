@@ -9,22 +9,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Limits of the bytes that all administration connections together read: a burst,
-// then a rate per second. A status response has a few hundred bytes. Excess data
-// stays on the server's side; without the limit, gRPC reads every frame of a
-// flood and uses a whole CPU.
+// Limits for the number of bytes that all administration connections together read. They may
+// read readBurst bytes at once, and after that readPerSecond bytes per second. A status
+// response has a few hundred bytes. If a server sends more than these limits allow, the data
+// waits on the server's side. Without the limits, gRPC would read everything and use a whole
+// CPU.
 const (
 	readBurst     = 4 << 20
 	readPerSecond = 1 << 20
 )
 
-// readPace limits reads to readBurst and readPerSecond.
+// readPace limits the rate of reads: burst bytes at once, then readPerSecond.
 type readPace struct {
 	connect store.Dial
 	burst   float64 // bytes
 
 	mu   sync.Mutex
-	left float64 // bytes; negative: the bytes read ahead of the rate
+	left float64 // bytes that may be read now; if negative, the bytes that were read too early
 	at   time.Time
 }
 
@@ -35,8 +36,8 @@ func newBurstPace(connect store.Dial, burst float64) *readPace {
 	return &readPace{connect: connect, burst: burst, left: burst}
 }
 
-// recordRead records that n bytes were read and returns how long the next read must
-// wait.
+// recordRead records that n bytes were read. It returns how long the caller must wait before it
+// reads again.
 func (p *readPace) recordRead(n int, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,15 +51,15 @@ func (p *readPace) recordRead(n int, now time.Time) time.Duration {
 	return time.Duration(-p.left / readPerSecond * float64(time.Second))
 }
 
-// credit returns n bytes to the burst: those of a response that was requested, and is
-// not part of a flood.
+// credit allows n additional bytes to be read. It is called for the bytes of a response that
+// was requested, which must not count as a flood.
 func (p *readPace) credit(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left = min(p.left+float64(n), p.burst)
 }
 
-// dial opens a connection whose reads are paced.
+// dial opens a connection whose reads are limited by the readPace.
 func (p *readPace) dial(ctx context.Context, endpoint string) (net.Conn, error) {
 	conn, err := p.connect(ctx, endpoint)
 	if err != nil {

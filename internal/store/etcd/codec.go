@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// newCodecs returns a function that creates the codecs of one event loop. With a
-// user, the codecs share one token: the first connected codec authenticates, and
-// the others return Room 0 until the token arrives. The engine must call Room
-// before each Submit, Tick once after connecting and again at the time that Tick
-// returned, and must write Out's bytes after each Tick and Feed.
+// newCodecs returns a function that creates the codecs for one event loop. If there is a user,
+// these codecs share one token. The first codec that is connected requests the token; for the
+// others, Room returns 0 until the token arrives. The engine must call Room before each Submit.
+// It must call Tick once after connecting, and again at the time that Tick returned. After each
+// Tick and Feed it must write the bytes that Out returns.
 func newCodecs(a store.Access) store.Codecs {
 	l := newLogin(a.User, a.Password)
 	return func(d store.Dialed) store.Codec {
@@ -23,8 +23,8 @@ func newCodecs(a store.Access) store.Codecs {
 	}
 }
 
-// Room implements store.Codec. It returns 0 until the server's first SETTINGS
-// frame proves that it speaks HTTP/2, and while there is no token.
+// Room implements store.Codec. It returns 0 until the server's first SETTINGS frame has proven
+// that the server speaks HTTP/2. It also returns 0 while there is a user but no token.
 func (c *codec) Room() int {
 	if !c.conn.SettingsReceived() || (c.login != nil && !c.login.ready(c)) {
 		return 0
@@ -71,7 +71,7 @@ func (c *codec) Submit(op *store.Op) {
 	}
 }
 
-// Cancel implements store.Codec. It resets the stream, which frees its slot.
+// Cancel implements store.Codec. It resets the operation's stream, so the slot is free at once.
 func (c *codec) Cancel(tag uint32) bool {
 	if !c.conn.Cancel(tag) && !c.cancelSTM(tag) && !c.cancelScan(tag) && !c.cancelKeepAlive(tag) {
 		c.cancelWatch(tag)
@@ -160,7 +160,7 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 	return to
 }
 
-// Tick implements store.Codec. It does nothing without a user.
+// Tick implements store.Codec. Without a user it does nothing.
 func (c *codec) Tick(now int64) int64 {
 	c.now = now
 	if c.login == nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// Replay of recorded calls. The request type follows from the call's parts, so
-// applications that make calls don't depend on etcd's method names.
+// The functions in this file send recorded calls again. They derive the request's type from the
+// call's parts, so applications that create calls need not know etcd's method names.
 
-// Replays implements store.Replayer. Not replayed: nested transactions, streamed
+// Replays implements store.Replayer. The codec cannot replay nested transactions, streamed
 // ranges, progress requests and administration.
 func (Store) Replays(r *call.Call) bool {
 	if r.Pushed || len(r.Parts) == 0 {
@@ -30,7 +30,7 @@ func (Store) Replays(r *call.Call) bool {
 	return true
 }
 
-// Requires implements store.Replayer: no etcd key depends on another key.
+// Requires implements store.Replayer. It returns nil: no etcd key requires another key.
 func (Store) Requires(*call.Part) []byte { return nil }
 
 // sendCall sends a recorded call.
@@ -78,9 +78,8 @@ func (c *codec) sendCall(op *store.Op, gen uint8) {
 	c.send(rpc, op.Tag, gen|sub, p)
 }
 
-// replayWatch creates a recorded watcher with all of its options. All recorded
-// watchers of a connection share its first Watch stream and have the numbers that
-// Op.Watch gives.
+// replayWatch creates a watcher as it was recorded, with all of its options. All recorded
+// watchers on a connection use its first Watch stream. The watcher's number is in op.Watch.
 func (c *codec) replayWatch(op *store.Op, p *call.Part) {
 	if len(c.watches) == 0 {
 		c.watches = append(c.watches, watchStream{})
@@ -94,8 +93,8 @@ func (c *codec) replayWatch(op *store.Op, p *call.Part) {
 	w.creating = append(w.creating, creation{op.Tag, op.Watch.Watcher})
 }
 
-// endWatcher cancels a watcher. If the watcher no longer exists, it sends a
-// harmless read instead, because only Feed can return the operation's event.
+// endWatcher cancels a watcher. If the watcher no longer exists, endWatcher sends a read
+// instead, which changes nothing: the operation needs an event, and only Feed can return one.
 func (c *codec) endWatcher(op *store.Op, gen uint8) {
 	for i := range c.watches {
 		w := &c.watches[i]

@@ -5,12 +5,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Checks of well-formed replies that no etcd server can send. They are a few
-// comparisons of fields that were parsed anyway. A reply whose header names a
-// member is from etcd and must keep all of etcd's guarantees; a stand-in such as
-// kine names no member and sends only the revision in its header.
+// These functions find replies that are well-formed but that no etcd server can send. They only
+// compare fields that were parsed anyway. If a reply's header contains a member ID, the reply
+// is from etcd and must respect all of etcd's guarantees. Servers that imitate etcd, such as
+// kine, send no member ID and only the revision in the header.
 
-// Descriptions of impossible replies; shared and never modified.
+// Descriptions of impossible replies. They are shared and must not be modified.
 var (
 	noHeader     = []byte("the response has no valid header: it names no member, and its revision is 0")
 	noRevision   = []byte("the response confirms the write, but its revision is 0 or less, which no write can have")
@@ -25,8 +25,8 @@ var (
 	otherResults = []byte("the response's results do not match the transaction's operations")
 )
 
-// impossible returns why no etcd server can have sent a reply, or nil if the
-// reply is possible.
+// impossible returns the reason why no etcd server can have sent the reply, or nil if a server
+// can have sent it.
 func (c *codec) impossible(call uint8, e *store.Event) []byte {
 	t := &c.extra
 	switch call {
@@ -45,13 +45,13 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 		if !t.succeeded {
 			return notTaken
 		}
-		return nil // only the caller knows how many puts it sent
+		return nil // only the caller knows how many puts the transaction contained
 	case callCAS:
 		return t.impossibleCAS(e)
-	case callAgainStatus: // a stand-in may send neither member nor revision
+	case callAgainStatus: // a server that imitates etcd may send neither a member ID nor a revision
 		return nil
 	case callAgainGrant:
-		if e.Count != 0 { // the lease ID: kine sends no other header field
+		if e.Count != 0 { // e.Count is the lease ID; kine sends no header field except the revision
 			return nil
 		}
 	}
@@ -76,14 +76,13 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 	return nil
 }
 
-// lacksHeader reports whether the header has neither a member, which etcd sends, nor
-// a revision, which a proxy or stand-in sends.
+// lacksHeader reports whether the header contains neither a member ID, which etcd sends, nor a
+// revision, which proxies and servers that imitate etcd send.
 func (t *aside) lacksHeader(e *store.Event) bool {
 	return t.revision < 0 || t.revision == 0 && e.Member == 0
 }
 
-// impossibleKeys checks the first key of a reply and that there are at most most
-// keys.
+// impossibleKeys checks the first key in a reply, and that the reply has at most most keys.
 func (t *aside) impossibleKeys(e *store.Event, most int64) []byte {
 	switch {
 	case e.Count == 0:
@@ -100,7 +99,7 @@ func (t *aside) impossibleKeys(e *store.Event, most int64) []byte {
 	return nil
 }
 
-// impossibleList checks a list of e.Count keys.
+// impossibleList checks a reply that lists e.Count keys.
 func (t *aside) impossibleList(e *store.Event) []byte {
 	switch {
 	case t.total < e.Count:
@@ -111,20 +110,20 @@ func (t *aside) impossibleList(e *store.Event) []byte {
 	return t.impossibleKeys(e, e.Count)
 }
 
-// impossibleCount checks a count-only reply, whose count is in t.total.
+// impossibleCount checks a reply that contains only a count. The count is in t.total.
 func (t *aside) impossibleCount(e *store.Event) []byte {
 	switch {
 	case t.total < 0:
 		return countsDiffer
 	case e.Count > t.total:
 		return countsDiffer
-	case e.Count > 0 && e.Member != 0: // kine also sends the counted key
+	case e.Count > 0 && e.Member != 0: // kine also sends one key
 		return keysCounted
 	}
 	return nil
 }
 
-// impossibleTxnGet checks a transaction that consists of one read.
+// impossibleTxnGet checks the reply to a transaction that consists of one read.
 func (t *aside) impossibleTxnGet(call uint8, e *store.Event) []byte {
 	switch {
 	case !t.succeeded:
@@ -137,8 +136,8 @@ func (t *aside) impossibleTxnGet(call uint8, e *store.Event) []byte {
 	return t.impossibleList(e)
 }
 
-// impossibleCAS checks a compare-and-set, which either wrote, or read the present
-// value. A stand-in may omit the value.
+// impossibleCAS checks the reply to a compare-and-set. It has either written the value or read
+// the present value. A server that imitates etcd may omit the present value.
 func (t *aside) impossibleCAS(e *store.Event) []byte {
 	switch {
 	case e.Outcome == kv.Conflict && t.lacksHeader(e):
@@ -155,7 +154,7 @@ func (t *aside) impossibleCAS(e *store.Event) []byte {
 	return nil
 }
 
-// impossiblePage checks a page of n keys.
+// impossiblePage checks a page that contains n keys.
 func (c *codec) impossiblePage(s *scan, n int64) []byte {
 	switch t := &c.extra; {
 	case t.lacksHeader(&s.found):

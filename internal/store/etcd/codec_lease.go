@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// keepAlive sends a LeaseKeepAliveRequest on the lease's own stream.
+// keepAlive sends a LeaseKeepAliveRequest. Each lease has its own stream for these requests.
 func (c *codec) keepAlive(op *store.Op) {
 	n, ok := c.leases[op.Lease]
 	if !ok {
@@ -28,8 +28,8 @@ func (c *codec) keepAlive(op *store.Op) {
 	k.tags = append(k.tags, op.Tag)
 }
 
-// cancelKeepAlive reports whether the operation was waiting for a keep-alive,
-// whose reply will then be skipped.
+// cancelKeepAlive abandons a keep-alive operation; the reply to it will be skipped. It returns
+// false if the operation is not a keep-alive that waits for its reply.
 func (c *codec) cancelKeepAlive(tag uint32) bool {
 	for i := range c.keep {
 		k := &c.keep[i]
@@ -43,15 +43,15 @@ func (c *codec) cancelKeepAlive(tag uint32) bool {
 	return false
 }
 
-// keepAliveReply handles a LeaseKeepAliveResponse{header: 1, ID: 2, TTL: 3}, or
-// the end of the stream. The TTL of an expired lease is 0.
+// keepAliveReply handles a LeaseKeepAliveResponse{header: 1, ID: 2, TTL: 3} or the end of the
+// stream. A TTL of 0 means that the lease has expired.
 func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	if r.End != h2.Message {
 		return c.keepAliveEnded(r, to), nil
 	}
 	k := &c.keep[r.Tag]
 	if k.first == len(k.tags) {
-		return to, nil // no request is outstanding; the lease was renewed anyway
+		return to, nil // a reply without a request does no harm: the lease was renewed
 	}
 	e := store.Event{Tag: k.tags[k.first]}
 	k.tags, k.first = dropFirst(k.tags, k.first)
@@ -83,8 +83,8 @@ func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 	return to, nil
 }
 
-// keepAliveEnded fails the operations that wait on a stream that has ended. The
-// next keep-alive opens a new stream.
+// keepAliveEnded fails the operations that wait for a reply on a stream that has ended. The
+// lease's next keep-alive opens a new stream.
 func (c *codec) keepAliveEnded(r *h2.Reply, to []store.Event) []store.Event {
 	k := &c.keep[r.Tag]
 	var e store.Event

@@ -24,7 +24,7 @@ func (l *lock) begin(op *store.STMOp) {
 	l.end, l.prefix, l.key = m[:n+1], m[n+1:2*n+2], m[n+1:]
 }
 
-// advanceLock sends the lock's next request, if it has one to send.
+// advanceLock sends the lock's next request, unless the lock is waiting for a reply.
 func (c *codec) advanceLock(place uint32) {
 	l := &c.stm.table[place].lock
 	switch l.state {
@@ -36,7 +36,7 @@ func (c *codec) advanceLock(place uint32) {
 			return
 		}
 	case wantsWait:
-		if s := c.waits.stream; s != 0 && !c.conn.IsOpen(s) { // a reply that reports the stream's end will follow
+		if s := c.waits.stream; s != 0 && !c.conn.IsOpen(s) { // the stream has ended; the reply that reports its end will arrive later
 			c.stallSTM(place)
 			return
 		}
@@ -65,14 +65,15 @@ func (c *codec) advanceLock(place uint32) {
 	l.state++
 }
 
-// lock sends a LockRequest. etcd's lock service adds the slash to the name.
+// lock sends a LockRequest. It omits the slash after the name, because etcd's lock service adds
+// one.
 func (c *codec) lock(place uint32) {
 	l := &c.stm.table[place].lock
 	c.request = message.AppendLock(c.request[:0], l.prefix[:len(l.prefix)-1], uint64(l.session))
 	c.sendRequest(c.lockRPC, stmTag(place, 0), c.lockSub(callLock))
 }
 
-// unlock sends an UnlockRequest, or a DeleteRangeRequest for a client-side lock.
+// unlock sends an UnlockRequest. For a client-side lock it sends a DeleteRangeRequest.
 func (c *codec) unlock(place uint32) {
 	l := &c.stm.table[place].lock
 	if l.client {
@@ -83,7 +84,7 @@ func (c *codec) unlock(place uint32) {
 	c.sendRequest(c.unlockRPC, stmTag(place, 0), c.lockSub(callUnlock))
 }
 
-// locked handles the reply to one of the lock's requests.
+// locked handles the reply to one of the requests for a lock.
 func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	l := &c.stm.table[place].lock
 	c.extra = aside{}
@@ -116,10 +117,10 @@ func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Eve
 	return to, nil
 }
 
-// granted handles a LockResponse{header: 1, key: 2}, which lacks the key's create
-// revision. The header's revision is that of the acquisition. It grows from one
-// holder to the next, too, because the earlier holder's key is deleted in
-// between.
+// granted handles a LockResponse{header: 1, key: 2}. The response does not contain the key's
+// create revision, so the header's revision serves as the fencing token. It is the revision of
+// the acquisition. It also grows from each lock holder to the next, because the previous
+// holder's key is deleted in between.
 func (c *codec) granted(l *lock, b []byte) bool {
 	var head store.Event
 	key, ok := []byte(nil), true
@@ -142,12 +143,12 @@ func (c *codec) granted(l *lock, b []byte) bool {
 	return ok
 }
 
-// leaveLock releases the lock of a transaction that ends early and reports
-// whether the transaction may hold or still get the lock. Only the session's next
-// transaction waits for the reply; otherwise it would take the key that is about
-// to be deleted for its own key. The lock service may still grant an abandoned
-// request after the release; that lock is then held until the session's next
-// transaction or until the lease expires.
+// leaveLock releases the lock of a transaction that ended early. It returns true if the
+// transaction may hold the lock or may still acquire it. In that case the session's next
+// transaction must wait for the reply to the release. Otherwise that transaction would find the
+// old key, which is about to be deleted, and take it for its own. etcd's lock service may still
+// grant an abandoned request after the release. That lock is then held until the session's next
+// transaction, or until the lease expires.
 func (c *codec) leaveLock(place uint32) bool {
 	l := &c.stm.table[place].lock
 	c.leaveWait(l)
@@ -171,7 +172,8 @@ func (c *codec) releaseLock(place uint32) {
 	c.unlock(place)
 }
 
-// finishRelease frees the table slot of a transaction that ended early.
+// finishRelease frees the table slot of a transaction that ended early, once the reply to the
+// lock's release has arrived.
 func (c *codec) finishRelease(place uint32) {
 	if l := &c.stm.table[place].lock; l.state == left {
 		l.state = unlocked
@@ -180,7 +182,7 @@ func (c *codec) finishRelease(place uint32) {
 	}
 }
 
-// isReleasing reports whether a session's lock is still being released.
+// isReleasing reports whether a lock of the session is still being released.
 func (c *codec) isReleasing(session int64) bool {
 	for place := range c.stm.table {
 		if l := &c.stm.table[place].lock; (l.state == leaving || l.state == left) && l.session == session {

@@ -11,17 +11,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// Times of authentication, in nanoseconds.
+// Durations for authentication, in nanoseconds, and a number of attempts.
 const (
-	renewAfter    = int64(2 * time.Minute)        // etcd's simple tokens live 5 minutes by default
-	claimFor      = int64(5 * time.Second)        // after this time another codec may log in
-	retryAfter    = int64(200 * time.Millisecond) // after a temporary failure
-	lookAgain     = int64(5 * time.Millisecond)   // how often a codec without a token checks for one
+	renewAfter    = int64(2 * time.Minute)        // etcd's simple tokens expire after 5 minutes by default
+	claimFor      = int64(5 * time.Second)        // if a login takes longer, another codec may log in
+	retryAfter    = int64(200 * time.Millisecond) // wait after a temporary failure
+	lookAgain     = int64(5 * time.Millisecond)   // how often a codec without a token checks whether there is one
 	lookSometimes = int64(100 * time.Millisecond) // how often a codec with a token checks whether it was rejected
-	loginAttempts = 50                            // consecutive failures before the error is reported
+	loginAttempts = 50                            // number of consecutive failures after which the error is reported
 )
 
-// newLogin returns nil if there is no user.
+// newLogin returns nil if user is empty.
 func newLogin(user, password string) *login {
 	if user == "" {
 		return nil
@@ -29,18 +29,18 @@ func newLogin(user, password string) *login {
 	return &login{user: user, password: password}
 }
 
-// ready reports whether c can send operations, and gives c the newest token.
+// ready reports whether c can send operations. It makes c use the newest token.
 func (l *login) ready(c *codec) bool {
 	if l.have && c.gen != l.gen {
 		if l.token != "" && c.conn.SetMetadata("token", l.token) != nil {
-			return false // answer, which saw the token first, has reported the error
+			return false // method answer received this token first and has reported the error
 		}
 		c.gen = l.gen
 	}
 	return l.have
 }
 
-// act starts a login on c if one is due and no other codec is logging in.
+// act starts a login on c, if a login is needed and no other codec is logging in.
 func (l *login) act(c *codec) {
 	switch {
 	case l.have && (l.token == "" || c.now-l.asked < renewAfter):
@@ -57,9 +57,9 @@ func (l *login) act(c *codec) {
 	c.authenticate(l.user, l.password)
 }
 
-// next returns when Tick must be called again for c. Room changes without an
-// event on c's connection when another codec receives a token or finds that it
-// was rejected.
+// next returns the time at which Tick must be called again for c. When another codec receives a
+// token, or finds that the token was rejected, Room changes for c without an event on c's
+// connection. So c must check regularly.
 func (l *login) next(c *codec) int64 {
 	switch {
 	case !l.have:
@@ -70,7 +70,7 @@ func (l *login) next(c *codec) int64 {
 	return c.now + lookSometimes
 }
 
-// answer handles the reply to c's login. Its errors are permanent.
+// answer handles the reply to c's login. Any error that it returns is permanent.
 func (l *login) answer(c *codec, r *h2.Reply) error {
 	if l.owner == c {
 		l.owner = nil
@@ -102,32 +102,33 @@ func (l *login) answer(c *codec, r *h2.Reply) error {
 	return nil
 }
 
-// final reports whether a repeated login would fail with the same outcome.
+// final reports whether a failed login would fail again in the same way.
 func final(o kv.Outcome) bool { return o == kv.Denied || o == kv.BadRequest }
 
-// storeToken stores a new valid token; "" if the server has authentication disabled.
+// storeToken stores a new valid token. The token is empty if authentication is disabled in the
+// cluster.
 func (l *login) storeToken(token string) {
 	l.have, l.token, l.asked = true, token, l.claimed
 	l.gen++
 	l.retryAt, l.failures = 0, 0
 }
 
-// rejected records that the member rejected the token with these low bits of its
-// generation. Rejections of older tokens are ignored.
+// rejected records that a member rejected a token. gen contains the low bits of the token's
+// generation. If there is a newer token already, the rejection is ignored.
 func (l *login) rejected(gen uint8) {
 	if gen == uint8(l.gen)&genMask {
 		l.have = false
 	}
 }
 
-// lost records that c's connection ended, so that another codec may log in.
+// lost records that c's connection ended. If c was logging in, another codec may now log in.
 func (l *login) lost(c *codec) {
 	if l.owner == c {
 		l.owner = nil
 	}
 }
 
-// tokenRejected reports whether an error means that a new token is needed.
+// tokenRejected reports whether an error text means that a new token is needed.
 func tokenRejected(text []byte) bool {
 	switch string(text) {
 	case "etcdserver: invalid auth token", "etcdserver: revision of auth store is old":

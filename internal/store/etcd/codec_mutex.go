@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// acquire sends a transaction that creates the session's key unless it exists,
-// and in both cases reads the oldest key.
+// acquire sends a transaction that creates the session's key, unless the key exists. In both
+// cases the transaction also reads the oldest key.
 func (c *codec) acquire(place uint32) {
 	l := &c.stm.table[place].lock
 	oldest := l.readSorted()
@@ -24,7 +24,7 @@ func (c *codec) acquire(place uint32) {
 	c.sendTxn(stmTag(place, 0), c.lockSub(callLock))
 }
 
-// readSorted returns a read of the oldest key of all clients that want the lock.
+// readSorted returns a read of the oldest key among the keys of all clients that want the lock.
 func (l *lock) readSorted() call.Part {
 	return call.Part{
 		Action: call.Read, Scope: call.Interval, Key: l.prefix, End: l.end,
@@ -32,7 +32,7 @@ func (l *lock) readSorted() call.Part {
 	}
 }
 
-// askOthers sends a RangeRequest for the key created most recently before the
+// askOthers sends a RangeRequest for the newest of the keys that were created before the
 // session's key.
 func (c *codec) askOthers(place uint32) {
 	l := &c.stm.table[place].lock
@@ -42,17 +42,16 @@ func (c *codec) askOthers(place uint32) {
 	c.sendForLock(c.rangeRPC, place, callLock, &last)
 }
 
-// checkKey sends a RangeRequest for the session's key.
+// checkKey sends a RangeRequest for the session's key, to check that it still exists.
 func (c *codec) checkKey(place uint32) {
 	l := &c.stm.table[place].lock
 	c.sendForLock(c.rangeRPC, place, callLock, &call.Part{Action: call.Read, Key: l.key})
 }
 
-// acquired handles the TxnResponse{header: 1, succeeded: 2, responses: 3} to
-// acquire's request.
+// acquired handles the reply to acquire: TxnResponse{header: 1, succeeded: 2, responses: 3}.
 func (c *codec) acquired(l *lock, b []byte) bool {
 	var head store.Event
-	var created [2]int64 // of the session's key, if it existed, and of the oldest key
+	var created [2]int64 // create revisions: of the session's key if it already existed, and of the oldest key
 	succeeded, revision, n := false, int64(0), 0
 	f := fields{b: b}
 	for f.next() {
@@ -83,9 +82,8 @@ func (c *codec) acquired(l *lock, b []byte) bool {
 	return true
 }
 
-// createdIn returns the create_revision of the last key of a
-// ResponseOp{response_range: 1 {kvs: 2 {create_revision: 2}}}, which has at most
-// one key; 0 if it has none.
+// createdIn returns the create_revision of the last key in a ResponseOp{response_range: 1 {kvs:
+// 2 {create_revision: 2}}}, or 0 if there is no key. The response has at most one key.
 func createdIn(b []byte) (created int64, ok bool) {
 	op := fields{b: b}
 	for op.next() {
@@ -110,7 +108,7 @@ func createdIn(b []byte) (created int64, ok bool) {
 	return created, op.ok()
 }
 
-// othersKnown handles the reply to askOthers' request.
+// othersKnown handles the reply to askOthers.
 func (c *codec) othersKnown(l *lock, b []byte) bool {
 	var found store.Event
 	if !c.parseRange(b, &found) {
@@ -125,7 +123,7 @@ func (c *codec) othersKnown(l *lock, b []byte) bool {
 	return len(found.Key) > 0
 }
 
-// watchOther creates a watcher of the key before the session's key.
+// watchOther creates a watcher for the key that was created just before the session's key.
 func (c *codec) watchOther(place uint32) {
 	w, m := &c.waits, &c.stm.table[place].lock.mutex
 	if w.stream == 0 {
@@ -136,7 +134,7 @@ func (c *codec) watchOther(place uint32) {
 	c.createWatcher(w.stream, m.before, &store.WatchOp{Start: m.revision})
 }
 
-// leaveWait abandons a mutex's watcher.
+// leaveWait abandons the watcher that a mutex waits for.
 func (c *codec) leaveWait(l *lock) {
 	l.mutex.wait++
 	if id := l.mutex.watcher; id != noLockWatcher {
@@ -154,7 +152,7 @@ func (c *codec) cancelLockWatcher(id int64) {
 	}
 }
 
-// lockWatchReply handles a message or the end of the mutexes' Watch stream.
+// lockWatchReply handles a message on the mutexes' Watch stream, or the stream's end.
 func (c *codec) lockWatchReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	if r.End != h2.Message {
 		return c.lockWatchEnded(r, to), nil
@@ -170,7 +168,7 @@ func (c *codec) lockWatchReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 	}
 	place, ok := w.watchers[m.id]
 	if !ok {
-		return to, nil // an abandoned watcher, or a progress notification
+		return to, nil // the message is for an abandoned watcher, or is a progress notification
 	}
 	l := &c.stm.table[place].lock
 	if m.canceled {
@@ -183,7 +181,7 @@ func (c *codec) lockWatchReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 		return to, nil
 	}
 	for i := range w.events {
-		if w.events[i].Version == 0 { // deleted
+		if w.events[i].Version == 0 { // the key was deleted
 			c.leaveWait(l)
 			l.state = wantsOthers
 			c.advanceSTM(place)
@@ -193,8 +191,8 @@ func (c *codec) lockWatchReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 	return to, nil
 }
 
-// lockWatcherCreated assigns the server's watcher number to the oldest pending
-// create request.
+// lockWatcherCreated handles a message that a watcher was created. The server creates watchers
+// in the order of the requests, so the message belongs to the oldest pending request.
 func (c *codec) lockWatcherCreated(m *watchMessage, to []store.Event) []store.Event {
 	w := &c.waits
 	if w.first == len(w.creating) {
@@ -224,8 +222,8 @@ func (c *codec) lockFailed(place uint32, o kv.Outcome, why []byte, to []store.Ev
 	return c.endSTM(place, &store.Event{Tag: c.stm.table[place].tag, Outcome: o, Text: why}, to)
 }
 
-// lockWatchEnded fails the transactions that wait for their lock. The next wait
-// opens a new stream.
+// lockWatchEnded fails the transactions that wait for their lock, because the Watch stream has
+// ended. The next transaction that waits opens a new stream.
 func (c *codec) lockWatchEnded(r *h2.Reply, to []store.Event) []store.Event {
 	var e store.Event
 	c.failed(r, &e)

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// OutcomeOf maps a gRPC status other than OK to an outcome. Only a status that
-// proves that the store did not change may map to a definite outcome. The text
-// takes precedence over the code, because etcd sends some errors as Unknown.
+// OutcomeOf maps a gRPC status other than OK to an outcome. A status may map to a definite
+// outcome only if it proves that the store did not change. The text takes precedence over the
+// code, because etcd sends some errors with the code Unknown.
 func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 	if rest, ok := strings.CutPrefix(string(text), "etcdserver: "); ok {
 		if o, ok := outcomeOfText(rest); ok {
@@ -19,38 +19,38 @@ func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 		}
 	}
 	switch string(text) {
-	case "raft proposal dropped": // dropped by the member before it was sent on
+	case "raft proposal dropped": // the member dropped the proposal before it sent the proposal to other members
 		return kv.Refused
-	case "raft: stopped": // perhaps after the proposal was accepted
+	case "raft: stopped": // possibly after the proposal was accepted
 		return kv.StoreError
 	}
 	switch {
 	case strings.HasPrefix(string(text), "grpc: received message larger than max"):
-		return kv.BadRequest // gRPC rejected the request before etcd's handler saw it
+		return kv.BadRequest // gRPC rejected the request before etcd's handler received it
 	case lacks(code, string(text)):
 		return kv.BadRequest
 	}
 	return outcomeOfCode(code)
 }
 
-// lacks reports whether a status means that the server does not implement the
-// call. Stand-ins for etcd implement only some calls; kine reports leases and
-// maintenance as unsupported in an error without a specific code.
+// lacks reports whether a status means that the server does not implement the call. Servers
+// that imitate etcd implement only some calls. For leases and maintenance, kine sends an error
+// with the code Unknown whose text says that they are not supported.
 func lacks(code codes.Code, text string) bool {
 	return code == codes.Unimplemented || code == codes.Unknown && strings.HasSuffix(text, " is not supported")
 }
 
-// outcomeOfText maps etcd's own errors (rpctypes/error.go in etcd's api
-// module), without their prefix.
+// outcomeOfText maps the text of one of etcd's own errors, without the prefix "etcdserver: ".
+// The texts are in rpctypes/error.go in etcd's api module.
 func outcomeOfText(text string) (kv.Outcome, bool) {
 	switch text {
-	case "too many requests", // the backlog to apply is too long; checked before the proposal
-		"unhealthy cluster",             // a reconfiguration that was not started
-		"not leader",                    // refused by the contacted member
-		"rpc not supported for learner": // refused on arrival
+	case "too many requests", // too many entries wait to be applied; checked before the proposal
+		"unhealthy cluster",             // the member did not start the membership change
+		"not leader",                    // the contacted member refused the request
+		"rpc not supported for learner": // the learner refused the request at once
 		return kv.Refused, true
 
-	case "no leader": // refused on arrival
+	case "no leader": // the member refused the request at once
 		return kv.NoLeader, true
 
 	case "leader changed":
@@ -67,8 +67,8 @@ func outcomeOfText(text string) (kv.Outcome, bool) {
 	case "mvcc: database space exceeded", "no space":
 		return kv.NoSpace, true
 
-	case "server stopped", // perhaps with the proposal under way
-		"request canceled", "request cancelled", // as above
+	case "server stopped", // possibly after the request was proposed
+		"request canceled", "request cancelled", // possibly after the request was proposed
 		"watch canceled",
 		"corrupt cluster":
 		return kv.StoreError, true
@@ -82,7 +82,7 @@ func outcomeOfText(text string) (kv.Outcome, bool) {
 	return 0, false
 }
 
-// isDenied reports whether a text is an error of authentication or permission.
+// isDenied reports whether a text is an authentication or permission error.
 func isDenied(text string) bool {
 	switch text {
 	case "authentication failed, invalid user ID or password", "permission denied",
@@ -97,9 +97,9 @@ func isDenied(text string) bool {
 	return false
 }
 
-// isBadRequest reports whether a text is an error of an invalid request. A member
-// detects it before it proposes the request, or every member detects it instead
-// of applying the request.
+// isBadRequest reports whether a text means that the request is invalid. Either the contacted
+// member detects the error before it proposes the request, or every member detects it when it
+// would apply the request. In both cases nothing changes.
 func isBadRequest(text string) bool {
 	switch text {
 	case "key is not provided", "key not found", "value is provided", "lease is provided",
@@ -124,25 +124,25 @@ func isBadRequest(text string) bool {
 	return false
 }
 
-// outcomeOfCode maps a status with an unknown text.
+// outcomeOfCode maps the code of a status whose text is not known.
 func outcomeOfCode(code codes.Code) kv.Outcome {
 	switch code {
 	case codes.DeadlineExceeded:
 		return kv.StoreTimeout
 	case codes.Unauthenticated, codes.PermissionDenied:
 		return kv.Denied
-	case codes.InvalidArgument, // detected by validation
+	case codes.InvalidArgument, // etcd found the error when it validated the request
 		codes.OutOfRange,
 		codes.NotFound:
 		return kv.BadRequest
 	}
-	// Canceled, Unknown, AlreadyExists, ResourceExhausted, FailedPrecondition,
-	// Aborted, Internal, Unavailable, DataLoss, and future codes: the server or a
-	// proxy in front of it may have sent them after the proposal.
+	// Canceled, Unknown, AlreadyExists, ResourceExhausted, FailedPrecondition, Aborted, Internal,
+	// Unavailable, DataLoss, and any code of a later gRPC version: the server, or a proxy in front
+	// of it, may have sent the status after the request was proposed.
 	return kv.StoreError
 }
 
-// outcomeOfEnd maps a call that ended without a gRPC status.
+// outcomeOfEnd maps the end of a call that received no gRPC status.
 func outcomeOfEnd(end h2.End) kv.Outcome {
 	switch end {
 	case h2.Refused:
@@ -152,5 +152,5 @@ func outcomeOfEnd(end h2.End) kv.Outcome {
 	case h2.Broken:
 		return kv.ConnectionLost
 	}
-	return kv.StoreError // reset before the response was complete
+	return kv.StoreError // the stream was reset before the response was complete
 }

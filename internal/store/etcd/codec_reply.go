@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// event appends the event of a reply to an operation.
+// event appends the event for the reply to an operation.
 func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	to = append(to, store.Event{Tag: r.Tag})
 	e := &to[len(to)-1]
@@ -41,7 +41,7 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	return to, nil
 }
 
-// parseReply parses the reply to a call and reports whether it is well-formed.
+// parseReply parses the reply to a call. It returns false if the reply is malformed.
 func (c *codec) parseReply(call uint8, r *h2.Reply, e *store.Event) (ok bool) {
 	switch call {
 	case callPut:
@@ -82,7 +82,7 @@ func (c *codec) parseReply(call uint8, r *h2.Reply, e *store.Event) (ok bool) {
 	return ok
 }
 
-// failed fills in the event of an operation that failed.
+// failed sets the outcome and text of the event for an operation that failed.
 func (c *codec) failed(r *h2.Reply, e *store.Event) {
 	e.Text = r.Text
 	if r.End != h2.Answered {
@@ -98,8 +98,8 @@ func (c *codec) failed(r *h2.Reply, e *store.Event) {
 	}
 }
 
-// parseHeader parses a ResponseHeader{cluster_id: 1, member_id: 2, revision: 3,
-// raft_term: 4} and stores the revision in c.extra. It doesn't use fields because
+// parseHeader parses a ResponseHeader{cluster_id: 1, member_id: 2, revision: 3, raft_term: 4}.
+// It stores the revision in c.extra. It does not use the type fields, which is slower, because
 // it runs for every reply.
 func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 	i, revision := 0, uint64(0)
@@ -110,7 +110,7 @@ func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 		switch b[i] {
 		case 2<<3 | pbVarint:
 			e.Member, i = getVarint(b, i+1)
-			if i > 0 && i <= len(c.ids) && revision == 0 && e.Term == 0 { // only IDs precede i
+			if i > 0 && i <= len(c.ids) && revision == 0 && e.Term == 0 { // only the cluster and member IDs come before i
 				c.idsLen, c.member = copy(c.ids[:], b[:i]), e.Member
 			}
 		case 3<<3 | pbVarint:
@@ -125,8 +125,8 @@ func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 	return i >= 0
 }
 
-// parseWritten parses a PutResponse{header: 1} or a DeleteRangeResponse{header:
-// 1, deleted: 2}. The version of a put key is the store's revision.
+// parseWritten parses a PutResponse{header: 1} or a DeleteRangeResponse{header: 1, deleted: 2}.
+// After a put, the key's version is the store's revision.
 func (c *codec) parseWritten(b []byte, e *store.Event) bool {
 	i, ok := 0, true
 	for ok && i >= 0 && i < len(b) {
@@ -148,10 +148,10 @@ func (c *codec) parseWritten(b []byte, e *store.Event) bool {
 	return ok && i >= 0
 }
 
-// parseRange parses a RangeResponse{header: 1, kvs: 2, more: 3, count: 4}: the
-// first key with its value and version, and the number of keys. The store's
-// revision and the number of keys without the limit go to c.extra. It doesn't use
-// fields because most loads mainly read.
+// parseRange parses a RangeResponse{header: 1, kvs: 2, more: 3, count: 4}. It stores the first
+// key with its value and version, and the number of keys, in the event. It stores the store's
+// revision, and the number of keys that there would be without the limit, in c.extra. It does
+// not use the type fields, which is slower, because most loads consist mainly of reads.
 func (c *codec) parseRange(b []byte, e *store.Event) bool {
 	i, ok := 0, true
 	for ok && i >= 0 && i < len(b) {
@@ -179,26 +179,24 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 	return ok && i >= 0
 }
 
-// takeKV handles a KeyValue of a RangeResponse and stores the first one in the
-// event.
+// takeKV handles one KeyValue in a RangeResponse. It stores the first one in the event.
 func (c *codec) takeKV(b []byte, e *store.Event) bool {
 	if e.Count++; e.Count == 1 {
 		if !parseKV(b, e) {
 			return false
 		}
-		c.extra.version, e.Version = writtenVersion(e.Version), 0 // Version is for watches
+		c.extra.version, e.Version = writtenVersion(e.Version), 0 // the event's Version is set only for watches
 	}
 	return !c.listed || c.handOut(c.listing, b, c.values)
 }
 
-// list starts passing the keys of the current reply to c.keys, if there is such a
-// receiver.
+// list prepares to pass the keys in the current reply to c.keys, if c.keys is set.
 func (c *codec) list(tag uint32) {
 	c.listing, c.listed = tag, c.keys != nil
 	c.values = c.listed && c.keys.Begin(tag)
 }
 
-// handOut passes one key of a reply to c.keys.
+// handOut passes one key in a reply to c.keys.
 func (c *codec) handOut(tag uint32, part []byte, value bool) bool {
 	if !value && len(part) > 1 && part[0] == 1<<3|pbBytes { // the key is the first field
 		key, i := getBytes(part, 1)
@@ -215,9 +213,9 @@ func (c *codec) handOut(tag uint32, part []byte, value bool) bool {
 	return true
 }
 
-// parseKV parses a KeyValue{key: 1, create_revision: 2, mod_revision: 3, version:
-// 4, value: 5, lease: 6}. It runs for every key and watch event; without fields
-// it takes two thirds of the time.
+// parseKV parses a KeyValue{key: 1, create_revision: 2, mod_revision: 3, version: 4, value: 5,
+// lease: 6}. It runs for every key and watch event. Without the type fields it takes two thirds
+// of the time.
 func parseKV(b []byte, e *store.Event) bool {
 	i := 0
 	for i >= 0 && i < len(b) {
@@ -242,9 +240,8 @@ func parseKV(b []byte, e *store.Event) bool {
 	return i >= 0
 }
 
-// parseTxn parses the TxnResponse{header: 1, succeeded: 2, responses: 3} to cas
-// or txn. After a conflict the event's revision is the key's, or 0 if the key
-// does not exist.
+// parseTxn parses the reply to cas or txn: TxnResponse{header: 1, succeeded: 2, responses: 3}.
+// After a conflict, the event's revision is that of the key, or 0 if the key does not exist.
 func (c *codec) parseTxn(b []byte, e *store.Event) bool {
 	var found store.Event
 	ok := c.parseTxnResponse(b, e, &found)
@@ -254,7 +251,7 @@ func (c *codec) parseTxn(b []byte, e *store.Event) bool {
 	return ok
 }
 
-// parseTxnGet parses the TxnResponse to txnGet.
+// parseTxnGet parses the TxnResponse that replies to txnGet.
 func (c *codec) parseTxnGet(b []byte, e *store.Event) bool {
 	var found store.Event
 	ok := c.parseTxnResponse(b, e, &found)
@@ -262,10 +259,10 @@ func (c *codec) parseTxnGet(b []byte, e *store.Event) bool {
 	return ok
 }
 
-// parseTxnResponse parses the header into head and the reads' results into found.
+// parseTxnResponse parses the header into head, and the results of the reads into found.
 func (c *codec) parseTxnResponse(b []byte, head, found *store.Event) bool {
 	f := fields{b: b}
-	revision := int64(0) // the results have headers, too, whose revisions are ignored
+	revision := int64(0) // the results contain headers, too; the revisions in them are ignored
 	for f.next() {
 		switch f.tag {
 		case 1<<3 | pbBytes:
@@ -281,8 +278,8 @@ func (c *codec) parseTxnResponse(b []byte, head, found *store.Event) bool {
 	return f.ok()
 }
 
-// parseResponseOp parses a ResponseOp{response_range: 1, response_put: 2}. It
-// only counts a response_put.
+// parseResponseOp parses a ResponseOp{response_range: 1, response_put: 2}. A response_put is
+// only counted.
 func (c *codec) parseResponseOp(b []byte, found *store.Event) bool {
 	f := fields{b: b}
 	for f.next() {
@@ -314,14 +311,14 @@ func (c *codec) parseReplayed(call uint8, b []byte, e *store.Event) (ok bool) {
 		ok = c.parseTxnResponse(b, e, &found)
 		e.Revision, e.Count = c.extra.revision, c.extra.puts
 		if call == callAgainGuarded && !c.extra.succeeded {
-			e.Outcome, e.Mod, e.Value = kv.Conflict, found.Revision, found.Value // of the key, if it was read
+			e.Outcome, e.Mod, e.Value = kv.Conflict, found.Revision, found.Value // of the key that the call read because a guard did not hold, if any
 		}
 	}
 	return ok
 }
 
-// writtenVersion returns the version of an existing key, or -1 if the server
-// doesn't count versions.
+// writtenVersion returns the version of an existing key, or -1 if the server does not count
+// versions.
 func writtenVersion(version int64) int64 {
 	if version <= 0 {
 		return -1

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// sendPut sends a PutRequest. put, get and cas encode their requests without
-// call.Part because they are most of a load's operations.
+// sendPut sends a PutRequest. sendPut, get and cas do not use call.Part to encode their
+// requests, because they send most of a load's operations and must be fast.
 func (c *codec) sendPut(op *store.Op, sub uint8) {
 	size := message.SizeText(op.Key) + message.SizeText(op.Value)
 	b := c.conn.Call(c.putRPC, op.Tag, sub, size)[:0]
@@ -17,7 +17,7 @@ func (c *codec) sendPut(op *store.Op, sub uint8) {
 	message.AppendText(b, message.PutValue, op.Value)
 }
 
-// get sends a RangeRequest of one key.
+// get sends a RangeRequest for one key.
 func (c *codec) get(op *store.Op, sub uint8) {
 	size := message.SizeText(op.Key)
 	local := op.Consistency == kv.Local
@@ -37,7 +37,7 @@ func (c *codec) send(m h2.Method, tag uint32, sub uint8, p *call.Part) {
 	c.sendRequest(m, tag, sub)
 }
 
-// sendTxn sends a transaction of c.parts.
+// sendTxn sends the transaction in c.parts.
 func (c *codec) sendTxn(tag uint32, sub uint8) {
 	c.request = message.AppendTxn(c.request[:0], c.parts)
 	c.sendRequest(c.txnRPC, tag, sub)
@@ -53,8 +53,7 @@ func (c *codec) sendOn(stream uint32) {
 	copy(c.conn.Send(stream, len(c.request)), c.request)
 }
 
-// setInterval sets the keys of a part to [key, end), or to key only if end is
-// empty.
+// setInterval sets the keys of a part to [key, end), or only to key if end is empty.
 func setInterval(p *call.Part, key, end []byte) {
 	p.Key, p.End = key, end
 	if p.Scope = call.SingleKey; len(end) > 0 {
@@ -62,7 +61,7 @@ func setInterval(p *call.Part, key, end []byte) {
 	}
 }
 
-// localFlag returns the flag for a read's consistency level.
+// localFlag returns call.Local if level is local, otherwise no flag.
 func localFlag(level kv.Consistency) call.Flags {
 	if level == kv.Local {
 		return call.Local
@@ -75,7 +74,7 @@ func (c *codec) exists(op *store.Op, sub uint8) {
 	c.send(c.rangeRPC, op.Tag, sub, &call.Part{Action: call.Read, Key: op.Key, Flags: call.CountOnly | localFlag(op.Consistency)})
 }
 
-// readOf returns the read of a Range or TxnGet operation.
+// readOf returns the read that a Range or TxnGet operation requests.
 func readOf(op *store.Op) call.Part {
 	p := call.Part{Action: call.Read, Limit: op.Range.Limit, Flags: localFlag(op.Consistency)}
 	setInterval(&p, op.Key, op.Range.End)
@@ -88,13 +87,13 @@ func readOf(op *store.Op) call.Part {
 	return p
 }
 
-// scan sends a RangeRequest of an interval.
+// scan sends a RangeRequest for an interval.
 func (c *codec) scan(op *store.Op, sub uint8) {
 	p := readOf(op)
 	c.send(c.rangeRPC, op.Tag, sub, &p)
 }
 
-// txnGet sends a transaction that reads and has no comparison.
+// txnGet sends a transaction that consists of a read and has no comparison.
 func (c *codec) txnGet(op *store.Op, sub uint8) {
 	p := readOf(op)
 	p.Branch = call.Then
@@ -102,22 +101,21 @@ func (c *codec) txnGet(op *store.Op, sub uint8) {
 	c.sendTxn(op.Tag, sub)
 }
 
-// remove sends a DeleteRangeRequest of one key.
+// remove sends a DeleteRangeRequest for one key.
 func (c *codec) remove(op *store.Op, sub uint8) {
 	c.send(c.deleteRPC, op.Tag, sub, &call.Part{Action: call.Remove, Key: op.Key})
 }
 
-// cas sends a transaction that puts the value if the key's mod_revision is
-// op.Revision (0: the key does not exist), and otherwise reads the key. A
-// negative (unknown) revision is sent as 0; the conflict then returns the actual
-// one.
+// cas sends a transaction that puts the value if the key's mod_revision is op.Revision, where 0
+// means that the key does not exist. Otherwise the transaction reads the key. If op.Revision is
+// negative (unknown), cas compares with 0; if the key exists, the conflict returns its
+// revision.
 func (c *codec) cas(op *store.Op, sub uint8) {
 	m := message.NewCAS(op.Key, op.Value, uint64(max(op.Revision, 0)))
 	m.Append(c.conn.Call(c.txnRPC, op.Tag, sub, m.Size())[:0])
 }
 
-// txn sends a transaction without a comparison, so that either all or none of its
-// puts happen.
+// txn sends a transaction without a comparison. Either all of its puts happen or none.
 func (c *codec) txn(op *store.Op, sub uint8) {
 	c.parts = c.parts[:0]
 	for i := range op.Pairs {
@@ -133,10 +131,10 @@ func (c *codec) authenticate(user, password string) {
 	c.sendRequest(c.authRPC, authTag, callAuth)
 }
 
-// lockSub returns the sub of a lock's request.
+// lockSub returns the sub (the call and the token's generation) for one of a lock's requests.
 func (c *codec) lockSub(sub uint8) uint8 { return uint8(c.gen<<genShift) | sub }
 
-// sendForLock sends a request of a client-side lock.
+// sendForLock sends a request for a client-side lock.
 func (c *codec) sendForLock(m h2.Method, place uint32, sub uint8, p *call.Part) {
 	c.send(m, stmTag(place, 0), c.lockSub(sub), p)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// interval sends a Range as a single request, in pages or streamed, as requested.
+// interval sends a Range in the requested form: as a single request, in pages, or streamed.
 func (c *codec) interval(op *store.Op, gen uint8) {
 	switch r := op.Range; {
 	case r.Streamed, r.PageSize > 0 && !r.CountOnly:
@@ -57,11 +57,11 @@ func (c *codec) beginScan(op *store.Op, gen uint8) {
 	c.nextPage(place)
 }
 
-// place points s.op.End and s.key into s.memory, which holds the end followed by
-// the key.
+// place sets s.op.End and s.key to their parts of s.memory. The memory contains the interval's
+// end, which has end bytes, followed by the key.
 func (s *scan) place(end int) { s.op.End, s.key = s.memory[:end:end], s.memory[end:] }
 
-// nextPage requests the next page. The caller must have checked Room.
+// nextPage requests the next page. The caller must have checked that Room is not 0.
 func (c *codec) nextPage(place uint32) {
 	s := &c.scans.table[place]
 	p := readOf(&store.Op{Key: s.key, Consistency: s.level, Range: &s.op})
@@ -73,8 +73,8 @@ func (c *codec) nextPage(place uint32) {
 	c.send(c.rangeRPC, scanTag|place, uint8(c.gen<<genShift)|callPage, &p)
 }
 
-// scanReply handles a page, or a stream's part or end. Replies for a range that
-// has already ended are skipped.
+// scanReply handles a page, a part of a stream, or a stream's end. It skips replies that belong
+// to a range that has already ended.
 func (c *codec) scanReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	place := r.Tag &^ scanTag
 	if place >= uint32(len(c.scans.table)) || !c.scans.table[place].busy {
@@ -109,7 +109,7 @@ func (c *codec) scanReply(r *h2.Reply, to []store.Event) ([]store.Event, error) 
 	return c.pageRead(place, s.found.Count-before, to), nil
 }
 
-// streamEnded ends a streamed range after checking that it is complete.
+// streamEnded ends a streamed range. It first checks that the range is complete.
 func (c *codec) streamEnded(place uint32, to []store.Event) []store.Event {
 	s := &c.scans.table[place]
 	switch {
@@ -125,7 +125,7 @@ func (c *codec) streamEnded(place uint32, to []store.Event) []store.Event {
 	return c.endScan(place, &s.found, to)
 }
 
-// pageRead requests the page after a page of n keys, if there is one.
+// pageRead handles the end of a page with n keys: it requests the next page, if there is one.
 func (c *codec) pageRead(place uint32, n int64, to []store.Event) []store.Event {
 	s := &c.scans.table[place]
 	if s.op.Limit > 0 {
@@ -137,7 +137,7 @@ func (c *codec) pageRead(place uint32, n int64, to []store.Event) []store.Event 
 		return c.endScan(place, &s.found, to)
 	}
 	var last store.Event
-	if !parseKV(s.last, &last) || len(last.Key) == 0 || bytes.Compare(last.Key, s.key) < 0 { // otherwise the scan would never end
+	if !parseKV(s.last, &last) || len(last.Key) == 0 || bytes.Compare(last.Key, s.key) < 0 { // without this check, the scan might never end
 		return c.wrong(place, "the server reports more keys, but the page has no key after the previous page's last one", to)
 	}
 	end := len(s.op.End)
@@ -161,7 +161,7 @@ func (c *codec) advanceScan(place uint32, to []store.Event) []store.Event {
 	return to
 }
 
-// resumeScans continues the scans that waited for room.
+// resumeScans continues the ranges that waited until the connection could take another request.
 func (c *codec) resumeScans(to []store.Event) []store.Event {
 	waiting := len(c.scans.stalled)
 	for i := 0; i < waiting; i++ {
@@ -175,14 +175,14 @@ func (c *codec) resumeScans(to []store.Event) []store.Event {
 	return to
 }
 
-// wrong ends a range with the outcome WrongAnswer.
+// wrong ends a range with the outcome WrongAnswer; why is the error's text.
 func (c *codec) wrong(place uint32, why string, to []store.Event) []store.Event {
 	e := store.Event{Tag: c.scans.table[place].tag, Outcome: kv.WrongAnswer, Text: []byte(why)}
 	return c.endScan(place, &e, to)
 }
 
-// endScan ends a range and frees its table slot. s.first stays valid until the
-// slot's next reply.
+// endScan ends a range and frees its table slot. s.first, which the event refers to, stays
+// valid until a reply arrives for the slot's next range.
 func (c *codec) endScan(place uint32, e *store.Event, to []store.Event) []store.Event {
 	s := &c.scans.table[place]
 	e.Extra = max(s.pages, 1) - 1
@@ -198,8 +198,8 @@ func (c *codec) freeScan(place uint32) {
 	c.scans.unused = append(c.scans.unused, place)
 }
 
-// cancelScan reports whether the operation was a paged or streamed range, which
-// it cancels.
+// cancelScan cancels the operation if it is a paged or streamed range. It returns false if the
+// operation is not.
 func (c *codec) cancelScan(tag uint32) bool {
 	if c.scans.open == 0 {
 		return false
@@ -220,7 +220,7 @@ func (c *codec) cancelScan(tag uint32) bool {
 	return false
 }
 
-// lostScans fails the ranges of a lost connection.
+// lostScans fails all ranges, because the connection was lost.
 func (c *codec) lostScans(to []store.Event) []store.Event {
 	for place := range c.scans.table {
 		if s := &c.scans.table[place]; s.busy {
@@ -241,8 +241,8 @@ func (c *codec) parseStreamed(b []byte, s *scan) bool {
 	return f.ok()
 }
 
-// parsePage parses a RangeResponse{header: 1, kvs: 2, more: 3, count: 4} that is
-// part of a range.
+// parsePage parses a RangeResponse{header: 1, kvs: 2, more: 3, count: 4} that contains a part
+// of a range.
 func (c *codec) parsePage(b []byte, s *scan) bool {
 	s.more, s.last = false, nil
 	f := fields{b: b}
@@ -271,13 +271,13 @@ func (c *codec) parsePage(b []byte, s *scan) bool {
 	return f.ok()
 }
 
-// keepFirst copies the first key and value, because the reply's buffer is reused
-// before the range ends.
+// keepFirst copies the first key and value. The buffer that contains the reply is reused before
+// the range ends.
 func (s *scan) keepFirst(b []byte) bool {
 	if !parseKV(b, &s.found) {
 		return false
 	}
-	s.found.Version = 0 // Version is for watches
+	s.found.Version = 0 // the event's Version is set only for watches
 	n := len(s.found.Key)
 	s.first = append(append(s.first[:0], s.found.Key...), s.found.Value...)
 	s.found.Key, s.found.Value = s.first[:n:n], s.first[n:]

@@ -54,10 +54,10 @@ func (t *stm) copyPairs(pairs []store.Pair) {
 	t.memory = m
 }
 
-// startTry prepares the reads of a new try.
+// startTry prepares the transaction for a new try, which sends all reads again.
 func (t *stm) startTry() { t.next, t.left, t.base, t.committing = 0, len(t.pairs), 0, false }
 
-// advanceSTM sends a transaction's next requests: reads, or the commit.
+// advanceSTM sends the transaction's next requests: reads, or the commit.
 func (c *codec) advanceSTM(place uint32) {
 	t := &c.stm.table[place]
 	if t.lock.state != unlocked && t.lock.state != holding {
@@ -66,7 +66,7 @@ func (c *codec) advanceSTM(place uint32) {
 	}
 	for t.next < len(t.pairs) {
 		if t.iso >= kv.Serializable && t.next > 0 && t.base == 0 {
-			return // the first read returns the revision of the others
+			return // the other reads need the revision that the first read returns
 		}
 		if c.conn.Room() == 0 {
 			c.stallSTM(place)
@@ -95,7 +95,7 @@ func (c *codec) stallSTM(place uint32) {
 	}
 }
 
-// resumeSTM continues the transactions that waited for room.
+// resumeSTM continues the transactions that waited until the connection could take a request.
 func (c *codec) resumeSTM() {
 	waiting := len(c.stm.stalled)
 	for i := 0; i < waiting; i++ {
@@ -112,8 +112,8 @@ func (c *codec) resumeSTM() {
 	c.stm.stalled = c.stm.stalled[:copy(c.stm.stalled, c.stm.stalled[waiting:])]
 }
 
-// stmReply handles the reply to a read or commit. It skips replies to a
-// transaction that has already ended.
+// stmReply handles the reply to a read or a commit. It skips replies for a transaction that has
+// already ended.
 func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	place := r.Tag &^ ownTag >> stmPairBits
 	if place >= uint32(len(c.stm.table)) {
@@ -121,7 +121,7 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	}
 	t := &c.stm.table[place]
 	if !t.busy {
-		if r.Sub&callMask == callUnlock { // not a read whose reply arrived together with the one that ended it
+		if r.Sub&callMask == callUnlock { // other late replies are skipped
 			c.finishRelease(place)
 		}
 		return to, nil
@@ -151,14 +151,14 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	}
 	p.storeRead(&e, c.extra.revision, t.edit != nil)
 	if t.base == 0 {
-		t.base = max(p.revision, 1) // 0 means that the first read is outstanding
+		t.base = max(p.revision, 1) // a base of 0 means that the first read has no reply yet
 	}
 	t.left--
 	c.advanceSTM(place)
 	return to, nil
 }
 
-// storeRead stores the result of a read.
+// storeRead stores the result of a read, with the value if value is set.
 func (p *stmPair) storeRead(e *store.Event, revision int64, value bool) {
 	p.revision, p.version, p.found = revision, e.Revision, e.Count > 0
 	if value {
@@ -166,8 +166,7 @@ func (p *stmPair) storeRead(e *store.Event, revision int64, value bool) {
 	}
 }
 
-// stmCommitted handles the reply to a commit: it ends the transaction or starts
-// the next try.
+// stmCommitted handles the reply to a commit. It ends the transaction or starts the next try.
 func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	t := &c.stm.table[place]
 	e := store.Event{Tag: t.tag}
@@ -192,12 +191,12 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 	t.retries++
 	if t.iso < kv.Serializable {
 		t.startTry()
-	} // otherwise the reply contains the next try's reads
+	} // otherwise the reply contains the results of the next try's reads
 	c.advanceSTM(place)
 	return to, nil
 }
 
-// reportCommit reports the compared versions and the commit to t.told.
+// reportCommit reports the versions that were compared, and the commit, to t.observer.
 func (t *stm) reportCommit(e *store.Event) {
 	if t.observer == nil {
 		return
@@ -208,7 +207,7 @@ func (t *stm) reportCommit(e *store.Event) {
 	t.observer.Committed(t.tag, e.At, e.Member)
 }
 
-// wrongSTM ends a transaction with the outcome WrongAnswer.
+// wrongSTM ends a transaction with the outcome WrongAnswer; why is the error's text.
 func (c *codec) wrongSTM(place uint32, why []byte, to []store.Event) []store.Event {
 	e := store.Event{Tag: c.stm.table[place].tag, Outcome: kv.WrongAnswer, Text: why}
 	return c.endSTM(place, &e, to)
@@ -239,7 +238,7 @@ func (c *codec) dropSTM(place uint32) {
 	}
 }
 
-// cancelSTM reports whether the operation was a transaction, which it cancels.
+// cancelSTM cancels the operation if it is a transaction. It returns false if it is not.
 func (c *codec) cancelSTM(tag uint32) bool {
 	if c.stm.open == 0 {
 		return false
@@ -253,8 +252,8 @@ func (c *codec) cancelSTM(tag uint32) bool {
 	return false
 }
 
-// lostSTM fails the transactions of a lost connection. If no Txn was sent,
-// nothing was changed.
+// lostSTM fails all transactions, because the connection was lost. A transaction that has not
+// sent its commit has certainly changed nothing.
 func (c *codec) lostSTM(to []store.Event) []store.Event {
 	for place := range c.stm.table {
 		if t := &c.stm.table[place]; t.busy {

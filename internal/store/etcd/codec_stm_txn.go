@@ -6,9 +6,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// stmRead sends a RangeRequest as package concurrency does: below Serializable
-// all reads are serializable; at Serializable and above the first read is
-// linearizable, and the others read at its revision.
+// stmRead sends a RangeRequest in the same way as package concurrency. Below Serializable, all
+// reads are serializable. At Serializable and above, the first read is linearizable, and the
+// other reads are serializable reads at the first read's revision.
 func (c *codec) stmRead(place uint32, i int) {
 	t := &c.stm.table[place]
 	p := call.Part{Action: call.Read, Key: t.pairs[i].key}
@@ -21,10 +21,10 @@ func (c *codec) stmRead(place uint32, i int) {
 	c.send(c.rangeRPC, stmTag(place, i), uint8(c.gen<<genShift)|callSTMRead, &p)
 }
 
-// stmCommit sends a transaction. At RepeatableReads and above it compares the
-// versions read; at SerializableSnapshot it also checks that no key to be written
-// has changed since the first read. It then writes the values or, at Serializable
-// and above if a comparison failed, reads all keys again.
+// stmCommit sends the transaction that commits. At RepeatableReads and above it compares the
+// versions that were read. At SerializableSnapshot it also compares that no key to be written
+// has changed since the first read. If all comparisons hold, it writes the values. Otherwise,
+// at Serializable and above, it reads all keys again.
 func (c *codec) stmCommit(place uint32) {
 	t := &c.stm.table[place]
 	first := t.makeWrites()
@@ -54,8 +54,8 @@ func (c *codec) stmCommit(place uint32) {
 	c.sendTxn(stmTag(place, 0), uint8(c.gen<<genShift)|callSTMCommit)
 }
 
-// makeWrites computes the values to write and returns the store's revision at the
-// earliest read.
+// makeWrites computes the values to write. It returns the store's revision at the earliest
+// read.
 func (t *stm) makeWrites() (first int64) {
 	for i := range t.pairs {
 		p := &t.pairs[i]
@@ -75,8 +75,8 @@ func (t *stm) makeWrites() (first int64) {
 	return first
 }
 
-// parseSTM parses the TxnResponse{header: 1, succeeded: 2, responses: 3} to a
-// commit. After a conflict the responses hold the keys' present values.
+// parseSTM parses the reply to a commit: TxnResponse{header: 1, succeeded: 2, responses: 3}.
+// After a conflict, the responses contain the keys' present values.
 func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) {
 	c.extra = aside{}
 	f := fields{b: b}
@@ -100,12 +100,12 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 	}
 	revision := c.extra.revision
 	ok = c.parseReread(t, b)
-	c.extra.revision = revision // the results have headers, too, whose revisions are ignored
+	c.extra.revision = revision // the results contain headers, too; the revisions in them are ignored
 	return false, ok
 }
 
-// impossible returns why no etcd server can have sent a commit's reply, or nil if
-// the reply is possible.
+// impossible returns the reason why no etcd server can have sent this reply to a commit, or nil
+// if a server can have sent it.
 func (t *stm) impossible(extra *aside, e *store.Event) []byte {
 	writes := int64(0)
 	for i := range t.pairs {
@@ -126,7 +126,7 @@ func (t *stm) impossible(extra *aside, e *store.Event) []byte {
 	return nil
 }
 
-// parseReread parses the responses, one for each pair.
+// parseReread parses the responses, of which there must be one for each pair.
 func (c *codec) parseReread(t *stm, b []byte) bool {
 	n := 0
 	f := fields{b: b}

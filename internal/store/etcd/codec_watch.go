@@ -38,7 +38,7 @@ func (c *codec) watch(op *store.Op) {
 	w.creating = append(w.creating, creation{op.Tag, op.Watch.Watcher})
 }
 
-// createWatcher sends a WatchRequest that creates a watcher.
+// createWatcher sends a WatchRequest that creates a watcher on the given stream.
 func (c *codec) createWatcher(stream uint32, key []byte, op *store.WatchOp) {
 	p := call.Part{Action: call.Watch, Number: max(op.Start, 0)}
 	setInterval(&p, key, op.End)
@@ -52,8 +52,8 @@ func (c *codec) createWatcher(stream uint32, key []byte, op *store.WatchOp) {
 	c.sendOn(stream)
 }
 
-// cancelWatch abandons the operation that waits for a watcher. If the watcher is
-// still created, its events are skipped.
+// cancelWatch abandons an operation that waits until its watcher is created. If the server
+// creates the watcher later, the watcher's events are skipped.
 func (c *codec) cancelWatch(tag uint32) {
 	for i := range c.watches {
 		w := &c.watches[i]
@@ -66,7 +66,7 @@ func (c *codec) cancelWatch(tag uint32) {
 	}
 }
 
-// watchReply handles a message or the end of a Watch stream.
+// watchReply handles a message on a Watch stream, or the stream's end.
 func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	if r.End != h2.Message {
 		return c.watchEnded(r, to), nil
@@ -83,7 +83,7 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 		return to[:from], errors.New("the server sent events in the message that creates a watcher")
 	case m.created:
 		return w.createdReply(&m, to)
-	case m.id == -1 && len(to) == from && !m.canceled: // a progress notification for all watchers
+	case m.id == -1 && len(to) == from && !m.canceled: // this is a progress notification for all watchers
 		for _, n := range w.watchers {
 			if n != noWatcher {
 				to = append(to, store.Event{What: store.Seen, Watcher: n, Revision: m.revision})
@@ -105,7 +105,7 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	case m.canceled:
 		w.watchers[m.id] = noWatcher
 		switch tag, asked := c.takeEnding(n); {
-		case tag == gaveUp: // the operation was abandoned; the cancellation was requested all the same
+		case tag == gaveUp: // the operation was abandoned, but its request to cancel the watcher had been sent
 		case asked:
 			to = append(to, store.Event{Tag: tag, Member: m.header.Member, Term: m.header.Term})
 		case n != noWatcher:
@@ -117,8 +117,8 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	return to, nil
 }
 
-// dropFirst removes the first element of a queue, q[first]. It moves the rest to
-// the front once at least half of q is unused.
+// dropFirst removes the first element, q[first], from a queue. When at least half of q is
+// unused, dropFirst moves the remaining elements to the front.
 func dropFirst[T any](q []T, first int) ([]T, int) {
 	if first++; 2*first < len(q) {
 		return q, first
@@ -126,7 +126,7 @@ func dropFirst[T any](q []T, first int) ([]T, int) {
 	return q[:copy(q, q[first:])], 0
 }
 
-// createdReply ends the oldest operation that waits for its watcher.
+// createdReply ends the oldest operation that waits until its watcher is created.
 func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.Event, error) {
 	if w.first == len(w.creating) {
 		return to, fmt.Errorf("the server created a watcher that was not requested")
@@ -151,7 +151,8 @@ func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.E
 	return to, nil
 }
 
-// watchEnded ends a stream's watchers and fails the operations that wait for one.
+// watchEnded ends all watchers on a stream, and fails the operations that wait until their
+// watcher is created.
 func (c *codec) watchEnded(r *h2.Reply, to []store.Event) []store.Event {
 	w := &c.watches[r.Tag]
 	var e store.Event
@@ -173,19 +174,19 @@ func (c *codec) watchEnded(r *h2.Reply, to []store.Event) []store.Event {
 	return c.lostEndings(to, r)
 }
 
-// watchMessage holds the relevant fields of a WatchResponse.
+// watchMessage holds the fields of a WatchResponse that the codec needs.
 type watchMessage struct {
 	id                int64
 	created, canceled bool
 	compacted         int64
 	reason            []byte
-	header            store.Event // its member and term are used
-	revision          int64       // from the header
+	header            store.Event // only its member and term are used
+	revision          int64       // the revision in the header
 }
 
 // parse parses a WatchResponse{header: 1, watch_id: 2, created: 3, canceled: 4,
-// compact_revision: 5, cancel_reason: 6, events: 11} and appends its events to
-// to.
+// compact_revision: 5, cancel_reason: 6, events: 11} and appends the response's events to the
+// slice to.
 func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Event, ok bool) {
 	var header, part []byte
 	for i := 0; i < len(b); {
@@ -225,9 +226,9 @@ func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Ev
 	return to, ok
 }
 
-// parseWatchEvent parses an Event{type: 1, kv: 2, prev_kv: 3}. Only the type
-// decides whether the key was deleted: kine counts no versions, so its PUT events
-// have version 0, and its DELETE events carry the last value.
+// parseWatchEvent parses an Event{type: 1, kv: 2, prev_kv: 3}. Only the event's type decides
+// whether the key was deleted. kine does not count versions, so its PUT events have version 0,
+// and its DELETE events contain the last value.
 func parseWatchEvent(b []byte, e *store.Event) bool {
 	const deleted = 1
 	var part []byte
@@ -262,7 +263,7 @@ func parseWatchEvent(b []byte, e *store.Event) bool {
 	return len(e.Key) > 0
 }
 
-// outcome returns the outcome of a watcher that the server cancelled.
+// outcome returns the outcome for a watcher that the server cancelled.
 func (m *watchMessage) outcome() kv.Outcome {
 	if m.compacted > 0 {
 		return kv.BadRequest
@@ -270,7 +271,7 @@ func (m *watchMessage) outcome() kv.Outcome {
 	return OutcomeOf(codes.Unknown, m.reason)
 }
 
-// cancelReason describes why the server cancelled a watcher.
+// cancelReason returns a sentence that explains why the server cancelled a watcher.
 func (m *watchMessage) cancelReason() []byte {
 	switch {
 	case m.compacted > 0:
@@ -281,8 +282,8 @@ func (m *watchMessage) cancelReason() []byte {
 	return []byte("the server cancelled a watcher and gave no reason")
 }
 
-// takeEnding returns the operation that cancelled a watcher, if there is one; tag
-// is gaveUp if that operation was abandoned.
+// takeEnding removes and returns the operation that requested the cancellation of a watcher. ok
+// is false if there is no such operation; tag is gaveUp if the operation was abandoned.
 func (c *codec) takeEnding(watcher uint32) (tag uint32, ok bool) {
 	for i, e := range c.endings {
 		if e.watcher == watcher {
@@ -293,7 +294,7 @@ func (c *codec) takeEnding(watcher uint32) (tag uint32, ok bool) {
 	return 0, false
 }
 
-// cancelEnding abandons the operation that waits for a watcher's cancellation.
+// cancelEnding abandons an operation that waits until its watcher is cancelled.
 func (c *codec) cancelEnding(tag uint32) {
 	for i := range c.endings {
 		if c.endings[i].tag == tag {
@@ -302,8 +303,8 @@ func (c *codec) cancelEnding(tag uint32) {
 	}
 }
 
-// lostEndings appends the events of the operations that wait for a watcher's
-// cancellation; its stream, and so the watcher, has ended.
+// lostEndings appends events for the operations that wait until their watcher is cancelled. The
+// watchers have ended, because their stream has ended.
 func (c *codec) lostEndings(to []store.Event, r *h2.Reply) []store.Event {
 	for _, e := range c.endings {
 		if e.tag != gaveUp {

@@ -18,7 +18,7 @@ func (a *admin) AddLearner(ctx context.Context, at kv.MemberPlace) error {
 	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		_, err := c.MemberAddAsLearner(ctx, []string{peerURL(at)})
 		if errors.Is(err, rpctypes.ErrPeerURLExist) {
-			return nil // an earlier reply was lost
+			return nil // an earlier attempt succeeded, but its reply was lost
 		}
 		return err
 	})
@@ -37,10 +37,10 @@ func (a *admin) Promote(ctx context.Context, at kv.MemberPlace) error {
 			return err
 		case m == nil:
 			return errors.New("it is not a member")
-		case !m.IsLearner: // an earlier reply was lost
+		case !m.IsLearner: // an earlier attempt succeeded, but its reply was lost
 			return nil
 		}
-		_, err = c.MemberPromote(ctx, m.ID) // refused until the learner has caught up
+		_, err = c.MemberPromote(ctx, m.ID) // etcd refuses this until the learner has caught up
 		return err
 	})
 	if err != nil {
@@ -68,8 +68,7 @@ func (a *admin) Dismiss(ctx context.Context, at kv.MemberPlace) error {
 	return nil
 }
 
-// change retries a membership change until it succeeds or changeWithin has
-// passed.
+// change calls try, which changes the membership, until it succeeds or changeWithin has passed.
 func (a *admin) change(ctx context.Context, try func(context.Context, *clientv3.Client) error) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -80,7 +79,7 @@ func (a *admin) change(ctx context.Context, try func(context.Context, *clientv3.
 	return retry(ctx, func() error { return try(ctx, c) })
 }
 
-// memberAt returns the member with a place's peer URL, or nil if there is none.
+// memberAt returns the member whose peer URL is that of at, or nil if there is none.
 func memberAt(ctx context.Context, c *clientv3.Client, at kv.MemberPlace) (*etcdserverpb.Member, error) {
 	list, err := c.MemberList(ctx)
 	if err != nil {

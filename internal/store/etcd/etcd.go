@@ -1,5 +1,5 @@
-// Package etcd implements the store etcd with its v3 gRPC API: capabilities,
-// launching and administration of members, and the protocol codec.
+// Package etcd implements the store etcd, with its v3 gRPC API: its capabilities, the launch
+// and administration of members, and the protocol codec.
 package etcd
 
 import (
@@ -68,7 +68,7 @@ func (*Store) Capabilities() kv.Capabilities {
 	}
 }
 
-// features describes how etcd provides each optional feature.
+// features maps each optional feature to how etcd provides it.
 func features() map[kv.Feature]string {
 	return map[kv.Feature]string{
 		kv.RangeForms:       "KV.Range with count_only, keys_only or a limit, in pages at one revision; KV.RangeStream since 3.7",
@@ -110,7 +110,7 @@ func (*Store) Server(asked string) (store.ServerSource, error) {
 	return store.BuiltInServer(Name, version.Version, asked)
 }
 
-// Metrics implements store.Store. Members serve the Prometheus format at their
+// Metrics implements store.Store. Members serve their metrics in Prometheus's format at their
 // client URLs.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return []store.MetricSource{{URL: a.URL(endpoint) + "/metrics", Names: metricNames(), Refusals: []store.MetricRefusal{
@@ -118,8 +118,8 @@ func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	}}}
 }
 
-// metricNames maps the shared metrics to etcd's names, which are unchanged since
-// 3.1 (see https://etcd.io/docs/latest/metrics).
+// metricNames maps the metrics that all stores share to etcd's names. These names have not
+// changed since etcd 3.1 (see https://etcd.io/docs/latest/metrics).
 func metricNames() []store.MetricName {
 	return []store.MetricName{
 		{Metric: store.FsyncSeconds, Name: "etcd_disk_wal_fsync_duration_seconds"},
@@ -133,7 +133,8 @@ func metricNames() []store.MetricName {
 	}
 }
 
-// UpgradeNeeds is kv.Capabilities.Upgrades for all versions of etcd.
+// UpgradeNeeds is the text of kv.Capabilities.Upgrades, which is the same for all versions of
+// etcd.
 const UpgradeNeeds = "etcd is upgraded by one minor version at a time, and 3.7 ends on what 3.5 left in a member's log: each needs a snapshot by 3.6 (3.6.11 or later) before, which it writes after snapshot-count writes (there 10,000)"
 
 // NullServer implements store.NullServed.

@@ -13,13 +13,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// startTimeout limits the time from start until the cluster has a leader. A
-// healthy cluster takes two to three seconds on two cores.
+// startTimeout limits the time from the start of the processes until the cluster has a leader.
+// A healthy cluster needs two to three seconds on two cores.
 const startTimeout = 60 * time.Second
 
-// Launch implements store.Store. By default each member is this program, run as
-// `member etcd --config FILE`; with Exec it is that binary, run with etcd's
-// ordinary flags.
+// Launch implements store.Store. By default each member is this program, which runs as `member
+// etcd --config FILE`. With Exec, each member is the given binary, which gets etcd's ordinary
+// flags.
 func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
@@ -35,8 +35,8 @@ func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	return l, err
 }
 
-// LaunchMembers returns the Launch of a cluster of any etcd version. Options have
-// the names of etcd's flags and were checked by the caller.
+// LaunchMembers returns the Launch for a cluster of any etcd version. The options have the
+// names of etcd's flags. The caller must have checked them.
 func LaunchMembers(spec store.LaunchSpec, options []store.Setting) (store.Launch, error) {
 	if err := spec.Check("etcd"); err != nil {
 		return store.Launch{}, err
@@ -57,8 +57,9 @@ func LaunchMembers(spec store.LaunchSpec, options []store.Setting) (store.Launch
 	return l, nil
 }
 
-// configure passes options to a process: as flags, or, if the process has no
-// binary, in a configuration file for this program, whose path is self.
+// configure passes options to a process. If the process has its own binary, they become flags.
+// Otherwise they are written to a configuration file, and the process is this program, whose
+// path is self.
 func configure(p *store.Process, self string, options []store.Setting) error {
 	if p.Path != "" {
 		for _, o := range options {
@@ -66,8 +67,8 @@ func configure(p *store.Process, self string, options []store.Setting) error {
 		}
 		return nil
 	}
-	// The file has the format of etcd's own configuration. JSON is valid YAML,
-	// and durations are nanoseconds, as encoding/json writes them.
+	// The file has the format of etcd's own configuration file. It is written as JSON, which is
+	// valid YAML. encoding/json writes durations in nanoseconds, as etcd expects them.
 	config := make(map[string]any, len(options))
 	for _, o := range options {
 		section, name, ok := inSection(o.Name)
@@ -93,7 +94,7 @@ func configure(p *store.Process, self string, options []store.Setting) error {
 	return nil
 }
 
-// memberOptions returns the options that make a process a member of this cluster.
+// memberOptions returns the options that make a process a member of the cluster in spec.
 func memberOptions(spec store.LaunchSpec, m kv.MemberPlace, dataDir string) []store.Setting {
 	peers := make([]string, len(spec.Members))
 	for i, other := range spec.Members {
@@ -128,9 +129,9 @@ func memberOptions(spec store.LaunchSpec, m kv.MemberPlace, dataDir string) []st
 	}, secure...)
 }
 
-// Flags for the files of a member's certificate and key and of the authority, and
-// the flag that requires clients to show a certificate. The flags for peer
-// connections begin with peerPrefix.
+// Flags for the files that contain a member's certificate, its key, and the authority's
+// certificate, and the flag that requires clients to present a certificate. For connections
+// between members, the flags' names start with peerPrefix.
 const (
 	certFlag      = "cert-file"
 	keyFlag       = "key-file"
@@ -139,7 +140,8 @@ const (
 	peerPrefix    = "peer-"
 )
 
-// inSection returns the section and name of a TLS flag in a configuration file.
+// inSection returns where a TLS flag belongs in a configuration file: the section and the name
+// inside it. ok is false if the flag is not a TLS flag.
 func inSection(flag string) (section, name string, ok bool) {
 	section, name = "client-transport-security", flag
 	if of, peers := strings.CutPrefix(flag, peerPrefix); peers {
@@ -148,8 +150,8 @@ func inSection(flag string) (section, name string, ok bool) {
 	return section, name, slices.Contains([]string{certFlag, keyFlag, authorityFlag, mutualFlag}, name)
 }
 
-// authorityFile returns the path of the certificate of the authority that signed
-// the members' certificates.
+// authorityFile returns the path of the certificate of the authority, which signed the members'
+// certificates.
 func authorityFile(m kv.MemberPlace) string { return filepath.Join(m.Dir, "tls", "ca.crt") }
 
 // certificateFiles returns the paths of a member's certificate and key.
@@ -157,8 +159,8 @@ func certificateFiles(m kv.MemberPlace) (certificate, key string) {
 	return filepath.Join(m.Dir, "tls", "member.crt"), filepath.Join(m.Dir, "tls", "member.key")
 }
 
-// credentialFiles returns the certificate files of a member that uses TLS, by
-// path.
+// credentialFiles returns a map from paths to the contents of a member's certificate files, or
+// nil if the member does not use TLS.
 func credentialFiles(spec store.LaunchSpec, m kv.MemberPlace) map[string][]byte {
 	c, ok := spec.Credentials[m.Name]
 	if !ok {
@@ -177,7 +179,7 @@ func (*Store) CertificateFiles(m kv.MemberPlace) (certificate, key string) {
 	return certificateFiles(m)
 }
 
-// peerURL returns a member's URL for the other members.
+// peerURL returns the URL at which other members reach a member.
 func peerURL(m kv.MemberPlace) string {
 	if m.PeerTLS {
 		return "https://" + m.Address(peerPort)

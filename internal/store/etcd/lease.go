@@ -18,15 +18,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// leasesAtOnce is the number of leases granted or revoked concurrently. A member
-// writes concurrent requests with a single sync of its log.
+// leasesAtOnce is the number of leases that are granted or revoked concurrently. A member can
+// write many concurrent requests with a single sync of its log.
 const leasesAtOnce = 128
 
-// grantGrace is how long a grant in flight may take after its context ended.
+// grantGrace is how long Grant waits for a reply after its context has ended.
 const grantGrace = 3 * time.Second
 
-// Grant implements store.Leaser. It rounds ttl up to whole seconds; etcd may
-// grant a longer time, never a shorter one.
+// Grant implements store.Leaser. It rounds ttl up to whole seconds. etcd may grant a longer
+// time to live, but never a shorter one.
 func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -38,8 +38,7 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		// Wait for a grant in flight: nothing would revoke a lease whose reply
-		// was not read.
+		// If ctx ends, wait for the reply: a lease whose reply was not read would never be revoked.
 		asked, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		defer context.AfterFunc(ctx, func() { time.AfterFunc(grantGrace, cancel) })()
@@ -82,10 +81,11 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// Keys are read in pages to find their leases: with their values, because keys_only
-// omits the leases, too (etcd 3.7). The first page has firstPage keys, and each
-// further one as many as fit into pageBytes if they are as large as those before;
-// gRPC refuses a message above 4 MiB. A page is requested up to pageTries times.
+// To find the leases of keys, the keys are read in pages. The pages contain the values, because
+// with keys_only etcd 3.7 omits the leases, too. The first page has firstPage keys. Each
+// further page has as many keys as fit into pageBytes, if they are as large as the keys before;
+// gRPC refuses a message above 4 MiB. A page that cannot be read is requested up to pageTries
+// times.
 const (
 	firstPage = 2
 	pageBytes = 1 << 20
@@ -93,7 +93,7 @@ const (
 	pageTries = 3
 )
 
-// nextPage returns the number of keys to request after n keys had size bytes.
+// nextPage returns how many keys to request, if n keys with their values had size bytes.
 func nextPage(n, size int) int64 {
 	if n == 0 {
 		return firstPage
@@ -101,8 +101,8 @@ func nextPage(n, size int) int64 {
 	return int64(min(max(pageBytes*n/max(size, 1), 1), maxPage))
 }
 
-// page requests a page of keys, a smaller one if that is too large for a message. Each
-// try has its own time limit. The requested bytes do not count as a flood.
+// page reads a page of keys. If the page is too large for a message, it reads a smaller page.
+// Each try has its own time limit. The response's bytes do not count as a flood.
 func (a *admin) page(ctx context.Context, c *clientv3.Client, from, end string, limit int64) (r *clientv3.GetResponse, size int, err error) {
 	for try := 0; ; {
 		asked, cancel := context.WithTimeout(ctx, a.timeout)
@@ -124,7 +124,8 @@ func (a *admin) page(ctx context.Context, c *clientv3.Client, from, end string, 
 	return r, size, nil
 }
 
-// LeaseNames implements store.Leaser. etcd has no lease names, only numbers.
+// LeaseNames implements store.Leaser. It returns nil, because etcd identifies leases by
+// numbers.
 func (*admin) LeaseNames([]int64) []string { return nil }
 
 // LeasesOf implements store.Leaser.
@@ -136,7 +137,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("cannot read the leases of etcd's keys with the prefix %q: %s", prefix, reason(ctx, err))
 	}
-	keys := map[int64]int{} // number of keys with the prefix, by lease
+	keys := map[int64]int{} // number of each lease's keys with the prefix
 	end := clientv3.GetPrefixRangeEnd(string(prefix))
 	limit := int64(firstPage)
 	for from, more := string(prefix), true; more; {
@@ -158,7 +159,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	err = runConcurrently(ctx, len(all), leasesAtOnce, func(ctx context.Context, i int) error {
 		r, err := c.TimeToLive(ctx, clientv3.LeaseID(all[i]), clientv3.WithAttachedKeys())
 		if lacking(err) {
-			return nil // the server cannot list a lease's keys: the lease expires by itself
+			return nil // the server cannot list the keys of a lease, so the lease stays until it expires
 		}
 		if err != nil {
 			return err
@@ -176,7 +177,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	return names, nil
 }
 
-// EndLeases implements store.Leaser. A lease's name is its number in decimal.
+// EndLeases implements store.Leaser. The name of a lease is its number in decimal.
 func (a *admin) EndLeases(ctx context.Context, names []string) error {
 	ids := make([]int64, 0, len(names))
 	for _, name := range names {

@@ -15,10 +15,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// CheckRights implements store.Operator. etcd requires the same role for
-// defragmentation as for listing users. It checks the right to compact before it
-// checks the revision, so compacting at a revision that is always compacted
-// already tests the right without any effect.
+// CheckRights implements store.Operator. To test the right to compact, it requests compaction
+// at a revision that is always compacted already: etcd checks the right before it checks the
+// revision, so the request has no effect. To test the right to defragment, it lists the users,
+// because etcd requires the same role for both requests.
 func (a *admin) CheckRights(ctx context.Context, what kv.Feature) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -44,8 +44,8 @@ func (a *admin) Compact(ctx context.Context) (int64, error) {
 	return a.compact(ctx, 0, clientv3.WithCompactPhysical())
 }
 
-// CompactBehind implements store.Operator. It doesn't wait until the space is
-// free, because a load runs concurrently.
+// CompactBehind implements store.Operator. It does not wait until the space is free, because a
+// load runs at the same time.
 func (a *admin) CompactBehind(ctx context.Context, behind int64) (int64, error) {
 	return a.compact(ctx, behind)
 }
@@ -63,16 +63,16 @@ func (a *admin) compact(ctx context.Context, behind int64, how ...clientv3.Compa
 	if revision <= 0 {
 		return 0, nil
 	}
-	// ErrCompacted means that this revision is compacted already, as requested.
+	// ErrCompacted means that the history up to this revision was discarded already.
 	if _, err := c.Compact(ctx, revision, how...); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return 0, fmt.Errorf("etcd did not compact to revision %d: %s", revision, reason(ctx, err))
 	}
 	return revision, nil
 }
 
-// Defragment implements store.Operator. A member does not respond during
-// defragmentation, so members are defragmented one after the other. Learners
-// refuse the request and are skipped, unless the learner is the only endpoint.
+// Defragment implements store.Operator. It defragments one member after the other, because a
+// member does not respond during its defragmentation. Learners refuse the request. They are
+// skipped, unless the learner is the only endpoint.
 func (a *admin) Defragment(ctx context.Context) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -90,7 +90,8 @@ func (a *admin) Defragment(ctx context.Context) error {
 	return nil
 }
 
-// MoveLeader implements store.Operator. Only the leader accepts the request.
+// MoveLeader implements store.Operator. It sends the request to the leader, because only the
+// leader accepts it.
 func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	s, err := a.Status(ctx)
 	if err != nil {
@@ -114,8 +115,8 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	return nil
 }
 
-// connectMember returns an administration of one member with the given pace, and its
-// client. The caller must close it.
+// connectMember returns an admin for a single member, whose reads are limited by pace, and its
+// client. The caller must close the admin.
 func (a *admin) connectMember(ctx context.Context, endpoint string, pace *readPace) (*admin, *clientv3.Client, error) {
 	access := a.access
 	access.Endpoints = []string{endpoint}
@@ -147,22 +148,23 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	return deleted, nil
 }
 
-// lacking reports whether an error of the official client means that the server
-// does not implement a call.
+// lacking reports whether an error from the official client means that the server does not
+// implement a call.
 func lacking(err error) bool {
 	s, ok := status.FromError(err)
 	return ok && lacks(s.Code(), s.Message())
 }
 
-// Number of keys per page, and of concurrent deletes. More concurrent deletes
-// would only wait longer in a database that writes them one after the other.
+// deletePage is the number of keys per page; deletesAtOnce is the number of concurrent deletes.
+// More concurrent deletes would only wait longer, because the database behind kine writes them
+// one after the other.
 const (
 	deletePage    = 500
 	deletesAtOnce = 4
 )
 
-// deleteEach deletes the keys with a prefix one by one, each in a transaction
-// like those of Kubernetes; kine supports no other delete.
+// deleteEach deletes the keys with a prefix one by one. Each delete is a transaction like those
+// that Kubernetes sends, because kine supports no other deletes.
 func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted int64, err error) {
 	for {
 		r, err := c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(deletePage))
@@ -185,15 +187,15 @@ func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted
 	}
 }
 
-// Hash implements store.Operator with HashKV, which hashes all keys and values up
-// to a revision. All members are asked for the first member's revision.
+// Hash implements store.Operator with HashKV, which hashes all keys and values up to a
+// revision. Every member is asked for the hash at the first member's revision.
 func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var (
-		revision int64 // the first member's revision; 0 requests the present one
+		revision int64 // 0 requests the first member's present revision, which is then used for the others
 		all      []store.MemberHash
 	)
 	for _, e := range a.access.Endpoints {
@@ -212,7 +214,7 @@ func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
 	return all, nil
 }
 
-// hashOf requests the hash of one endpoint.
+// hashOf requests the hash from one endpoint.
 func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string, revision int64) (*clientv3.HashKVResponse, error) {
 	r, err := c.HashKV(ctx, a.access.URL(endpoint), revision)
 	switch {
@@ -226,8 +228,8 @@ func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string,
 	return r, nil
 }
 
-// UserUnchecked implements store.Admin. It tries to log in, which a member
-// refuses if authentication is off.
+// UserUnchecked implements store.Admin. It tries to log in; a member refuses the login if
+// authentication is disabled.
 func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -249,7 +251,7 @@ var _ store.Cleaner = (*admin)(nil)
 
 var _ store.NullServed = (*Store)(nil)
 
-// namesPage is how many key names are listed at once.
+// namesPage is the number of key names to request at once.
 const namesPage = 5000
 
 // KeysOf implements store.Cleaner.

@@ -15,15 +15,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// errParentGone is the cause when a member ends because its parent died.
+// errParentGone is the cause for the end of a member whose parent process has ended.
 var errParentGone = errors.New("the process that started this member has ended")
 
-// closeGrace limits how long a member without a parent takes to close; its data
-// is about to be removed.
+// closeGrace limits how long a member may take to close after its parent process has ended. The
+// limit does no harm, because the member's data will be removed anyway.
 const closeGrace = time.Second
 
-// RunMember implements store.Embedded. etcd's structured log goes to standard
-// error; the client port serves /metrics.
+// RunMember implements store.Embedded. The member writes etcd's structured log to standard
+// error, and serves /metrics at its client port.
 func (*Store) RunMember(ctx context.Context, configFile string) error {
 	cfg, err := embed.ConfigFromFile(configFile)
 	if err != nil {
@@ -53,16 +53,15 @@ func (*Store) RunMember(ctx context.Context, configFile string) error {
 	}
 }
 
-// waitForParent blocks until the parent's end of the pipe is closed, which the
-// kernel does however the parent ends.
+// waitForParent blocks until the parent's end of the pipe is closed. The kernel closes it
+// whenever the parent ends, even if the parent is killed.
 func waitForParent(stdin io.Reader, cancel context.CancelCauseFunc) {
 	_, _ = io.Copy(io.Discard, stdin)
 	cancel(errParentGone)
 }
 
-// closeMember closes a member gracefully when it was asked to stop. Without a
-// parent it waits at most closeGrace, because no other process would end the
-// member.
+// closeMember closes a member gracefully. If the parent process has ended, it waits at most
+// closeGrace, because no other process would end the member.
 func closeMember(ctx context.Context, e *embed.Etcd) error {
 	if !errors.Is(context.Cause(ctx), errParentGone) {
 		e.Close()

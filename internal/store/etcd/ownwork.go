@@ -30,11 +30,11 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	return nil, fmt.Errorf("etcd has no maintenance work %s", what)
 }
 
-// maxSnapshot is how many bytes of a snapshot are read without pacing; the rest
-// is read slowly.
+// maxSnapshot is the number of bytes of a snapshot that are read at full speed. The rest is
+// read at readPerSecond.
 const maxSnapshot = 16 << 30
 
-// snapshot reads and discards a member's whole database.
+// snapshot requests a snapshot from a member, which is its whole database, and discards it.
 func (a *admin) snapshot(ctx context.Context, member store.Member) error {
 	alone, c, err := a.connectMember(ctx, member.Endpoint, newBurstPace(a.access.Connect, maxSnapshot))
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *admin) snapshot(ctx context.Context, member store.Member) error {
 	return nil
 }
 
-// raise raises a member's NOSPACE alarm.
+// raise raises the NOSPACE alarm for a member.
 func (a *admin) raise(ctx context.Context, member store.Member) (undo func(context.Context) error, err error) {
 	set := func(ctx context.Context, action etcdserverpb.AlarmRequest_AlarmAction) error {
 		c, err := a.connected(ctx)
@@ -69,16 +69,16 @@ func (a *admin) raise(ctx context.Context, member store.Member) (undo func(conte
 	return undo, set(ctx, etcdserverpb.AlarmRequest_ACTIVATE)
 }
 
-// Data that fillQuota writes.
+// Constants for the data that fillQuota writes.
 const (
 	fillPrefix = "quorumbench-fill/"
 	fillValue  = 512 << 10 // bytes
-	// MostFilled is the most that fillQuota writes, in bytes.
+	// MostFilled is the maximum number of bytes that fillQuota writes.
 	MostFilled = 1 << 30
 )
 
-// CheckQuota returns an error if the settings' quota is too large to be reached
-// by writing.
+// CheckQuota returns an error if fillQuota cannot reach the quota in the settings, because the
+// quota is too large or not set.
 func (s *Settings) CheckQuota() error {
 	if s.QuotaBackendBytes > 0 && s.QuotaBackendBytes <= MostFilled {
 		return nil
@@ -86,7 +86,7 @@ func (s *Settings) CheckQuota() error {
 	return fmt.Errorf("filling etcd's quota writes at most %d GiB: set a smaller quota, for example settings: {quota-backend-bytes: 67108864}", MostFilled>>30)
 }
 
-// fillQuota writes until etcd reports that there is no space.
+// fillQuota writes data until etcd responds that its quota is exhausted.
 func (a *admin) fillQuota(ctx context.Context) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -106,8 +106,8 @@ func (a *admin) fillQuota(ctx context.Context) error {
 	return fmt.Errorf("etcd's quota was not reached after %d GiB", MostFilled>>30)
 }
 
-// makeRoom removes the data that fillQuota wrote, frees its space, and disarms
-// the NOSPACE alarms.
+// makeRoom deletes the data that fillQuota wrote, frees the space, and disarms the NOSPACE
+// alarms.
 func (a *admin) makeRoom(ctx context.Context) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *admin) makeRoom(ctx context.Context) error {
 	}
 	for _, alarm := range armed.Alarms {
 		if alarm.Alarm != etcdserverpb.AlarmType_NOSPACE {
-			continue // fillQuota does not cause CORRUPT
+			continue // only NOSPACE can be the consequence of fillQuota
 		}
 		if _, err := c.AlarmDisarm(ctx, (*clientv3.AlarmMember)(alarm)); err != nil {
 			return fmt.Errorf("etcd did not disarm its alarms: %s", reason(ctx, err))
@@ -140,7 +140,7 @@ func (a *admin) makeRoom(ctx context.Context) error {
 // root is the user that etcd requires before authentication can be enabled.
 const root = "root"
 
-// enableAuth enables authentication, so that requests without a user are denied.
+// enableAuth enables authentication. From then on, requests without a user are denied.
 func (a *admin) enableAuth(ctx context.Context) (undo func(context.Context) error, err error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ func (a *admin) enableAuth(ctx context.Context) (undo func(context.Context) erro
 	return undo, nil
 }
 
-// disableAuth disables authentication and removes the user.
+// disableAuth disables authentication and removes the user root.
 func (a *admin) disableAuth(ctx context.Context, password string) error {
 	access := a.access
 	access.User, access.Password = root, password

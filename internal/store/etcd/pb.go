@@ -2,15 +2,15 @@ package etcd
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// Wire types, the low three bits of a tag. Tags are single bytes: every field
-// that is read here has a number below 16.
+// Wire types: the low three bits of a field's tag. A tag is always a single byte here, because
+// every field that is parsed has a number below 16.
 const (
 	pbVarint = 0
 	pbBytes  = 2
 )
 
-// Functions that parse protobuf in place. Each parses at b[i] and returns the
-// index after the parsed part, or -1 if the message is malformed.
+// The functions below parse protobuf without copying. Each parses b from index i on, and
+// returns the index after the part that it parsed, or -1 if the message is malformed.
 
 // getVarint reads a varint.
 func getVarint(b []byte, i int) (v uint64, next int) {
@@ -28,7 +28,7 @@ func getVarint(b []byte, i int) (v uint64, next int) {
 	return 0, -1
 }
 
-// getBytes reads a length and that number of bytes, which alias b.
+// getBytes reads a length, and then as many bytes. The returned slice refers to b.
 func getBytes(b []byte, i int) (v []byte, next int) {
 	var n uint64
 	if i < len(b) && b[i] < 0x80 { // nearly always
@@ -43,7 +43,7 @@ func getBytes(b []byte, i int) (v []byte, next int) {
 	return b[i:end:end], end
 }
 
-// skipField skips a field including its tag.
+// skipField skips a field. i is the index of the field's tag.
 func skipField(b []byte, i int) (next int) {
 	_, _, n := protowire.ConsumeField(b[i:])
 	if n < 0 {
@@ -52,21 +52,21 @@ func skipField(b []byte, i int) (next int) {
 	return i + n
 }
 
-// fields iterates over the fields of a message. Byte fields alias the message.
+// fields iterates over the fields of a message. The values of byte fields refer to the message.
 //
 //	for f := (fields{b: b}); f.next(); {
 //		switch f.tag { ... }
 //	}
 type fields struct {
 	b   []byte
-	i   int    // index of the next field; -1: the message is malformed
-	tag byte   // of the field; 0 for a skipped field
-	n   uint64 // value of a pbVarint
-	v   []byte // value of a pbBytes
+	i   int    // index of the next field; -1 if the message is malformed
+	tag byte   // tag of the current field; 0 if the field was skipped
+	n   uint64 // value of the current field, if it is a pbVarint
+	v   []byte // value of the current field, if it is a pbBytes
 }
 
-// next moves to the next field. It returns false at the end of the message or if
-// the message is malformed.
+// next moves to the next field. It returns false at the end of the message, and if the message
+// is malformed.
 func (f *fields) next() bool {
 	b, i := f.b, f.i
 	if uint(i) >= uint(len(b)) { // also true if i is -1
@@ -93,8 +93,8 @@ func (f *fields) next() bool {
 	return f.i >= 0
 }
 
-// must marks the message as malformed if ok, the result of parsing a field's
-// value, is false.
+// must marks the message as malformed if ok is false. ok is the result of parsing the value of
+// a field.
 func (f *fields) must(ok bool) {
 	if !ok {
 		f.i = -1

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Sources: etcd's documentation of its guarantees.
+// Parts of etcd's documentation that state its guarantees.
 const (
 	guarantees = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/): "
 	lockAPI    = "etcd concurrency API (https://etcd.io/docs/v3.6/dev-guide/api_concurrency_reference_v3/): "
@@ -14,8 +14,8 @@ const (
 	api        = "etcd API (https://etcd.io/docs/v3.6/learning/api/): "
 )
 
-// Promises implements store.Store. etcd promises sessions nothing: a client that
-// reads locally may see older data after switching to another member.
+// Promises implements store.Store. It has no guarantees for sessions, because etcd gives none:
+// a client that reads locally may read older data after it has switched to another member.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{

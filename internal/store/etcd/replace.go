@@ -14,15 +14,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Retries of a membership change. The cluster has no leader for a while if the
-// ended member was its leader, and etcd adds no member until the others have been
-// connected for some seconds.
+// A membership change may fail at first, and is then tried again. If the member that has ended
+// was the leader, the cluster has no leader for a while. Also, etcd adds no member until the
+// others have been connected for some seconds.
 const (
 	changeWithin = 30 * time.Second
 	changeEvery  = 200 * time.Millisecond
 )
 
-// Replace implements store.Operator with the procedure of etcd's documentation.
+// Replace implements store.Operator. It follows the procedure in etcd's documentation.
 func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	if err := retry(ctx, func() error {
 		_, err := c.MemberRemove(ctx, gone.ID)
 		if errors.Is(err, rpctypes.ErrMemberNotFound) {
-			return nil // an earlier reply was lost
+			return nil // an earlier attempt succeeded, but its reply was lost
 		}
 		return err
 	}); err != nil {
@@ -59,7 +59,7 @@ func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	return nil
 }
 
-// retry calls try until it succeeds or ctx ends, and then returns the last error.
+// retry calls try until it succeeds or ctx ends. If ctx ends, it returns the last error.
 func retry(ctx context.Context, try func() error) error {
 	ticker := time.NewTicker(changeEvery)
 	defer ticker.Stop()

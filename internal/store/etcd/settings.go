@@ -10,69 +10,65 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// DefaultQuota is the space quota in bytes if a scenario sets none. A put load
-// reaches etcd's own default of 2 GiB within minutes.
+// DefaultQuota is the space quota in bytes for a scenario that does not set one. It is larger
+// than etcd's own default of 2 GiB, which a put load would reach within minutes.
 const DefaultQuota = 8 << 30
 
-// Settings holds the launch settings that a scenario file may give for etcd.
-// Unless noted, each has the name and meaning of etcd's command-line flag (see
-// https://etcd.io/docs/latest/op-guide/configuration). Omitted settings keep
-// etcd's default, except for the quota.
+// Settings holds the launch settings for etcd that a scenario file may contain. Unless noted
+// otherwise, a setting has the name and meaning of a command-line flag of etcd (see
+// https://etcd.io/docs/latest/op-guide/configuration). A setting that is omitted keeps etcd's
+// default, except for the quota.
 type Settings struct {
 	store.PlainSettings `yaml:"-"`
 
-	// SnapshotCount is how many committed entries trigger a snapshot.
+	// SnapshotCount is the number of committed entries after which etcd writes a snapshot.
 	SnapshotCount uint64 `yaml:"snapshot-count,omitempty" json:"snapshot-count,omitempty"`
-	// SnapshotCatchUpEntries is how many entries a compaction of the Raft log
-	// keeps for slow followers.
+	// SnapshotCatchUpEntries is the number of entries that etcd keeps for slow followers when it
+	// compacts the Raft log.
 	SnapshotCatchUpEntries uint64 `yaml:"snapshot-catchup-entries,omitempty" json:"snapshot-catchup-entries,omitempty"`
-	// QuotaBackendBytes is the space quota in bytes, DefaultQuota if 0.
+	// QuotaBackendBytes is the space quota in bytes; 0 means DefaultQuota.
 	QuotaBackendBytes int64 `yaml:"quota-backend-bytes,omitempty" json:"quota-backend-bytes,omitempty"`
-	// HeartbeatInterval and ElectionTimeout are in milliseconds; the second
-	// must be at least five times the first and at most 50,000.
+	// HeartbeatInterval and ElectionTimeout are in milliseconds. ElectionTimeout must be at least
+	// five times HeartbeatInterval, and at most 50,000.
 	HeartbeatInterval uint `yaml:"heartbeat-interval,omitempty" json:"heartbeat-interval,omitempty"`
 	ElectionTimeout   uint `yaml:"election-timeout,omitempty" json:"election-timeout,omitempty"`
-	// PreVote makes a member check that it could win an election before it starts
-	// one.
+	// PreVote makes a member check whether it could win an election before it starts one.
 	PreVote *bool `yaml:"pre-vote,omitempty" json:"pre-vote,omitempty"`
-	// UnsafeNoFsync makes etcd acknowledge writes that are not on disk.
+	// UnsafeNoFsync makes etcd acknowledge writes before they are on disk.
 	UnsafeNoFsync bool `yaml:"unsafe-no-fsync,omitempty" json:"unsafe-no-fsync,omitempty"`
-	// AutoCompactionMode is periodic or revision; AutoCompactionRetention is a
-	// duration such as 5m (hours without a unit), or a number of revisions.
+	// AutoCompactionMode is periodic or revision. In mode periodic, AutoCompactionRetention is a
+	// duration such as 5m, or a number of hours. In mode revision, it is a number of revisions.
 	AutoCompactionMode      string `yaml:"auto-compaction-mode,omitempty" json:"auto-compaction-mode,omitempty"`
 	AutoCompactionRetention string `yaml:"auto-compaction-retention,omitempty" json:"auto-compaction-retention,omitempty"`
-	// CompactionBatchLimit is how many revisions one batch of a compaction
-	// removes, CompactionSleepInterval the pause between batches.
+	// CompactionBatchLimit is the number of revisions that a compaction removes in one batch.
+	// CompactionSleepInterval is the pause between two batches.
 	CompactionBatchLimit    int           `yaml:"compaction-batch-limit,omitempty" json:"compaction-batch-limit,omitempty"`
 	CompactionSleepInterval time.Duration `yaml:"compaction-sleep-interval,omitempty" json:"compaction-sleep-interval,omitempty"`
-	// BackendBatchInterval and BackendBatchLimit (in operations) determine when
-	// the backend commits.
+	// BackendBatchInterval and BackendBatchLimit determine when the backend commits: after this
+	// time, or after this number of operations.
 	BackendBatchInterval time.Duration `yaml:"backend-batch-interval,omitempty" json:"backend-batch-interval,omitempty"`
 	BackendBatchLimit    int           `yaml:"backend-batch-limit,omitempty" json:"backend-batch-limit,omitempty"`
-	// BackendFreelistType is array or map.
+	// BackendFreelistType is the backend's freelist type, array or map.
 	BackendFreelistType string `yaml:"backend-bbolt-freelist-type,omitempty" json:"backend-bbolt-freelist-type,omitempty"`
-	// MaxRequestBytes is the largest request in bytes, MaxTxnOps the largest
-	// number of operations in a transaction.
+	// MaxRequestBytes is the maximum size of a request in bytes. MaxTxnOps is the maximum number of
+	// operations in a transaction.
 	MaxRequestBytes uint `yaml:"max-request-bytes,omitempty" json:"max-request-bytes,omitempty"`
 	MaxTxnOps       uint `yaml:"max-txn-ops,omitempty" json:"max-txn-ops,omitempty"`
-	// MaxConcurrentStreams is how many streams a connection may have open.
+	// MaxConcurrentStreams is the maximum number of open streams on a connection.
 	MaxConcurrentStreams uint32 `yaml:"max-concurrent-streams,omitempty" json:"max-concurrent-streams,omitempty"`
-	// MaxWALs is how many log files are kept.
+	// MaxWALs is the number of files of the write-ahead log that etcd keeps.
 	MaxWALs uint `yaml:"max-wals,omitempty" json:"max-wals,omitempty"`
-	// TLS makes members use TLS with clients, with certificates that are created
-	// for the run. It is not an etcd flag; it stands for the flags that name the
-	// certificate files.
+	// TLS makes members use TLS with clients. The certificates are created for the run. etcd has no
+	// flag with this name; the setting stands for the flags that give the certificate files.
 	TLS bool `yaml:"tls,omitempty" json:"tls,omitempty"`
-	// PeerTLS makes members use TLS with each other as well, with the same
-	// certificates, which both sides must show. It also stands for several flags,
-	// and needs TLS.
+	// PeerTLS makes members also use TLS with each other. They use the same certificates, and both
+	// sides must present one. etcd has no flag with this name either. PeerTLS requires TLS.
 	PeerTLS bool `yaml:"peer-tls,omitempty" json:"peer-tls,omitempty"`
-	// LogLevel is debug, info, warn or error. etcd logs elections and snapshots
-	// at info.
+	// LogLevel is debug, info, warn or error. etcd logs elections and snapshots at the level info.
 	LogLevel string `yaml:"log-level,omitempty" json:"log-level,omitempty"`
 }
 
-// etcd's own defaults, for rules that compare two settings.
+// etcd's defaults, which are needed to check two settings against each other.
 const (
 	defaultHeartbeat = 100    // ms
 	defaultElection  = 1000   // ms
@@ -98,8 +94,8 @@ func (s *Settings) checkTLS() error {
 	return nil
 }
 
-// CheckTiming checks an election timeout against a heartbeat interval, both in
-// milliseconds; 0 means etcd's default.
+// CheckTiming returns an error if etcd would refuse the combination of heartbeat interval and
+// election timeout. Both are in milliseconds; 0 means etcd's default.
 func CheckTiming(heartbeat, election uint) error {
 	heartbeat, election = cmp.Or(heartbeat, defaultHeartbeat), cmp.Or(election, defaultElection)
 	switch {
@@ -111,7 +107,7 @@ func CheckTiming(heartbeat, election uint) error {
 	return nil
 }
 
-// CheckLogLevel checks the name of an etcd log level.
+// CheckLogLevel returns an error if level is not one of etcd's log levels.
 func CheckLogLevel(level string) error {
 	return store.CheckChoice("etcd", "log-level", level, "debug", "info", "warn", "error")
 }
@@ -135,8 +131,7 @@ func (s *Settings) checkCompaction() error {
 	return nil
 }
 
-// options lists the settings that are set, with DefaultQuota if there is no
-// quota.
+// options returns the settings that are not zero. It adds DefaultQuota if no quota is set.
 func (s *Settings) options() []store.Setting {
 	with := *s
 	with.QuotaBackendBytes, with.TLS, with.PeerTLS = cmp.Or(s.QuotaBackendBytes, DefaultQuota), false, false

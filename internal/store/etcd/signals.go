@@ -8,10 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Signal implements store.Store. etcd logs one JSON object per line with the
-// fields level, ts, logger (optional), caller and msg, followed by the message's
-// own fields. Durations have Go's format. No JSON parser is used because a line
-// may be cut, and almost no line is a signal.
+// Signal implements store.Store. etcd writes one JSON object per log line. The object has the
+// fields level, ts, logger (optional), caller and msg, followed by fields that depend on the
+// message. Durations have Go's format. Signal does not use a JSON parser, because the line may
+// be cut, and because very few lines report an event.
 func (*Store) Signal(line []byte) (store.Signal, bool) {
 	if !bytes.HasPrefix(line, []byte(`{"level":"`)) {
 		return store.Signal{}, false
@@ -31,25 +31,25 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return s, true
 }
 
-// pattern maps a log message to a signal; took is the field that holds the
-// signal's duration, "" if there is none.
+// pattern maps a log message to a signal. took is the name of the field that contains the
+// signal's duration, or "" if the line contains none.
 type pattern struct {
 	msg  string
 	kind store.SignalKind
 	took string
 }
 
-// serverMessages are the exact messages of etcd 3.5 to 3.7.
+// serverMessages are the exact texts of messages in etcd 3.5 to 3.7.
 var serverMessages = [...]pattern{
-	{"ready to serve client requests", store.Serving, ""}, // the cluster has a leader that accepted the member's name
+	{"ready to serve client requests", store.Serving, ""}, // the cluster has a leader, which accepted the member's registration
 	{"slow fdatasync", store.SlowFsync, "took"},
 	{"apply request took too long", store.SlowApply, "took"},
 	{"waiting for ReadIndex response took too long, retrying", store.SlowRead, "retry-timeout"},
 	{"timed out waiting for read index response (local node might have slow network)", store.SlowRead, "timeout"},
 	{"triggering snapshot", store.SnapshotStarted, ""},
-	{"saved snapshot", store.SnapshotDone, ""}, // 3.5
+	{"saved snapshot", store.SnapshotDone, ""}, // in etcd 3.5
 	{"saved snapshot to disk", store.SnapshotDone, ""},
-	{"compacted Raft logs", store.LogTruncated, ""}, // 3.6 and later log it at debug
+	{"compacted Raft logs", store.LogTruncated, ""}, // etcd 3.6 and later log this at the level debug
 	{"created a new WAL segment", store.LogRolled, ""},
 	{"finished scheduled compaction", store.Compaction, "took"},
 	{"finished defragmenting directory", store.Defragmentation, "took"},
@@ -76,9 +76,9 @@ func serverSignal(line, msg []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// raftSignal recognizes the messages of the Raft library, such as "raft.node: 8e9e
-// elected leader 91bc at term 2". A newly elected leader logs its election twice;
-// the message about itself as a follower is skipped.
+// raftSignal recognizes messages from the Raft library, such as "raft.node: 8e9e elected leader
+// 91bc at term 2". A newly elected leader logs its election twice: as "became leader", and
+// then as "elected leader" with its own ID. The second message is skipped.
 func raftSignal(line, msg []byte) (store.Signal, bool) {
 	if !bytes.Contains(line, []byte(`"logger":"raft"`)) {
 		return store.Signal{}, false
@@ -105,7 +105,7 @@ func raftSignal(line, msg []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// termOf returns the number after the last word "term", or 0 if there is none.
+// termOf returns the number that follows the last "term" in a message, or 0 if there is none.
 func termOf(msg []byte) uint64 {
 	i := bytes.LastIndex(msg, []byte(" term "))
 	if i < 0 {
@@ -129,8 +129,8 @@ func hasPrefix(words [][]byte, want ...string) bool {
 	return true
 }
 
-// logField returns the raw contents of a string field. Quotes within a string are
-// escaped, so a quoted name and a colon always are a field's name.
+// logField returns the contents of a string field, with escapes as they are. Quotes inside a
+// string are escaped, so a quoted name that is followed by a colon is always a field's name.
 func logField(line []byte, name string) ([]byte, bool) {
 	_, rest, found := bytes.Cut(line, []byte(`"`+name+`":"`))
 	if !found {
@@ -147,8 +147,8 @@ func logField(line []byte, name string) ([]byte, bool) {
 	return nil, false
 }
 
-// logTime returns the line's time, which is in UTC since 3.6 and has a zone in
-// older versions.
+// logTime returns the timestamp of a line. It is in UTC since etcd 3.6; older versions use
+// other time zones.
 func logTime(line []byte) time.Time {
 	text, _ := logField(line, "ts")
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999Z0700"} {
@@ -159,7 +159,7 @@ func logTime(line []byte) time.Time {
 	return time.Time{}
 }
 
-// logDuration returns a field's duration, or 0 if it is missing or invalid.
+// logDuration returns the duration in a field, or 0 if it is missing or invalid.
 func logDuration(line []byte, name string) time.Duration {
 	text, _ := logField(line, name)
 	d, err := time.ParseDuration(string(text))

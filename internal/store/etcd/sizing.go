@@ -11,27 +11,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Sources of the advice.
+// The documents that contain the advice.
 const (
 	hardwareGuide = "etcd documentation, Hardware recommendations"
 	tuningGuide   = "etcd documentation, Tuning"
 	limitsGuide   = "etcd documentation, System limits"
 )
 
-// Figures from these documents.
+// Figures from these documents, and limits for the advice.
 const (
-	ownQuota     = 2 << 30 // etcd's default
-	mostQuota    = 8 << 30 // the largest suggested quota
+	ownQuota     = 2 << 30 // etcd's default quota
+	mostQuota    = 8 << 30 // the largest quota that the documents suggest
 	mostRequest  = 1.5 * (1 << 20)
-	entryBytes   = 64  // per entry, in addition to key and value: revisions, and the database's key and element
-	pageFill     = 0.9 // filled share of a database page
-	leastBeats   = 0.5 // heartbeat intervals in round trips
+	entryBytes   = 64  // size of an entry in addition to its key and value: its revisions, and bbolt's key and element
+	pageFill     = 0.9 // share of a database page that contains data
+	leastBeats   = 0.5 // smallest recommended heartbeat interval, as a multiple of the round-trip time
 	mostBeats    = 1.5
 	electionRTTs = 10
 )
 
-// hardware lists the guide's example clusters: the largest load that each serves
-// and the recommended machine.
+// hardware lists the example clusters in the guide: the largest load that each one can serve,
+// and the machine that the guide recommends for it.
 var hardware = []struct {
 	name           string
 	clients        int
@@ -88,8 +88,8 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	return []store.Filling{fills}, advice, nil
 }
 
-// hardwareFor returns advice based on the guide's smallest example that serves
-// the load.
+// hardwareFor returns the advice for the guide's smallest example cluster that can serve the
+// load.
 func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
 	h := hardware[0]
 	for _, h = range hardware {
@@ -105,8 +105,8 @@ func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
 	return store.Advice{Topic: "hardware", Text: words + ".", Source: hardwareGuide}
 }
 
-// timing returns advice about the heartbeat interval and the election timeout for
-// the measured round trip.
+// timing returns advice about the heartbeat interval and the election timeout, based on the
+// measured round-trip time.
 func timing(l *store.SizedLoad, s *Settings) []store.Advice {
 	if l.RoundTrip <= 0 {
 		return []store.Advice{{Topic: "heartbeat and election", Source: tuningGuide,

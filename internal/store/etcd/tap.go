@@ -9,27 +9,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// mostFree limits how many ended calls and streams are kept for reuse.
+// mostFree limits the number of ended calls and streams that are kept for reuse.
 const mostFree = 256
 
-// tap implements store.Tap for one connection of a client to a member.
+// tap implements store.Tap for one connection between a client and a member.
 type tap struct {
 	cfg    store.TapConfig
 	heard  *h2.Overhearer
 	reader message.Reader
 	now    int64
-	calls  map[uint32]*tapped // by stream
+	calls  map[uint32]*tapped // the streams that have not ended, by stream number
 	free   []*call.Call
 	spare  []*tapped
 }
 
-// tapped is a stream that has not ended. asked holds its call or, for a
-// long-lived stream, the calls without a reply, in order.
+// tapped is a stream that has not ended. asked contains the stream's call. If the stream is
+// long-lived, asked contains the calls that have no reply yet, in order.
 type tapped struct {
 	method string
 	stays  bool
 	asked  []*call.Call
-	got    int // bytes of the messages so far, for a call with several
+	got    int // size in bytes of the messages received so far, for a call with several messages in its reply
 }
 
 // Tap implements store.Tapped.
@@ -79,7 +79,7 @@ func (t *tap) Begun(stream uint32, path string) {
 func (t *tap) Ended(stream uint32, ofClient bool, status int) {
 	s := t.calls[stream]
 	if s == nil || ofClient && status >= 0 {
-		return // it has asked, and is yet to be answered
+		return // the client has sent its request, and the reply is still to come
 	}
 	delete(t.calls, stream)
 	t.finish(s, status)
@@ -89,8 +89,8 @@ func (t *tap) Ended(stream uint32, ofClient bool, status int) {
 	}
 }
 
-// finish reports the calls of a stream that has ended; a negative status means
-// that the stream ended without a reply.
+// finish reports the calls on a stream that has ended. A negative status means that the stream
+// ended without a reply.
 func (t *tap) finish(s *tapped, status int) {
 	for _, c := range s.asked {
 		switch {
@@ -112,7 +112,7 @@ func (t *tap) deliver(c *call.Call) {
 	}
 }
 
-// begin returns a new call, in reused memory if possible.
+// begin returns a new call. It reuses the memory of an ended call if possible.
 func (t *tap) begin(stream uint32, s *tapped, size int) *call.Call {
 	var c *call.Call
 	if n := len(t.free); n > 0 {
@@ -157,7 +157,7 @@ func (t *tap) Message(stream uint32, ofClient bool, body []byte, size int) {
 	}
 }
 
-// next removes and returns the oldest call without a reply, or nil.
+// next removes and returns the oldest call without a reply, or returns nil if there is none.
 func (t *tap) next(s *tapped) *call.Call {
 	if len(s.asked) == 0 {
 		return nil
@@ -187,7 +187,7 @@ func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
 		}
 	}
 	if events == 0 && (created || canceled || len(s.asked) > 0 && s.asked[0].Parts[0].Action == call.Other) {
-		// A cancellation by the server is not a reply to a request.
+		// A cancellation that the client did not request is not a reply.
 		if len(s.asked) > 0 && (s.asked[0].Parts[0].Action == call.Watch) == created {
 			c := t.next(s)
 			c.Took, c.Got, c.Revision, c.Lease = t.now-c.At, size, revision, id+1
@@ -203,5 +203,5 @@ func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
 	t.deliver(c)
 }
 
-// watchRefused is the code for a refused watcher, which has no gRPC status.
-const watchRefused = 11 // OutOfRange: usually its revision is compacted
+// watchRefused is the code that is recorded for a refused watcher, which has no gRPC status.
+const watchRefused = 11 // OutOfRange, because usually the watcher's start revision was compacted

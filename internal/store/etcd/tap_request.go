@@ -5,8 +5,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
-// readRequest parses a request into a call's parts. An unknown request becomes
-// call.Other.
+// readRequest parses a request into the parts of a call. A request that it does not know
+// becomes one part with the action call.Other.
 func readRequest(r *message.Reader, method string, b []byte) (ok bool) {
 	switch method {
 	case methodRange, methodRangeStream:
@@ -34,7 +34,7 @@ func readRequest(r *message.Reader, method string, b []byte) (ok bool) {
 	return ok && len(r.Call.Parts) <= call.MaxParts
 }
 
-// tapAnswer parses the reply to a call; it skips malformed fields.
+// tapAnswer parses the reply to a call. It skips malformed fields.
 type tapAnswer struct{ c *call.Call }
 
 func (a *tapAnswer) read(method string, b []byte) {
@@ -70,8 +70,8 @@ func (a *tapAnswer) read(method string, b []byte) {
 	c.Keys = max(c.Keys, 0)
 }
 
-// keysOf returns the number of keys in a ResponseOp{response_range: 1,
-// response_put: 2, response_delete_range: 3}.
+// keysOf returns the number of keys that a part of a reply read, wrote or deleted:
+// ResponseOp{response_range: 1, response_put: 2, response_delete_range: 3}.
 func keysOf(b []byte) (keys int64) {
 	for f := (fields{b: b}); f.next(); {
 		switch f.tag {
@@ -94,7 +94,7 @@ func keysOf(b []byte) (keys int64) {
 	return max(keys, 0)
 }
 
-// Method names in a recording: the path without the package name of etcd's API.
+// Names of methods in a recording: the request's path without the package name of etcd's API.
 const (
 	methodRange       = "KV/Range"
 	methodRangeStream = "KV/RangeStream"
@@ -108,7 +108,7 @@ const (
 	methodKeepAlive   = "Lease/LeaseKeepAlive"
 )
 
-// headerRevision reads a ResponseHeader's revision: 3.
+// headerRevision returns the revision in a ResponseHeader{revision: 3}.
 func headerRevision(b []byte) (revision int64) {
 	for f := (fields{b: b}); f.next(); {
 		if f.tag == 3<<3|pbVarint {
