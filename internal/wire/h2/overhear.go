@@ -79,7 +79,7 @@ const (
 )
 
 // NewOverhearer returns a passive decoder for a connection. The decoder must receive the
-// connection's traffic from the first byte on.
+// connection's traffic starting with the first byte.
 func NewOverhearer(to Heard) *Overhearer {
 	o := &Overhearer{to: to, streams: map[uint32]*heardStream{}}
 	for i := range o.halves {

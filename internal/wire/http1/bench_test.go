@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// consulAnswer has the fields that Consul sends with every response.
+// consulAnswer has the header fields that Consul sends with every response.
 const consulAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 256\r\nContent-Security-Policy: sandbox\r\n" +
 	"Content-Type: text/plain; charset=utf-8\r\nVary: Accept-Encoding\r\nX-Consul-Default-Acl-Policy: allow\r\n" +
 	"X-Consul-Index: 123456\r\nX-Consul-Knownleader: true\r\nX-Consul-Lastcontact: 0\r\nX-Content-Type-Options: nosniff\r\n" +

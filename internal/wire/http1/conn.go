@@ -1,24 +1,25 @@
 // Package http1 implements the client side of a persistent HTTP/1.1 connection (RFC 9110, RFC 9112)
-// without I/O. A connection has one request in flight. Requests are encoded from a template that is
-// built once, and responses are parsed in the input buffer. In the steady state nothing allocates.
+// without I/O. A connection has at most one request in flight. Requests are encoded from a template
+// that is built once, and responses are parsed in the input buffer. In the steady state no function
+// allocates memory.
 package http1
 
 import "github.com/quorumbench/quorumbench/internal/wire/parts"
 
 // Limits of a connection.
 const (
-	// MaxHead limits a response's status line and header fields together, and its trailer, in
-	// bytes.
+	// MaxHead limits the size of a response's status line and header fields together, and
+	// separately that of its trailer, in bytes.
 	MaxHead = 64 << 10
-	// MaxBody limits a response's body, in bytes.
+	// MaxBody limits the size of a response's body, in bytes.
 	MaxBody = 64 << 20
-	// MaxKeptFields limits the number of response fields that a connection keeps.
+	// MaxKeptFields limits how many header fields of a response a connection keeps.
 	MaxKeptFields = 4
 
-	maxKept = 8 << 10 // total length of the kept fields of one response, in bytes
+	maxKept = 8 << 10 // maximum total length of one response's kept fields, in bytes
 
-	// maxFraming limits the chunk sizes and extensions of one response, in bytes, and maxInformed
-	// limits the number of informational responses before it.
+	// maxFraming limits the total size of the chunk sizes and chunk extensions in one response, in
+	// bytes. maxInformed limits how many informational responses may precede the real response.
 	maxFraming  = 1 << 20
 	maxInformed = 100
 )
@@ -28,28 +29,29 @@ type Field struct{ Name, Value string }
 
 // Config configures a connection.
 type Config struct {
-	Host       string   // HOST:PORT, the Host field of every request
-	Fields     []Field  // further fields of every request
-	KeepFields []string // names of response fields to keep, at most MaxKeptFields
-	// Parts buffers incomplete responses. If it is nil, the connection has its own budget.
+	Host       string   // HOST:PORT, sent as the Host field in every request
+	Fields     []Field  // additional fields in every request
+	KeepFields []string // names of the response fields to keep; at most MaxKeptFields
+	// Parts provides the buffers for incomplete responses. If it is nil, the connection creates its
+	// own budget.
 	Parts *parts.Budget
 }
 
-// state is the next part of a response that the parser expects.
+// state is the part of a response that the parser expects next.
 type state uint8
 
 const (
 	statusLine state = iota
 	fields
-	sizedBody  // c.chunk bytes
-	untilClose // all bytes until the connection ends
+	sizedBody  // c.chunk bytes are missing
+	untilClose // the body ends when the connection ends
 	chunkSize
-	chunkData // c.chunk bytes
+	chunkData // c.chunk bytes are missing
 	chunkEnd
 	trailer
 )
 
-// coding is the transfer coding of a body.
+// coding is the transfer coding of a response's body.
 type coding uint8
 
 const (
@@ -60,7 +62,7 @@ const (
 // Conn is the client side of one connection. Only one goroutine may use it.
 type Conn struct {
 	cfg     Config
-	common  []byte // the fields of every request, encoded
+	common  []byte // the encoded fields that every request has
 	maxBody int
 
 	// The request.
@@ -68,35 +70,35 @@ type Conn struct {
 	sent   int
 	using  *Template
 	bodyAt int
-	open   bool                     // the request awaits its response
-	late   bool                     // the request was cancelled
-	stream func(piece []byte) error // takes the response's body in pieces; nil: the body is kept
+	open   bool                     // the request has no response yet
+	late   bool                     // the request was canceled
+	stream func(piece []byte) error // receives the body in pieces; nil: the connection keeps it
 
-	// The response under way.
+	// The current response.
 	state   state
-	fresh   bool // no byte of it arrived yet; the other fields are those of the previous response
+	fresh   bool // no byte has arrived; the other fields are still those of the previous response
 	answer  Response
 	headLen int
 	partial []byte // the beginning of an incomplete line
 	length  int    // Content-Length, or -1
 	coding  coding
-	chunk   int    // bytes of the body, or of the chunk, that are missing
-	size    int    // bytes of the body so far
-	piece   []byte // the body, while it is a single piece of the input
-	body    []byte // the body, if it arrived in several pieces
-	keep    bool   // the connection stays open after this response
-	framed  bool   // the last field determines the length of the body
+	chunk   int    // how many bytes of the body or chunk are missing
+	size    int    // bytes of the body received so far
+	piece   []byte // the body, as long as it is a single piece of the input
+	body    []byte // the body, if it arrives in several pieces
+	keep    bool   // the connection stays open after the current response
+	framed  bool   // the last field line determines the length of the body
 	known   knownHead
 
-	framing  int // bytes of chunk sizes and extensions
-	informed int // informational responses so far
+	framing  int // total size of chunk sizes and extensions so far, in bytes
+	informed int // number of informational responses so far
 
 	draining bool
 	err      error
 }
 
-// NewConn returns a connection. It omits control characters from the values of fields, because a
-// line break would end the field.
+// NewConn returns a connection. It removes control characters from field values, because a line
+// break would end the field.
 func NewConn(cfg Config) *Conn {
 	if cfg.Parts == nil {
 		cfg.Parts = parts.New(parts.DefaultMax)
@@ -112,19 +114,19 @@ func NewConn(cfg Config) *Conn {
 // Idle reports whether the connection can send a request now.
 func (c *Conn) Idle() bool { return !c.open && !c.draining }
 
-// Draining reports whether the connection accepts no further requests, because the server announced
-// it or the connection failed.
+// Draining reports whether the connection accepts no further request, because the server announced
+// the end of the connection or the connection failed.
 func (c *Conn) Draining() bool { return c.draining }
 
 // Out returns the bytes to write. They are valid until the next call of any method.
 func (c *Conn) Out() []byte { return c.out[c.sent:] }
 
-// Wrote records that the first n bytes of Out were written, or may have been.
+// Wrote records that the first n bytes of Out were written, or may have been written.
 func (c *Conn) Wrote(n int) { c.sent += n }
 
-// Cancel cancels the request in flight. It returns true if the connection has no request in flight
-// any more. If any byte of the request was written, it returns false: the response must be awaited,
-// and Feed returns it with Late set.
+// Cancel cancels the request in flight. It returns true if the connection is then free for another
+// request. If a byte of the request was already written, Cancel returns false: the caller must wait
+// for the response, which Feed returns with Late set.
 func (c *Conn) Cancel() (free bool) {
 	if !c.open {
 		return true
@@ -137,19 +139,19 @@ func (c *Conn) Cancel() (free bool) {
 	return false
 }
 
-// End is the outcome of the request in flight when the connection ended.
+// End shows what happened to the request in flight when the connection ended.
 type End uint8
 
-// The ends.
+// The values of End.
 const (
-	Nothing  End = iota // no request was in flight, or it was cancelled
+	Nothing  End = iota // no request was in flight, or it had been canceled
 	NotSent             // the request was not written completely
 	Broken              // the response is missing or incomplete
 	Answered            // the end of the connection completed the response
 )
 
-// Lost records that the connection ended. It returns the response if the end of the connection
-// completed it (RFC 9112, section 6.3, rule 8).
+// Lost records that the connection ended. If this completes a response, Lost returns the response
+// (RFC 9112, section 6.3, rule 8).
 func (c *Conn) Lost() (End, *Response) {
 	unsent := c.sent < len(c.out)
 	c.draining = true
@@ -170,9 +172,9 @@ func (c *Conn) Lost() (End, *Response) {
 	return Broken, nil
 }
 
-// complete completes the response under way and returns it.
+// complete ends the current response and returns it.
 func (c *Conn) complete() *Response {
-	if c.sent < len(c.out) { // the response came before the request was written completely
+	if c.sent < len(c.out) { // the server responded before the request was written completely
 		c.keep = false
 		c.out, c.sent = c.out[:0], 0
 	}
@@ -193,7 +195,8 @@ func (c *Conn) giveBack() {
 	c.body, c.partial = nil, nil
 }
 
-// fail records the first error, after which the connection is unusable, and returns it.
+// fail records err if it is the first error, and returns the first error. After an error the
+// connection is unusable.
 func (c *Conn) fail(err error) error {
 	if c.err == nil {
 		c.err, c.draining = err, true

@@ -16,7 +16,7 @@ func newTestConn() (*Conn, *Template) {
 	return c, c.Template("GET", "/v1/", false)
 }
 
-// connWithRequest returns a connection with one request in flight, which was written completely.
+// connWithRequest returns a connection with one request in flight that was written completely.
 func connWithRequest(t testing.TB) *Conn {
 	t.Helper()
 	c, get := newTestConn()
@@ -29,7 +29,7 @@ func sendGet(c *Conn, get *Template) {
 	c.Wrote(len(c.Out()))
 }
 
-// feed feeds in with n bytes per call and returns the response with a copy of its body.
+// feed passes in to Feed, n bytes per call, and returns the response with a copy of its body.
 func feed(c *Conn, in string, n int) (*Response, error) {
 	for len(in) > 0 {
 		part := []byte(in[:min(n, len(in))])
@@ -51,7 +51,7 @@ func feed(c *Conn, in string, n int) (*Response, error) {
 	return nil, nil
 }
 
-// net/http can parse the requests, with the expected target, fields and body.
+// net/http must be able to parse the requests, and find the expected target, fields and body.
 func TestRequests(t *testing.T) {
 	c := NewConn(Config{Host: "[::1]:80", Fields: []Field{{"X-Token", "a\r\nEvil: b"}}})
 	put := c.Template("PUT", "/v1/kv/", true, Field{"Content-Type", "x/y"})
@@ -96,7 +96,8 @@ func TestNetHTTPParsesForm(t *testing.T) {
 	}
 }
 
-// answers are responses with the expected status and body, and whether the connection stays open.
+// answers lists responses with the expected status and body. keep is set if the connection must
+// stay open.
 var answers = []struct {
 	name, in string
 	status   int
@@ -172,7 +173,8 @@ func TestKeepsNamedFields(t *testing.T) {
 	}
 }
 
-// Bodies with random chunk sizes, in random pieces, equal the body that net/http reads.
+// A body that arrives with random chunk sizes and in random pieces must equal the body that
+// net/http reads.
 func TestRandomChunking(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	c, get := newTestConn()
@@ -260,7 +262,7 @@ func TestCancelAndLost(t *testing.T) {
 	if end, _ := c.Lost(); end != Broken {
 		t.Error(end)
 	}
-	// A response before the complete request ends the connection.
+	// If the response arrives before the request is written completely, the connection must end.
 	c, get = newTestConn()
 	c.Send(c.Head(c.Begin(get)))
 	c.Wrote(5)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Feed parses the bytes that were read and returns the response once it is complete. After an error
-// the connection is unusable.
+// Feed parses bytes that the caller has read. It returns the response once the response is
+// complete, and nil before. After an error the connection is unusable.
 func (c *Conn) Feed(in []byte) (*Response, error) {
 	c.cfg.Parts.Recycle()
 	if c.err != nil {
@@ -31,14 +31,15 @@ func (c *Conn) Feed(in []byte) (*Response, error) {
 	}
 	r := c.complete()
 	if len(rest) > 0 {
-		// The response is complete; bytes after it end the connection.
+		// The bytes after the complete response belong to no request, so the connection cannot be
+		// used further.
 		c.draining = true
 	}
 	return r, nil
 }
 
-// unrequestedError returns an error for bytes that arrived without a request. A server sends such a
-// response when it has too many connections or when one was idle for too long.
+// unrequestedError returns an error for bytes that arrived while no request was in flight. A server
+// sends such a response if it has too many connections or if the connection was idle for too long.
 func (c *Conn) unrequestedError(in []byte) error {
 	c.expectHead()
 	if err := c.checkStart(in); err != nil {
@@ -64,14 +65,15 @@ func oneLine(text []byte) []byte {
 	return text
 }
 
-// parse parses as much of the response as is available.
+// parse parses the part of the response that is in the input. done is set if the response is
+// complete.
 func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
-	var head []byte // starts at the head's first byte; nil if that byte is not in this input
+	var head []byte // starts at the head's first byte; nil if that byte is not in the input
 	if c.fresh && len(in) > 0 {
 		c.fresh = false
 		if n := c.known.match(in); n > 0 {
-			// The parsed fields still have the values of the previous response, which had the same
-			// head.
+			// The parsed fields still have the values from the previous response, whose head was
+			// identical.
 			in, c.headLen = in[n:], n
 			if done, err := c.endOfHead(); done || err != nil {
 				return in, done, err
@@ -101,7 +103,7 @@ func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
 	return nil, false, nil
 }
 
-// takeBody takes the available bytes of a body or chunk of known size. It returns done if the
+// takeBody takes the available bytes of a body or chunk whose size is known. It returns done if the
 // response is complete.
 func (c *Conn) takeBody(in []byte) (rest []byte, done bool, err error) {
 	n := min(len(in), c.chunk)
@@ -118,9 +120,9 @@ func (c *Conn) takeBody(in []byte) (rest []byte, done bool, err error) {
 	return in[n:], false, nil
 }
 
-// parseLine parses a line of the head or between chunks. Until the last line of the head, *head is
-// the input that begins with the head's first byte. It returns more = false if the line is
-// incomplete.
+// parseLine parses one line of the head or one line between chunks. Until the last line of the head
+// is parsed, *head is the input starting at the head's first byte, or nil. If the line is incomplete,
+// parseLine returns more = false.
 func (c *Conn) parseLine(in []byte, head *[]byte) (rest []byte, more, done bool, err error) {
 	if c.state == statusLine {
 		if err := c.checkStart(in); err != nil {
@@ -152,8 +154,8 @@ func (c *Conn) parseLine(in []byte, head *[]byte) (rest []byte, more, done bool,
 	return after, true, done, err
 }
 
-// line returns the next line without its line break, and ok = false if the line is incomplete. A
-// lone LF also ends a line (RFC 9112, section 2.2).
+// line returns the next line without its line break. If the line is incomplete, it returns ok =
+// false. A single LF also ends a line (RFC 9112, section 2.2).
 func (c *Conn) line(in []byte) (line, rest []byte, ok bool, err error) {
 	end := bytes.IndexByte(in, '\n')
 	n := end + 1
@@ -182,8 +184,8 @@ func (c *Conn) line(in []byte) (line, rest []byte, ok bool, err error) {
 	return line, in[n:], true, nil
 }
 
-// takeLine processes a line according to the state. The parameter whole is the line with its line
-// break, or nil if the line arrived in several pieces.
+// takeLine processes a line according to c.state. whole is the line with its line break, or nil if
+// the line arrived in several pieces.
 func (c *Conn) takeLine(line, whole []byte) (done bool, err error) {
 	switch c.state {
 	case statusLine:
@@ -208,7 +210,8 @@ func (c *Conn) takeLine(line, whole []byte) (done bool, err error) {
 	}
 }
 
-// endOfHead determines the length of the body (RFC 9112, section 6.3).
+// endOfHead determines the length of the body (RFC 9112, section 6.3). It returns done if there is
+// no body.
 func (c *Conn) endOfHead() (done bool, err error) {
 	switch status := c.answer.Status; {
 	case status == 101:
@@ -225,7 +228,7 @@ func (c *Conn) endOfHead() (done bool, err error) {
 	}
 	switch {
 	case c.coding == chunked:
-		if c.length >= 0 { // RFC 9112, section 6.1: such a response may be an attack, so the connection is closed after it
+		if c.length >= 0 { // may be an attack: close the connection (RFC 9112, section 6.1)
 			c.keep = false
 		}
 		c.state, c.headLen = chunkSize, 0
@@ -243,7 +246,7 @@ func (c *Conn) tooLong(n int) error {
 	return fmt.Errorf("the server sends an answer of %d bytes, and more than %d are not taken", n, c.maxBody)
 }
 
-// chunkLine parses a chunk's size and ignores extensions (RFC 9112, section 7.1).
+// chunkLine parses the size of a chunk and ignores chunk extensions (RFC 9112, section 7.1).
 func (c *Conn) chunkLine(line []byte) error {
 	streams := c.streams()
 	if c.framing += len(line) + 4; c.framing > maxFraming && !streams {
@@ -287,7 +290,7 @@ func unhex(c byte) int {
 	return -1
 }
 
-// addBody takes a piece of the body. A single piece stays in the input buffer.
+// addBody takes a piece of the body. If the body is a single piece, it stays in the input buffer.
 func (c *Conn) addBody(p []byte) error {
 	if c.streams() {
 		return c.stream(p)
@@ -305,7 +308,7 @@ func (c *Conn) addBody(p []byte) error {
 	return c.append(p)
 }
 
-// spill copies the piece of the body in the input buffer to the connection's buffer.
+// spill copies the body's piece in the input buffer to the connection's own buffer.
 func (c *Conn) spill() error {
 	p := c.piece
 	if p == nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Input that is not an HTTP/1.1 response gives the same one-line error with any size of the pieces.
+// Input that is not an HTTP/1.1 response must lead to the same one-line error, no matter in which
+// pieces it arrives.
 func TestBrokenServers(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	for in, want := range map[string]string{
@@ -72,7 +73,7 @@ func TestLongBodies(t *testing.T) {
 	}
 }
 
-// Bytes that arrive without a request are reported as a one-line error.
+// Bytes that arrive without a request must lead to a one-line error.
 func TestUnrequestedBytes(t *testing.T) {
 	for in, want := range map[string]string{
 		"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 10\r\nConnection: close\r\n\r\ntoo many\r\n": "the server closes the connection with status 429: too many",
@@ -99,8 +100,8 @@ func TestUnrequestedBytes(t *testing.T) {
 	}
 }
 
-// FuzzResponse checks that arbitrary input gives the same result as a whole and in pieces, and that
-// the buffers stay within the limits.
+// FuzzResponse checks that parsing arbitrary input in one piece or in several gives the same
+// result, and that the buffers stay within the limits.
 func FuzzResponse(f *testing.F) {
 	for _, a := range answers {
 		f.Add([]byte(a.in), byte(3))

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// expectHead prepares the parser for a new response.
+// expectHead prepares the parser for the next response.
 func (c *Conn) expectHead() {
 	c.state, c.headLen, c.size = statusLine, 0, 0
 	c.framing, c.informed = 0, 0
@@ -14,7 +14,7 @@ func (c *Conn) expectHead() {
 	c.fresh = true
 }
 
-// resetFields discards the parsed header fields, also those of an informational response.
+// resetFields discards the parsed header fields, including those of an informational response.
 func (c *Conn) resetFields() {
 	c.answer = Response{kept: c.answer.kept[:0]}
 	c.length, c.coding, c.keep, c.framed = -1, identity, true, false
@@ -39,10 +39,10 @@ func (c *Conn) startLine(line []byte) error {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// field parses one field line (RFC 9112, section 5). It returns idle if the connection does not use
-// the field.
+// field parses one field line (RFC 9112, section 5). It returns idle = true if the connection
+// ignores the field.
 func (c *Conn) field(line []byte) (idle bool, err error) {
-	if line[0] == ' ' || line[0] == '\t' { // obsolete line folding
+	if line[0] == ' ' || line[0] == '\t' { // a continuation line (obsolete line folding)
 		if c.framed {
 			return false, errors.New("the server split a header field that determines the response's length over two lines")
 		}
@@ -94,7 +94,8 @@ func (c *Conn) keepField(i int, value []byte) error {
 	return nil
 }
 
-// foldsTo reports whether b equals a lower-case name of the same length, ignoring case.
+// foldsTo reports whether b equals lower if the case of letters is ignored. Both must have the same
+// length.
 func foldsTo(b []byte, lower string) bool {
 	for i := range b {
 		if b[i] != lower[i] && b[i]|0x20 != lower[i] {
@@ -114,7 +115,7 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// next splits the first element off a comma-separated list.
+// next splits the first element from a comma-separated list.
 func next(list []byte) (element, rest []byte) {
 	if i := bytes.IndexByte(list, ','); i >= 0 {
 		return trim(list[:i]), list[i+1:]
@@ -138,7 +139,7 @@ func (c *Conn) connection(list []byte) {
 }
 
 // keepAlive parses a Keep-Alive field. The parameter max=0 means that the server accepts no further
-// request (RFC 2068, section 19.7.1.1).
+// request on this connection (RFC 2068, section 19.7.1.1).
 func (c *Conn) keepAlive(list []byte) {
 	for len(list) > 0 {
 		var p []byte
@@ -149,8 +150,8 @@ func (c *Conn) keepAlive(list []byte) {
 	}
 }
 
-// contentLength parses a Content-Length. A repetition of the same value is allowed (RFC 9110,
-// section 8.6).
+// contentLength parses a Content-Length field. The value may be repeated if it is the same each
+// time (RFC 9110, section 8.6).
 func (c *Conn) contentLength(list []byte) error {
 	whole := list
 	for len(list) > 0 {
@@ -175,8 +176,8 @@ func (c *Conn) contentLength(list []byte) error {
 	return nil
 }
 
-// transferEncoding parses a Transfer-Encoding (RFC 9112, section 6.1). Requests offer no coding
-// other than chunked.
+// transferEncoding parses a Transfer-Encoding field (RFC 9112, section 6.1). It accepts only
+// chunked, because requests offer no other coding.
 func (c *Conn) transferEncoding(list []byte) error {
 	for len(list) > 0 {
 		var v []byte

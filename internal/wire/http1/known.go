@@ -2,26 +2,28 @@ package http1
 
 import "bytes"
 
-// A server sends almost the same head with every response. The connection remembers the last head,
-// and parsing an identical one costs a single comparison. (Heads of reads are identical until the
-// next second of the Date field.) For a different head, it compares each line with the line at the
-// same position in earlier heads, and skips a known line without a field that the connection uses.
-// It remembers only heads and lines that arrived in a single piece.
+// Most responses from one server have the same head. So the connection remembers the last head. If
+// the next head is identical, parsing it costs only a single comparison. (Consecutive heads of read
+// responses are identical until the Date field changes, once per second.) If the head is different,
+// the connection compares each line with the line at the same position in earlier heads. If the
+// line is known and its field is one that the connection ignores, it skips the line. The connection
+// remembers only heads and lines that arrived in a single piece.
 const (
 	knownHeadBytes = 1024
-	knownLines     = 16  // in a head
-	knownBytes     = 128 // in a line
+	knownLines     = 16  // remembered lines per head
+	knownBytes     = 128 // maximum length of a remembered line
 )
 
-// knownHead holds the remembered head and lines of a connection.
+// knownHead holds the head and the lines that a connection remembers.
 type knownHead struct {
-	bytes []byte // the last head, or empty
+	bytes []byte // the last head; empty if none is remembered
 
-	at    int // the position of the next field line
+	at    int // position of the next field line, from 0
 	lines [knownLines][]byte
 }
 
-// match returns the length of the remembered head if in begins with it, otherwise 0.
+// match returns the length of the remembered head if in begins with that head. Otherwise it forgets
+// the head and returns 0.
 func (k *knownHead) match(in []byte) int {
 	if n := len(k.bytes); n > 0 && len(in) >= n && bytes.Equal(in[:n], k.bytes) {
 		return n
@@ -30,14 +32,16 @@ func (k *knownHead) match(in []byte) int {
 	return 0
 }
 
-// keep remembers the head of a final response. Another head follows an informational one.
+// keep remembers a head. It ignores the head of an informational response, because a different head
+// follows it.
 func (k *knownHead) keep(head []byte, status int) {
 	if status >= 200 && len(head) <= knownHeadBytes {
 		k.bytes = append(k.bytes[:0], head...)
 	}
 }
 
-// pass returns the length of the next line if it equals the remembered line, otherwise 0.
+// pass returns the length of the next line if the line equals the remembered line at this position.
+// Otherwise it returns 0.
 func (k *knownHead) pass(in []byte) int {
 	if k.at >= knownLines {
 		return 0
@@ -50,8 +54,8 @@ func (k *knownHead) pass(in []byte) int {
 	return len(line)
 }
 
-// learn remembers a field line with its line break if the connection does not use the field (idle).
-// The line is empty if it arrived in several pieces.
+// learn remembers a field line at the current position if the connection ignores the field (idle).
+// whole is the line with its line break, or empty if the line arrived in several pieces.
 func (k *knownHead) learn(whole []byte, idle bool) {
 	if k.at < knownLines {
 		line := k.lines[k.at][:0]

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A connection that remembers heads parses every response exactly as a new connection does, in
-// pieces of any size.
+// A connection that remembers heads must parse every response in the same way as a new connection,
+// no matter in which pieces it arrives.
 func TestKnownHeadsChangeNothing(t *testing.T) {
 	lines := []string{
 		"X-Idle: 1\r\n", "X-Idle: 2\r\n", "XConnection: close\r\n", "X: y\n", "Vary: Accept-Encoding\r\n",
@@ -50,7 +50,7 @@ func TestKnownHeadsChangeNothing(t *testing.T) {
 	}
 }
 
-// randomHead returns the head of a response whose body has five bytes or is empty.
+// randomHead returns the head of a response whose body is empty or has five bytes.
 func randomHead(r *rand.Rand, lines []string) string {
 	kinds := []string{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n", "HTTP/1.1 204 No Content\r\n"}
@@ -65,8 +65,8 @@ func randomHead(r *rand.Rand, lines []string) string {
 	return head + "\r\n"
 }
 
-// exchange feeds a response in pieces and returns the result as text. If late is set, the request
-// is cancelled before.
+// exchange feeds a response in pieces and returns the result as text. If late is set, it cancels
+// the request first.
 func exchange(c *Conn, get *Template, in string, piece int, late bool) string {
 	c.Send(c.Head(c.Begin(get)))
 	c.Wrote(len(c.Out()))

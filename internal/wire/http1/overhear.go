@@ -6,19 +6,20 @@ import (
 	"fmt"
 )
 
-// Heard receives the messages that an Overhearer decodes. The arguments are valid until the method
-// returns.
+// Heard receives the messages that an Overhearer decodes. The arguments of a method are valid until
+// the method returns.
 type Heard interface {
-	// Asked receives a complete request.
+	// Asked is called for each complete request.
 	Asked(*HeardRequest)
-	// Answered receives a complete response to the oldest request without one.
+	// Answered is called for each complete response. The response belongs to the oldest request
+	// that has no response yet.
 	Answered(*HeardAnswer)
 }
 
 // HeardBody is the body of a message.
 type HeardBody struct {
 	Size int    // length of the body, in bytes
-	Body []byte // nil if it is larger than MaxHeard or has a content coding
+	Body []byte // nil if the body is larger than MaxHeard or has a content coding
 }
 
 // IsComplete reports whether Body is the complete body.
@@ -37,33 +38,36 @@ type HeardAnswer struct {
 	fields [MaxKeptFields][]byte
 }
 
-// Field returns the value of the i-th wanted field, empty if it is missing.
+// Field returns the value of the i-th field in NewOverhearer's list, or an empty value if the
+// response lacks the field.
 func (a *HeardAnswer) Field(i int) []byte { return a.fields[i] }
 
-// Uint returns the value of the i-th wanted field as a number; 0 if it is missing or not a number.
+// Uint returns the value of the i-th field in NewOverhearer's list as a number, or 0 if the field
+// is missing or not a number.
 func (a *HeardAnswer) Uint(i int) int64 { return int64(min(number(a.fields[i]), 1<<62)) }
 
-// MaxHeard limits the body that an Overhearer keeps, in bytes.
+// MaxHeard limits the size of the bodies that an Overhearer keeps, in bytes.
 const MaxHeard = 8 << 20
 
-// maxHeardOpen limits the number of requests of a connection that await their response.
+// maxHeardOpen limits how many requests on one connection may be without a response.
 const maxHeardOpen = 10_000
 
-// Overhearer is a passive decoder of both directions of an HTTP/1.1 connection. It cannot decode
-// anything after an error. Only one goroutine may use it.
+// Overhearer is a passive decoder for both directions of an HTTP/1.1 connection. After an error it
+// cannot decode anything further. Only one goroutine may use it.
 type Overhearer struct {
 	to         Heard
 	keepFields []string
 	client     heardMessage
 	server     heardMessage
-	// open has an element for each request that awaits its response. It is true if the response has
-	// no body, regardless of its head.
+	// open has one element for each request without a response. The element is true if the response
+	// has no body, whatever its head contains (HEAD requests).
 	open []bool
 	err  error
 }
 
-// NewOverhearer returns a passive decoder of a connection, which must be fed the connection's first
-// byte. It keeps the wanted fields of responses, at most MaxKeptFields.
+// NewOverhearer returns a passive decoder for a connection. The decoder must receive the
+// connection's traffic starting with the first byte. It keeps the response fields whose names are in
+// wanted, which may have at most MaxKeptFields names.
 func NewOverhearer(to Heard, wanted ...string) *Overhearer {
 	o := &Overhearer{to: to, keepFields: wanted}
 	o.client.begin()
@@ -71,7 +75,7 @@ func NewOverhearer(to Heard, wanted ...string) *Overhearer {
 	return o
 }
 
-// Feed decodes bytes that one side sent.
+// Feed decodes bytes that the client (if ofClient is set) or the server sent.
 func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	m, done := &o.server, o.endResponse
 	if ofClient {
@@ -87,7 +91,8 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	return o.err
 }
 
-// End records that the connection has ended, which can complete a response.
+// End records that the connection has ended. This completes a response whose body ends with the
+// connection.
 func (o *Overhearer) End() {
 	if o.err == nil && o.server.state == untilClose {
 		_ = o.endResponse() // no further message follows
@@ -111,11 +116,11 @@ func (o *Overhearer) endResponse() error {
 	return nil
 }
 
-// heardMessage is a message under way.
+// heardMessage is the message that is being decoded.
 type heardMessage struct {
 	state          state
 	partial        []byte // the beginning of an incomplete line
-	head           int    // bytes of the head, or of chunk sizes and extensions
+	head           int    // size in bytes of the head so far, or of the chunk sizes and extensions
 	method, target []byte
 	status         int
 	length         int // Content-Length, or -1
@@ -142,7 +147,8 @@ func (m *heardMessage) heardBody() HeardBody {
 	return HeardBody{Size: m.size, Body: m.body}
 }
 
-// step processes the next line or piece of a body.
+// step processes the next line or the next piece of a body. whole is set if the message is
+// complete.
 func (o *Overhearer) step(m *heardMessage, b []byte, ofClient bool) (rest []byte, whole bool, err error) {
 	switch m.state {
 	case untilClose:
@@ -182,7 +188,8 @@ func (o *Overhearer) step(m *heardMessage, b []byte, ofClient bool) (rest []byte
 	return rest, whole, err
 }
 
-// line returns the next line without its line break. It is valid until the next call.
+// line returns the next line without its line break. If the line is incomplete, it returns ok =
+// false. The line is valid until the next call.
 func (m *heardMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
 	end := bytes.IndexByte(b, '\n')
 	n := end + 1
@@ -211,13 +218,13 @@ func (m *heardMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
 
 var errNotHTTP1 = errors.New("the connection does not speak HTTP/1.1")
 
-// foreign reports whether the beginning of a first line cannot be HTTP because it has control
-// characters, as TLS records have.
+// foreign reports whether the beginning of a message cannot be HTTP because it contains control
+// characters. For example, TLS records contain them.
 func foreign(line []byte) bool {
 	return bytes.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' })
 }
 
-// first parses a request line or a status line.
+// first parses the first line of a message: a request line or a status line.
 func (o *Overhearer) first(m *heardMessage, line []byte, ofClient bool) error {
 	if foreign(line) {
 		return errNotHTTP1
@@ -232,7 +239,7 @@ func (o *Overhearer) first(m *heardMessage, line []byte, ofClient bool) error {
 		m.status, m.state = int(line[9]-'0')*100+int(line[10]-'0')*10+int(line[11]-'0'), fields
 		return nil
 	}
-	if len(line) == 0 { // RFC 9112, section 2.2: an empty line before a request is ignored
+	if len(line) == 0 { // ignore an empty line before a request (RFC 9112, section 2.2)
 		return nil
 	}
 	method, more, ok := bytes.Cut(line, []byte{' '})
@@ -248,7 +255,7 @@ func (o *Overhearer) first(m *heardMessage, line []byte, ofClient bool) error {
 func (o *Overhearer) field(m *heardMessage, line []byte) error {
 	name, value, ok := bytes.Cut(line, []byte{':'})
 	if !ok || line[0] == ' ' || line[0] == '\t' {
-		return nil // obsolete line folding, which none of the parsed fields uses
+		return nil // a continuation line (obsolete line folding); no parsed field uses it
 	}
 	value = trim(value)
 	switch {
@@ -281,13 +288,14 @@ func (o *Overhearer) field(m *heardMessage, line []byte) error {
 	return nil
 }
 
-// endOfHead determines the length of the body (RFC 9112, section 6.3).
+// endOfHead determines the length of the body (RFC 9112, section 6.3). whole is set if there is no
+// body.
 func (o *Overhearer) endOfHead(m *heardMessage, ofClient bool) (whole bool, err error) {
 	if !ofClient {
 		switch {
 		case m.status == 101:
 			return false, errors.New("the connection switches to another protocol")
-		case m.status < 200: // informational
+		case m.status < 200: // informational; the real response follows
 			m.begin()
 			return false, nil
 		case m.status == 204, m.status == 304, o.open[0]:
@@ -307,7 +315,7 @@ func (o *Overhearer) endOfHead(m *heardMessage, ofClient bool) (whole bool, err 
 	return false, nil
 }
 
-// chunk parses a chunk's size and ignores extensions.
+// chunk parses the size of a chunk and ignores chunk extensions.
 func (m *heardMessage) chunk(line []byte) error {
 	n, i := 0, 0
 	for ; i < len(line); i++ {
@@ -329,7 +337,8 @@ func (m *heardMessage) chunk(line []byte) error {
 	return nil
 }
 
-// addBody takes a piece of the body.
+// addBody takes a piece of the body. If the body exceeds MaxHeard, it discards the body and only
+// counts the bytes.
 func (m *heardMessage) addBody(p []byte) {
 	m.size = min(m.size+len(p), 1<<50)
 	switch {

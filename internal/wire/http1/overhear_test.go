@@ -20,7 +20,8 @@ func (l *listener) Answered(a *http1.HeardAnswer) {
 	l.messages = append(l.messages, fmt.Sprintf("%d %d %q %q", a.Status, a.Size, a.Field(0), a.Body))
 }
 
-// decode returns the messages decoded from both directions, fed in pieces of the given size.
+// decode feeds the bytes of both directions to a decoder in pieces of the given size, and returns
+// the decoded messages.
 func decode(client, server string, piece int) ([]string, error) {
 	var l listener
 	o := http1.NewOverhearer(&l, "X-Index")
@@ -30,7 +31,7 @@ func decode(client, server string, piece int) ([]string, error) {
 	}{{true, client}, {false, server}} {
 		for b := []byte(side.b); len(b) > 0; {
 			n := min(piece, len(b))
-			// Reusing the buffer after Feed must be safe, so each piece is a copy.
+			// Pass each piece in its own slice, as a caller does that reuses its buffer.
 			if err := o.Feed(side.ofClient, append([]byte(nil), b[:n]...)); err != nil {
 				return l.messages, err
 			}
@@ -70,7 +71,7 @@ func TestOverhearerDecodesMessages(t *testing.T) {
 	}
 }
 
-// A body larger than MaxHeard is counted and not kept.
+// A body larger than MaxHeard must be counted but not kept.
 func TestLargeBodyIsCountedAndNotKept(t *testing.T) {
 	n := http1.MaxHeard + 1
 	got, err := decode(fmt.Sprintf("PUT /a HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s", n, strings.Repeat("a", n)), "", 1<<16)
@@ -79,8 +80,8 @@ func TestLargeBodyIsCountedAndNotKept(t *testing.T) {
 	}
 }
 
-// FuzzOverhear checks that arbitrary bytes of both sides give the same messages or an error as a
-// whole and in pieces, and cause no panic.
+// FuzzOverhear checks that arbitrary bytes from both sides never cause a panic, and that decoding
+// them in one piece or in several gives the same messages or error.
 func FuzzOverhear(f *testing.F) {
 	f.Add("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\nxy", "HTTP/1.1 200 OK\r\nX-Index: 5\r\nContent-Length: 4\r\n\r\ntrue", uint8(3))
 	f.Add("GET /a HTTP/1.1\r\n\r\nHEAD /b HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nT: x\r\n\r\nHTTP/1.1 404 No\r\nContent-Length: 9\r\n\r\n", uint8(1))

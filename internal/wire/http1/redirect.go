@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Redirect sends the request that was just answered again, to the target in a Location field (RFC
-// 9110, section 15.4): a path, or a URL of this connection's host. It returns an error if the
-// redirect cannot be followed on this connection.
+// Redirect follows a redirect: it sends the request that was just answered again, to the target in
+// a Location field (RFC 9110, section 15.4). The Location must be a path, or a URL with this
+// connection's host. Redirect returns an error if it cannot follow the redirect on this connection.
 func (c *Conn) Redirect(location []byte) error {
 	target, err := c.targetOf(location)
 	if err != nil {
@@ -31,7 +31,8 @@ func (c *Conn) Redirect(location []byte) error {
 	return nil
 }
 
-// targetOf returns the request target of a Location on this connection.
+// targetOf returns the request target for a Location. It returns an error if the Location is not on
+// this connection's host.
 func (c *Conn) targetOf(location []byte) ([]byte, error) {
 	if len(location) == 0 {
 		return nil, errors.New("the server redirects the request and does not say where to")

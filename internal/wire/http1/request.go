@@ -3,20 +3,20 @@ package http1
 // Template is the constant part of a request.
 type Template struct {
 	start  []byte // the request line up to the variable part of the target
-	fields []byte // from the protocol version to the empty line
+	fields []byte // the rest of the head, from the protocol version to the empty line
 	body   bool
 }
 
 const (
 	lengthField = "Content-Length: "
-	// lengthWidth is the width of the Content-Length value, for up to 999,999,999 bytes. Unused
-	// positions stay optional white space before the value.
+	// lengthWidth is the width reserved for the value of Content-Length, enough for 999,999,999
+	// bytes. Unused positions in front of the value contain spaces, which HTTP allows.
 	lengthWidth = 9
 	lengthSpace = "         "
 )
 
-// Template returns a template of requests with the given method and a target that begins with path.
-// If body is set, requests have a Content-Length.
+// Template returns a template for requests with the given method, whose target begins with path. If
+// body is set, the requests have a Content-Length.
 func (c *Conn) Template(method, path string, body bool, fields ...Field) *Template {
 	t := &Template{start: []byte(method + " " + path), body: body}
 	t.fields = append(t.fields, " HTTP/1.1\r\n"...)
@@ -42,22 +42,23 @@ func appendField(b []byte, f Field) []byte {
 	return append(b, "\r\n"...)
 }
 
-// Begin starts a request and returns its first bytes. The caller appends the rest of the target,
-// then calls Head. Idle must be true.
+// Begin starts a request and returns its first bytes. The caller appends the rest of the target and
+// then calls Head. Begin requires that Idle returns true.
 func (c *Conn) Begin(t *Template) []byte {
 	c.using = t
 	c.sent = 0
 	return append(c.out[:0], t.start...)
 }
 
-// Head ends the target. The caller appends the body to the result.
+// Head ends the target and appends the rest of the request's head. The caller appends the body to
+// the result.
 func (c *Conn) Head(b []byte) []byte {
 	b = append(b, c.using.fields...)
 	c.bodyAt = len(b)
 	return b
 }
 
-// Send makes b the output. b is the result of Head with the body appended.
+// Send makes b the output. b must be the result of Head with the body appended.
 func (c *Conn) Send(b []byte) {
 	if c.using.body {
 		at := c.bodyAt - len("\r\n\r\n")
@@ -68,7 +69,7 @@ func (c *Conn) Send(b []byte) {
 				break
 			}
 		}
-		for at--; b[at] != ' '; at-- { // overwrite the remaining digits of an earlier, longer value
+		for at--; b[at] != ' '; at-- { // overwrite the remaining digits of a previous, longer value
 			b[at] = ' '
 		}
 	}
@@ -76,17 +77,18 @@ func (c *Conn) Send(b []byte) {
 	c.expectHead()
 }
 
-// Stream passes the body of the next response to take in pieces as they arrive, if the status is
-// 200. It must be called directly after Send. Such a response may be endless: the connection
-// buffers none of it, and its Response has no body. If take returns an error, the connection fails.
-// A piece is part of Feed's input.
+// Stream passes the body of the next response to take, in pieces as they arrive, if the status is
+// 200. It must be called directly after Send. Such a response may be endless, so the connection
+// does not buffer it and its Response has no body. Each piece is a part of Feed's input. If take
+// returns an error, the connection fails.
 func (c *Conn) Stream(take func(piece []byte) error) { c.stream = take }
 
-// streams reports whether the body of the response under way is passed to stream.
+// streams reports whether the body of the current response is passed to c.stream.
 func (c *Conn) streams() bool { return c.stream != nil && c.answer.Status == 200 }
 
-// Characters that are not escaped: in a path the slash and the unreserved characters of RFC 3986,
-// in a form those of the WHATWG URL standard, section 5.2.
+// These flags mark the characters that are not escaped. In a path these are the slash and the
+// unreserved characters (RFC 3986). In a form these are the characters in the WHATWG URL standard,
+// section 5.2.
 const (
 	inPath = 1 << iota
 	inForm
@@ -106,10 +108,10 @@ var plain = func() (table [256]uint8) {
 	return table
 }()
 
-// AppendPath appends s as part of a path, percent-encoded where necessary.
+// AppendPath appends s as part of a path. It percent-encodes characters where necessary.
 func AppendPath(b, s []byte) []byte { return appendEscaped(b, s, inPath) }
 
-// AppendForm appends s as the value of a form (application/x-www-form-urlencoded).
+// AppendForm appends s as a value in a form (application/x-www-form-urlencoded).
 func AppendForm(b, s []byte) []byte { return appendEscaped(b, s, inForm) }
 
 func appendEscaped(b, s []byte, as uint8) []byte {

@@ -1,10 +1,10 @@
 package http1
 
-// Response is a response. It and its bytes are valid until the next Feed, provided that the caller
-// does not overwrite the input of Feed.
+// Response is a complete response. It is valid until the next Feed, provided that the caller does
+// not overwrite the input of Feed.
 type Response struct {
 	Status int  // 200 to 599
-	Late   bool // the request was cancelled
+	Late   bool // the request was canceled
 	Body   []byte
 
 	kept  []byte
@@ -13,15 +13,15 @@ type Response struct {
 
 type span struct{ from, to int }
 
-// Field returns the value of the i-th field of Config.KeepFields, empty if it is missing. If the
-// field is repeated, the last value counts.
+// Field returns the value of the i-th field in Config.KeepFields. The value is empty if the
+// response lacks the field. If the response repeats the field, Field returns the last value.
 func (r *Response) Field(i int) []byte { return r.kept[r.spans[i].from:r.spans[i].to] }
 
-// Uint returns the value of the i-th field of Config.KeepFields as a number; 0 if it is missing or
-// not a number.
+// Uint returns the value of the i-th field in Config.KeepFields as a number, or 0 if the field is
+// missing or not a number.
 func (r *Response) Uint(i int) uint64 { return number(r.Field(i)) }
 
-// number parses a decimal number; it returns 0 for other text and for numbers of 2^64 or more.
+// number parses a decimal number. It returns 0 for other text and for a number that is too large.
 func number(text []byte) uint64 {
 	n := uint64(0)
 	for _, c := range text {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Errors for servers of other protocols.
+// Errors for servers that speak another protocol.
 var (
 	ErrHTTP2 = errors.New("the server answered with HTTP/2, not HTTP/1.1")
 	ErrTLS   = errors.New("the server answered with a TLS alert: it wants TLS, or other certificates")
 )
 
-// checkStart returns an error if the first bytes of a response are not HTTP/1.
+// checkStart returns an error if a response does not begin with "HTTP/1.".
 func (c *Conn) checkStart(in []byte) error {
 	const want = "HTTP/1."
 	if len(c.partial) == 0 && len(in) >= len(want) && string(in[:len(want)]) == want {
@@ -23,11 +23,11 @@ func (c *Conn) checkStart(in []byte) error {
 	b := first[:n]
 	switch {
 	case n >= 6 && string(b[:6]) == "HTTP/2", n >= 4 && string(b[:2]) == "\x00\x00" && b[3] == 4:
-		return ErrHTTP2 // a status line of HTTP/2, or a SETTINGS frame
+		return ErrHTTP2 // a status line of HTTP/2, or an HTTP/2 SETTINGS frame
 	case n >= 2 && b[0] == 0x15 && b[1] == 0x03:
 		return ErrTLS
 	case n == 1 && b[0] == 0x15, n < 4 && b[0] == 0:
-		return nil // not enough bytes to decide
+		return nil // there are not yet enough bytes to decide
 	case string(b[:min(n, len(want))]) != want[:min(n, len(want))]:
 		return fmt.Errorf("the server does not speak HTTP/1.1: its first bytes are %q", b)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// connWithStream returns a connection with one request in flight whose response is streamed to
-// take.
+// connWithStream returns a connection with one request in flight. The response's body is passed to
+// take in pieces.
 func connWithStream(t testing.TB, take func([]byte) error) *Conn {
 	t.Helper()
 	c := connWithRequest(t)
@@ -18,8 +18,9 @@ func connWithStream(t testing.TB, take func([]byte) error) *Conn {
 	return c
 }
 
-// A stream receives the body exactly once and in order, with any chunk sizes and pieces. The
-// response's end is recognized, and the Response has no body.
+// A stream must receive the whole body exactly once and in order, with any chunk sizes and in any
+// pieces. The connection must recognize the end of the response, and the Response must have no
+// body.
 func TestStreamHasTheBody(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for n := range 200 {
@@ -45,8 +46,8 @@ func TestStreamHasTheBody(t *testing.T) {
 	}
 }
 
-// The limits of a response do not apply to a stream, which may be endless. An error response is
-// kept as usual.
+// The limits for a response do not apply to a stream, which may be endless. The connection keeps an
+// error response as usual.
 func TestStreamIsEndless(t *testing.T) {
 	n := 0
 	c := connWithStream(t, func(p []byte) error { n += len(p); return nil })
@@ -55,7 +56,7 @@ func TestStreamIsEndless(t *testing.T) {
 		t.Fatal(err)
 	}
 	piece := []byte(strings.Repeat("1\r\nx\r\n", 1000))
-	for range 500 { // more chunk framing than the limit of one response
+	for range 500 { // more chunk framing than the limit for one response
 		if r, err := c.Feed(piece); r != nil || err != nil {
 			t.Fatal(r, err)
 		}
@@ -76,7 +77,7 @@ func TestStreamIsEndless(t *testing.T) {
 	if _, err := feed(c, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nwhy", 100); !errors.Is(err, broken) || !c.Draining() {
 		t.Errorf("%v", err)
 	}
-	// The connection keeps the next response as usual.
+	// The connection must keep the next response as usual.
 	c, get := newTestConn()
 	sendGet(c, get)
 	c.Stream(func([]byte) error { return nil })

@@ -2,14 +2,14 @@ package jute
 
 import "strconv"
 
-// Code is the error code of a response (KeeperException.Code); 0 means no error.
+// Code is the error code in a reply (KeeperException.Code). 0 means no error.
 type Code int32
 
 // The codes.
 const (
 	OK                           Code = 0
 	SystemError                  Code = -1
-	RuntimeInconsistency         Code = -2 // in a multi: another of its operations failed
+	RuntimeInconsistency         Code = -2 // in a multi: another operation of the multi failed
 	DataInconsistency            Code = -3
 	ConnectionLoss               Code = -4
 	MarshallingError             Code = -5
@@ -41,7 +41,7 @@ const (
 	ThrottledOp                  Code = -127
 )
 
-// String returns the code's name as ZooKeeper's own clients print it.
+// String returns the code's name in the spelling of ZooKeeper's own clients.
 func (c Code) String() string {
 	switch c {
 	case OK:
@@ -72,7 +72,7 @@ func (c Code) String() string {
 	return c.apiName()
 }
 
-// apiName returns the name of a code at or below APIError.
+// apiName returns the name of a code that is APIError (-100) or lower.
 func (c Code) apiName() string {
 	switch c {
 	case APIError:

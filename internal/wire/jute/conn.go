@@ -10,94 +10,96 @@ import (
 
 // Config configures a connection.
 type Config struct {
-	// Timeout is the requested session timeout in milliseconds. The server limits it to its own
-	// bounds (2 to 20 ticks by default).
+	// Timeout is the session timeout that the client requests, in milliseconds. The server limits
+	// it to a range (by default 2 to 20 ticks).
 	Timeout int32
-	// Session is the session to resume; the zero Session starts a new one.
+	// Session is the session to resume. The zero Session starts a new session.
 	Session Session
-	// LastZxid is the newest transaction that the session has seen. A member that does not have it
-	// yet refuses the session by closing the connection.
+	// LastZxid is the highest zxid that the session has seen. A member that does not have this
+	// transaction yet closes the connection.
 	LastZxid int64
-	// Auth is the credential for the scheme digest, NAME:PASSWORD; empty: no authentication.
+	// Auth is the user's NAME:PASSWORD for the scheme digest. If it is empty, the connection does
+	// not authenticate.
 	Auth string
-	// Parts buffers incomplete responses. If it is nil, the connection has its own budget.
+	// Parts provides the buffers for incomplete responses. If it is nil, the connection creates its
+	// own budget.
 	Parts *parts.Budget
 }
 
-// Session identifies a session, so that it can be resumed on another connection, perhaps to another
+// Session identifies a session, so that another connection can resume it, possibly at another
 // member.
 type Session struct {
 	ID       int64
 	Password []byte
 }
 
-// noPassword is the password in a request for a new session, as the Java client sends it.
+// noPassword is the password in a request for a new session. The Java client sends the same bytes.
 const noPassword = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// Conn is the client side of one connection. Methods encode requests into Out, and Feed parses the
-// bytes that were read and returns the replies. The bytes of a request are kept until its response
-// arrives, so that the caller can build a further request from them. In the steady state no method
-// allocates. Only one goroutine may use a Conn.
+// Conn is the client side of one connection. Methods encode requests into Out, and Feed parses
+// bytes that the caller has read and returns the replies. The connection keeps the bytes of a
+// request until the reply arrives, so that the caller can build another request from them. In the
+// steady state no method allocates memory. Only one goroutine may use a Conn.
 type Conn struct {
-	// The output. out[0] is byte number origin of all output of the connection. All bytes before
-	// out[sent] were written.
+	// The output. origin is the position of out[0] in the connection's whole output. The bytes
+	// before out[sent] were written.
 	out    []byte
 	sent   int
 	origin uint64
 
-	// Requests that await their responses, oldest first: a ring buffer.
+	// The requests that have no reply yet, the oldest first, in a ring buffer.
 	ring  []request
-	head  int // index of the oldest
+	head  int // index of the oldest request
 	open  int
-	turns int32  // the xid of the last request
-	pings []ping // await their responses, oldest first
-	first int    // index of the oldest in pings
+	turns int32  // xid of the last request
+	pings []ping // pings, the oldest first
+	first int    // index in pings of the oldest ping that has no reply yet
 
 	replies  []Reply
 	parts    *parts.Budget
 	partial  []byte // the beginning of an incomplete frame
 	maxFrame int
-	idle     int  // frames since the last response to a request
-	watching bool // a watch was requested
+	idle     int  // frames since the last reply to a request
+	watching bool // the client has requested a watch
 
 	auth      string
 	session   Session
-	timeout   int32 // granted by the server, in milliseconds; 0 before that
+	timeout   int32 // session timeout that the server granted, in milliseconds; 0 until then
 	lastZxid  int64
-	greeted   bool // the server's first frame arrived
+	greeted   bool // the server's first frame has arrived
 	awaitAuth bool
 	err       error
 }
 
-// request is a request that awaits its response.
+// request is a request that has no reply yet.
 type request struct {
-	start, end uint64 // positions of its frame in all output of the connection
+	start, end uint64 // positions of its frame in the connection's whole output
 	xid        int32
 	op         Op
 	call       Call
 	canceled   bool
 }
 
-// ping is a ping that awaits its response. All pings have the same xid.
+// ping is a ping that has no reply yet. All pings have the same xid.
 type ping struct {
-	end      uint64 // as in request
+	end      uint64 // position after its frame in the whole output
 	call     Call
 	asked    bool // the caller wants a Reply
 	canceled bool
 }
 
-// Call identifies a request to its caller. The Reply contains it unchanged.
+// Call identifies a request for the caller. The Reply contains an unchanged copy.
 type Call struct {
 	Tag   uint32
 	Sub   uint8
 	Extra uint8
 }
 
-// compactAt is how many bytes of answered requests the output may contain before it is compacted,
-// while it cannot be emptied.
+// compactAt is the number of bytes of answered requests that the output may contain. If it contains
+// more, they are removed, unless they are less than half of the output.
 const compactAt = 16 << 10
 
-// NewConn returns a connection whose output begins with the ConnectRequest.
+// NewConn returns a connection. Its output already contains the ConnectRequest.
 func NewConn(cfg Config) *Conn {
 	c := &Conn{
 		ring: make([]request, 16), maxFrame: MaxFrame, parts: cfg.Parts,
@@ -111,8 +113,8 @@ func NewConn(cfg Config) *Conn {
 }
 
 // connect writes the first frame, which has no header: ConnectRequest{protocolVersion int,
-// lastZxidSeen long, timeOut int, sessionId long, passwd buffer, readOnly bool}. It never accepts a
-// read-only member.
+// lastZxidSeen long, timeOut int, sessionId long, passwd buffer, readOnly bool}. It sets readOnly
+// to false, so it never accepts a read-only member.
 func (c *Conn) connect(timeout int32) {
 	password := c.session.Password
 	if c.session.ID == 0 {
@@ -127,28 +129,28 @@ func (c *Conn) connect(timeout int32) {
 	PutBool(b, false)
 }
 
-// Ready reports whether requests can be sent: the server granted the session and accepted the
-// credential, if there is one.
+// Ready reports whether the connection can send requests: the server has granted the session and,
+// if Config.Auth is set, accepted the user.
 func (c *Conn) Ready() bool { return c.timeout > 0 && !c.awaitAuth && c.err == nil }
 
-// Session returns the session that the server granted, or the requested one before that. It returns
-// the zero Session after the server reported that the session had expired.
+// Session returns the session that the server granted. Before that it returns the session in
+// Config. If the server has reported that the session expired, it returns the zero Session.
 func (c *Conn) Session() Session { return c.session }
 
-// Timeout returns the session timeout that the server granted, in milliseconds; 0 before that.
+// Timeout returns the session timeout that the server granted, in milliseconds, or 0 before that.
 func (c *Conn) Timeout() int32 { return c.timeout }
 
-// LastZxid returns the newest transaction id of any response.
+// LastZxid returns the highest zxid in any reply.
 func (c *Conn) LastZxid() int64 { return c.lastZxid }
 
-// Open returns the number of requests that await their responses, including pings.
+// Open returns the number of requests, including pings, that have no reply yet.
 func (c *Conn) Open() int { return c.open + len(c.pings) - c.first }
 
-// Held returns the number of buffered bytes of requests that are not yet written or not yet
-// answered.
+// Held returns how many bytes are buffered for requests that are not yet written or have no reply
+// yet.
 func (c *Conn) Held() int { return len(c.out) - c.oldestNeeded() }
 
-// oldestNeeded returns the index in out of the oldest byte that is still needed.
+// oldestNeeded returns the index in out of the first byte that is still needed.
 func (c *Conn) oldestNeeded() int {
 	if c.open == 0 {
 		return c.sent
@@ -159,10 +161,10 @@ func (c *Conn) oldestNeeded() int {
 // Out returns the bytes to write. They are valid until the next call of any method.
 func (c *Conn) Out() []byte { return c.out[c.sent:] }
 
-// Wrote records that the first n bytes of Out were written, or may have been.
+// Wrote records that the first n bytes of Out were written, or may have been written.
 func (c *Conn) Wrote(n int) { c.sent += n }
 
-// compact discards the bytes of answered requests.
+// compact removes the bytes of answered requests from the output.
 func (c *Conn) compact() {
 	from := c.oldestNeeded()
 	if from < len(c.out) && (from < compactAt || from < len(c.out)/2) {
@@ -173,7 +175,8 @@ func (c *Conn) compact() {
 	c.sent -= from
 }
 
-// frame starts a frame of size bytes and returns them for the caller to fill.
+// frame appends a frame of size bytes and its length to the output. It returns the size bytes,
+// which the caller must fill.
 func (c *Conn) frame(size int) []byte {
 	at := len(c.out)
 	n := lengthLen + size
@@ -185,7 +188,8 @@ func (c *Conn) frame(size int) []byte {
 	return c.out[at+lengthLen:]
 }
 
-// call starts a request whose record has size bytes and returns them for the caller to fill.
+// call appends a request whose record has size bytes. It returns the bytes of the record, which the
+// caller must fill.
 func (c *Conn) call(op Op, call Call, size int) []byte {
 	start := c.origin + uint64(len(c.out))
 	b := c.frame(requestLen + size)
@@ -209,8 +213,8 @@ func (c *Conn) growRing() {
 	c.ring, c.head = ring, 0
 }
 
-// Cancel marks the requests with the tag. Their responses are still awaited, and their replies have
-// Canceled set.
+// Cancel marks the requests with the given tag. Their replies are still due, and will have Canceled
+// set.
 func (c *Conn) Cancel(tag uint32) {
 	for i := range c.open {
 		if r := &c.ring[(c.head+i)&(len(c.ring)-1)]; r.call.Tag == tag {
@@ -224,8 +228,8 @@ func (c *Conn) Cancel(tag uint32) {
 	}
 }
 
-// Lost records that the connection ended. It returns a reply for every open request: NotSent if the
-// request was not written completely, otherwise Broken.
+// Lost records that the connection ended, and returns a reply for every request that has none. Its
+// End is NotSent if the request was not written completely, and otherwise Broken.
 func (c *Conn) Lost() []Reply {
 	c.replies = c.replies[:0]
 	written := c.origin + uint64(c.sent)
@@ -256,7 +260,7 @@ func (c *Conn) Lost() []Reply {
 	return c.replies
 }
 
-// requestOf returns the record of a request as it was written.
+// requestOf returns the record of a request as it was sent.
 func (c *Conn) requestOf(r *request) []byte {
 	return c.out[r.start-c.origin+lengthLen+requestLen : r.end-c.origin]
 }

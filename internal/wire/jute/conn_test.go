@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// framed encodes the parts and prepends their length.
+// framed encodes the parts as one frame, with the length in front.
 func framed(parts ...any) []byte {
 	var b []byte
 	for _, p := range parts {
@@ -41,15 +41,15 @@ func framed(parts ...any) []byte {
 
 const secret = "0123456789abcdef"
 
-// grant returns the response to a ConnectRequest.
+// grant returns the frame of a ConnectResponse.
 func grant(timeout int32, id int64) []byte { return framed(int32(0), timeout, id, secret, false) }
 
-// reply returns the frame of a response.
+// reply returns the frame of a reply.
 func reply(xid int32, zxid int64, code Code, record ...byte) []byte {
 	return framed(xid, zxid, code, record)
 }
 
-// ready returns a connection with a granted session and empty output.
+// ready returns a connection with a granted session and without pending output.
 func ready(t testing.TB, cfg Config) *Conn {
 	t.Helper()
 	c := NewConn(cfg)
@@ -124,7 +124,7 @@ func TestLost(t *testing.T) {
 	}
 	c.Cancel(1)
 	size := len(c.Out()) / 4
-	c.Wrote(2*size + 5) // the third request is written partly
+	c.Wrote(2*size + 5) // a part of the third request is written
 	if _, err := c.Feed(reply(1, 1, OK)); err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +137,9 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// Over a long connection with open requests at all times, each reply carries its request, a request
-// can be sent again from those bytes, and the output buffer does not grow.
+// The connection runs for a long time and always has open requests. Each reply must contain its
+// request, the caller must be able to send a request again from those bytes, and the output buffer
+// must not grow.
 func TestRequestsAreKeptUntilAnswered(t *testing.T) {
 	c := ready(t, Config{})
 	random := rand.New(rand.NewPCG(1, 2))
@@ -170,7 +171,7 @@ func TestRequestsAreKeptUntilAnswered(t *testing.T) {
 				t.Fatalf("request %d was %q with %d bytes", r.Tag, path, len(data))
 			}
 			if random.IntN(10) == 0 {
-				asked++ // sent again from the answered request's own bytes, which the connection may move
+				asked++ // sent from the reply's bytes, which may move
 				c.SetData(Call{Tag: r.Tag}, Path{Rest: path}, data, n)
 			}
 		}
@@ -180,7 +181,7 @@ func TestRequestsAreKeptUntilAnswered(t *testing.T) {
 	}
 }
 
-// Xids stay positive: after the largest one they start again at 1.
+// Xids must stay positive: after the highest xid, they start again at 1.
 func TestXidsBeginAgain(t *testing.T) {
 	c := ready(t, Config{})
 	c.turns = 1<<31 - 2

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Errors for servers of other protocols, and for servers that end a session.
+// Errors for servers that speak another protocol, and for a server that ends the session.
 var (
 	ErrHTTP      = errors.New("the server answered with HTTP, not ZooKeeper's protocol")
 	ErrTLS       = errors.New("the server answered with a TLS alert: it wants TLS, or other certificates")
@@ -16,32 +16,32 @@ var (
 	ErrMalformed = errors.New("the server sent an answer that is cut off: it is not ZooKeeper's protocol")
 )
 
-// End is the outcome of a request.
+// End shows how a request ended, or that a Reply is a watch event.
 type End uint8
 
-// The ends.
+// The values of End.
 const (
-	Answered End = iota // the response arrived: a Code, and a Body if the code is OK
-	Notified            // not a request: a watch fired, and Body is its WatcherEvent
+	Answered End = iota // the reply arrived; it has a Body if Code is OK
+	Notified            // not a reply to a request: a watch fired, and Body is the WatcherEvent
 	NotSent             // the connection ended before the request was written completely
-	Broken              // the connection ended before the response arrived
+	Broken              // the connection ended before the reply arrived
 )
 
-// Reply is the outcome of a request, or a watch event. Its bytes are valid until the next Feed.
+// Reply is the end of a request, or a watch event. Its bytes are valid until the next Feed.
 type Reply struct {
 	Call
 	Op       Op
 	End      End
 	Code     Code
 	Canceled bool
-	Zxid     int64  // the member's newest transaction, or a watch event's own (since 3.9); 0 or less if unknown
-	Body     []byte // the response's record
-	Request  []byte // the request's record
+	Zxid     int64  // of the member's newest transaction or (since 3.9) the watch event
+	Body     []byte // the record of the reply
+	Request  []byte // the record of the request
 }
 
-// Feed parses the bytes that were read and returns the replies. The slice and its contents are
-// valid until the next Feed, provided that the caller does not overwrite in. After an error the
-// connection is unusable; Feed returns the replies before the error with it.
+// Feed parses bytes that the caller has read and returns the replies. The slice and its contents
+// are valid until the next Feed, provided that the caller does not overwrite in. After an error the
+// connection is unusable. Together with the error, Feed returns the replies that preceded it.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
 	c.parts.Recycle()
@@ -55,8 +55,8 @@ func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	return c.replies, c.err
 }
 
-// feed parses frames in the input buffer. It copies only the beginning of an incomplete frame,
-// which the next call completes.
+// feed parses the frames in the input buffer. If the input ends with an incomplete frame, feed
+// copies that beginning, and the next call completes it.
 func (c *Conn) feed(in []byte) error {
 	in, err := c.completePartial(in)
 	if err != nil {
@@ -82,8 +82,8 @@ func (c *Conn) feed(in []byte) error {
 	return err
 }
 
-// completePartial completes and processes the incomplete frame of the last call, and returns the
-// rest of in.
+// completePartial appends input to the incomplete frame from the last call. If this completes the
+// frame, it processes the frame. It returns the rest of in.
 func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	if len(c.partial) == 0 {
 		return in, nil
@@ -101,7 +101,7 @@ func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	}
 	p := c.partial
 	c.partial = nil
-	c.parts.GiveBack(p) // replies may point into it until the next call
+	c.parts.GiveBack(p) // its contents stay valid until the next Feed
 	return in, c.answer(p[lengthLen:])
 }
 
@@ -122,7 +122,7 @@ func (c *Conn) length(b []byte) (int, error) {
 	return 0, fmt.Errorf("the server sent an answer of %d bytes, and more than %d are not allowed", size, c.maxFrame)
 }
 
-// maxGreeting limits the first response, which has 37 bytes.
+// maxGreeting limits the size of the server's first frame, in bytes. A correct one has 37 bytes.
 const maxGreeting = 1 << 10
 
 // answer processes one frame.
@@ -174,7 +174,7 @@ func (c *Conn) answer(b []byte) error {
 	return nil
 }
 
-// readPing processes the response to a ping. Responses to pings have the order of the pings.
+// readPing processes the reply to a ping. The replies arrive in the order of the pings.
 func (c *Conn) readPing(zxid int64, code Code) error {
 	if c.first == len(c.pings) {
 		return c.countUnrequested()
@@ -191,11 +191,12 @@ func (c *Conn) readPing(zxid int64, code Code) error {
 	return nil
 }
 
-// maxIdle limits the number of consecutive frames that answer no request. A few occur between
-// responses; more are a flood.
+// maxIdle limits the number of frames between two replies to requests. A server that sends more is
+// flooding the connection.
 const maxIdle = 20_000
 
-// countUnrequested counts a frame that answers no request.
+// countUnrequested counts a frame that is not a reply to a request. It returns an error if there
+// were too many.
 func (c *Conn) countUnrequested() error {
 	if c.idle++; c.idle > maxIdle {
 		return errors.New("the server floods the connection with answers to nothing")
@@ -203,9 +204,9 @@ func (c *Conn) countUnrequested() error {
 	return nil
 }
 
-// readSession processes the first frame: ConnectResponse{protocolVersion int, timeOut int,
+// readSession processes the server's first frame: ConnectResponse{protocolVersion int, timeOut int,
 // sessionId long, passwd buffer, readOnly bool}. Servers before 3.4 omit readOnly. If the session
-// has expired, the timeout and the id are zero.
+// has expired, timeOut and sessionId are 0.
 func (c *Conn) readSession(b []byte) error {
 	c.greeted = true
 	r := NewReader(b)
@@ -225,7 +226,7 @@ func (c *Conn) readSession(b []byte) error {
 	return nil
 }
 
-// Notification parses a watch event: WatcherEvent{type int, state int, path string}.
+// Notification parses the body of a watch event: WatcherEvent{type int, state int, path string}.
 func (r *Reply) Notification() (what WatchEvent, path []byte, ok bool) {
 	b := NewReader(r.Body)
 	what, _, path = WatchEvent(b.Int()), b.Int(), b.Buffer()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// conversation returns a connection with a few open requests.
+// conversation returns a connection with several open requests.
 func conversation(t testing.TB) *Conn {
 	c := ready(t, Config{})
 	c.maxFrame = 1 << 16
@@ -18,7 +18,7 @@ func conversation(t testing.TB) *Conn {
 	return c
 }
 
-// replyText feeds bytes in pieces and returns the replies as text.
+// replyText feeds the input in pieces and returns the replies as text.
 func replyText(c *Conn, in []byte, piece func() int) (out string) {
 	for len(in) > 0 {
 		n := min(max(piece(), 1), len(in))
@@ -60,8 +60,8 @@ func TestChunking(t *testing.T) {
 	}
 }
 
-// FuzzFeed checks that arbitrary input causes no panic and gives the same replies as a whole and in
-// pieces.
+// FuzzFeed checks that arbitrary input causes no panic, and that parsing it in one piece or in
+// several gives the same replies.
 func FuzzFeed(f *testing.F) {
 	f.Add(answers(3), uint8(5))
 	f.Add(reply(2, 0, NoNode), uint8(1))

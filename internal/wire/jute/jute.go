@@ -1,13 +1,14 @@
-// Package jute implements ZooKeeper's protocol on one connection without I/O: length-prefixed
-// frames, the jute encoding of records, the start of a session, and requests whose responses arrive
-// in order. It follows zookeeper.jute and the classes proto.* and data.* of ZooKeeper 3.9. The
-// parts it uses have been the same since 3.4, except where a comment names a later version.
+// Package jute implements ZooKeeper's protocol for one connection, without I/O: frames with a
+// length prefix, the jute encoding of records, the start of a session, and requests whose replies
+// arrive in order. It follows the file zookeeper.jute and the classes proto.* and data.* in
+// ZooKeeper 3.9. The parts of the protocol that it uses have not changed since 3.4, except where a
+// comment mentions a later version.
 package jute
 
-// Op is the kind of a request (ZooDefs.OpCode).
+// Op is the type of a request (ZooDefs.OpCode).
 type Op int32
 
-// The requests.
+// The types of requests.
 const (
 	OpCreate          Op = 1
 	OpDelete          Op = 2
@@ -17,20 +18,20 @@ const (
 	OpGetChildren     Op = 8
 	OpSync            Op = 9
 	OpPing            Op = 11
-	OpGetChildren2    Op = 12 // with the node's Stat
-	OpCheck           Op = 13 // in a multi
+	OpGetChildren2    Op = 12 // the reply also contains the node's Stat
+	OpCheck           Op = 13 // only in a multi
 	OpMulti           Op = 14
-	OpCreate2         Op = 15 // with the new node's Stat; since 3.5
+	OpCreate2         Op = 15 // the reply also contains the new node's Stat; since 3.5
 	OpCreateContainer Op = 19 // since 3.5
-	OpCreateTTL       Op = 21 // since 3.5; the server must allow it
+	OpCreateTTL       Op = 21 // since 3.5; the server must be configured to allow it
 	OpAuth            Op = 100
 	OpSetWatches      Op = 101
 	OpAddWatch        Op = 106 // since 3.6
 	OpCloseSession    Op = -11
-	OpError           Op = -1 // in the response to a multi
+	OpError           Op = -1 // only in the reply to a multi
 )
 
-// The request numbers (xid) of frames that are not ordinary requests or responses.
+// The xids (request numbers) of frames that are not ordinary requests or replies.
 const (
 	XidNotification int32 = -1 // a watch event
 	XidPing         int32 = -2
@@ -38,11 +39,11 @@ const (
 	XidSetWatches   int32 = -8
 )
 
-// Mode is the kind of node that a create makes (CreateMode).
+// Mode is the type of a node to create (CreateMode).
 type Mode int32
 
-// The modes. The server removes a container after its last child was deleted, and a TTL node that
-// has no children and was not changed for its time to live.
+// The modes. The server removes a container node after its last child was deleted. It removes a
+// node with a time to live (TTL) if the node has no children and was not changed during that time.
 const (
 	Persistent              Mode = 0
 	Ephemeral               Mode = 1
@@ -53,19 +54,19 @@ const (
 	PersistentSequentialTTL Mode = 6
 )
 
-// WatchMode is the mode of an AddWatch (AddWatchMode).
+// WatchMode is the mode of a watch that AddWatch sets (AddWatchMode).
 type WatchMode int32
 
-// The modes of watches that stay after they fired.
+// The watch modes. Watches with these modes stay set after they fired.
 const (
 	WatchPersistent          WatchMode = 0 // the node, and creation and deletion of its children
-	WatchPersistentRecursive WatchMode = 1 // the node and all its descendants
+	WatchPersistentRecursive WatchMode = 1 // fires for the node and all its descendants
 )
 
 // WatchEvent is the type of a watch event (Watcher.Event.EventType).
 type WatchEvent int32
 
-// The events.
+// The types of watch events.
 const (
 	NodeCreated         WatchEvent = 1
 	NodeDeleted         WatchEvent = 2
@@ -75,19 +76,19 @@ const (
 
 // Limits of a connection, in bytes.
 const (
-	// MaxFrame limits one response.
+	// MaxFrame limits the size of one reply.
 	MaxFrame = 64 << 20
-	// DefaultMaxBuffer is the largest request that a server accepts, unless its jute.maxbuffer is
-	// different. The server closes the connection on a larger one.
+	// DefaultMaxBuffer is the maximum request size that a server accepts with the default
+	// jute.maxbuffer. The server closes the connection if a request is larger.
 	DefaultMaxBuffer = 0xfffff
 
 	lengthLen  = 4
-	requestLen = 8  // of RequestHeader{xid int, type int}
-	replyLen   = 16 // of ReplyHeader{xid int, zxid long, err int}
+	requestLen = 8  // size of RequestHeader{xid int, type int}
+	replyLen   = 16 // size of ReplyHeader{xid int, zxid long, err int}
 )
 
-// AnyVersion lets a setData or delete apply to any version.
+// AnyVersion as the version of a setData or delete means that the node may have any version.
 const AnyVersion int32 = -1
 
-// Epoch returns the leader's term in a transaction id.
+// Epoch returns the epoch in a zxid, which is the leader's term.
 func Epoch(zxid int64) uint64 { return uint64(zxid) >> 32 }

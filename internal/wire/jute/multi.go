@@ -1,7 +1,7 @@
 package jute
 
 // A multi is an atomic list of operations. Each operation follows a MultiHeader{type int, done
-// bool, err int}; a header with done set ends the list.
+// bool, err int}. A header in which done is set ends the list.
 
 const multiHeaderLen = 9
 
@@ -9,14 +9,14 @@ func putMultiHeader(b []byte, op Op, done bool, code Code) []byte {
 	return PutInt(PutBool(PutInt(b, int32(op)), done), int32(code))
 }
 
-// MultiOp is one operation of a multi.
+// MultiOp is one operation in a multi.
 type MultiOp struct {
 	Op      Op // OpSetData, OpCreate, OpDelete or OpCheck
 	Path    Path
-	Data    []byte // OpSetData, OpCreate
-	Version int32  // OpSetData, OpDelete, OpCheck
-	ACL     ACL    // OpCreate
-	Mode    Mode   // OpCreate
+	Data    []byte // for OpSetData and OpCreate
+	Version int32  // for OpSetData, OpDelete and OpCheck
+	ACL     ACL    // for OpCreate
+	Mode    Mode   // for OpCreate
 }
 
 func (m *MultiOp) size() int {
@@ -41,7 +41,7 @@ func (m *MultiOp) appendTo(b []byte) []byte {
 	return PutInt(m.Path.appendTo(b), m.Version)
 }
 
-// Multi requests the operations as one atomic transaction.
+// Multi sends a request that executes all operations as one atomic transaction.
 func (c *Conn) Multi(call Call, ops []MultiOp) {
 	size := multiHeaderLen
 	for i := range ops {
@@ -54,8 +54,8 @@ func (c *Conn) Multi(call Call, ops []MultiOp) {
 	putMultiHeader(b, OpError, true, -1)
 }
 
-// ReadMulti parses the request of a multi, written by Multi or by another client, and appends its
-// operations to to. It ignores times to live.
+// ReadMulti parses the record of a multi request, from Multi or from another client, and appends
+// its operations to the slice to. It ignores times to live.
 func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 	r := NewReader(request)
 	for {
@@ -71,8 +71,8 @@ func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 	}
 }
 
-// ReadChange parses the request of an operation that can be part of a multi, without its header. It
-// returns false for other operations. It ignores a time to live.
+// ReadChange parses the record of an operation that can be part of a multi, without its header. It
+// returns false for any other operation. It ignores the time to live.
 func ReadChange(op Op, r *Reader, m *MultiOp) bool {
 	*m = MultiOp{Op: op, Path: Path{Rest: r.Buffer()}}
 	switch op {
@@ -98,16 +98,16 @@ func ReadChange(op Op, r *Reader, m *MultiOp) bool {
 	return true
 }
 
-// MultiResult is the result of one operation of a multi.
+// MultiResult is the result of one operation in a multi.
 type MultiResult struct {
-	Op   Op // OpError for all operations if one failed
+	Op   Op // if an operation failed, OpError for all operations
 	Code Code
-	Stat Stat   // OpSetData, OpCreate2
-	Path []byte // OpCreate, OpCreate2
+	Stat Stat   // for OpSetData and OpCreate2
+	Path []byte // for OpCreate and OpCreate2
 }
 
-// ReadMultiResults parses the response to a multi. Each call returns one result, until it returns
-// false.
+// ReadMultiResults parses the next result in the reply to a multi. It returns false at the end of
+// the results.
 func ReadMultiResults(r *Reader, result *MultiResult) bool {
 	op, done, code := Op(r.Int()), r.Bool(), Code(r.Int())
 	if done || !r.OK() {

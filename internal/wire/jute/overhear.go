@@ -5,26 +5,27 @@ import (
 	"errors"
 )
 
-// Heard receives the frames that an Overhearer decodes. The arguments are valid until the method
-// returns.
+// Heard receives the frames that an Overhearer decodes. The arguments of a method are valid until
+// the method returns.
 type Heard interface {
-	// Frame receives a complete frame of size bytes. The parameter first marks the first frame of a
-	// side, which starts the session. The body of a frame larger than MaxHeard is nil.
+	// Frame is called for each complete frame, which has size bytes. ofClient is set if the client
+	// sent the frame. first is set for the first frame from each side, which starts the session.
+	// body is nil if the frame is larger than MaxHeard.
 	Frame(ofClient, first bool, body []byte, size int)
 }
 
-// MaxHeard limits the frames that an Overhearer keeps, in bytes.
+// MaxHeard limits the size of the frames that an Overhearer keeps, in bytes.
 const MaxHeard = 8 << 20
 
-// Overhearer is a passive decoder of both directions of a connection. It cannot decode anything
-// after an error. Only one goroutine may use it.
+// Overhearer is a passive decoder for both directions of a connection. After an error it cannot
+// decode anything further. Only one goroutine may use it.
 type Overhearer struct {
 	to    Heard
-	sides [2]heardSide // the client's side, the server's side
+	sides [2]heardSide // the client's bytes, the server's bytes
 	err   error
 }
 
-// heardSide is the frame under way in one direction.
+// heardSide holds the current frame in one direction.
 type heardSide struct {
 	head   [lengthLen]byte
 	nhead  int
@@ -33,14 +34,14 @@ type heardSide struct {
 	body   []byte
 	drop   bool
 	inBody bool
-	begun  bool // the first frame was complete
+	begun  bool // the first frame has been decoded
 }
 
-// NewOverhearer returns a passive decoder of a connection, which must be fed the connection's first
-// byte.
+// NewOverhearer returns a passive decoder for a connection. The decoder must receive the
+// connection's traffic starting with the first byte.
 func NewOverhearer(to Heard) *Overhearer { return &Overhearer{to: to} }
 
-// Feed decodes bytes that one side sent.
+// Feed decodes bytes that the client (if ofClient is set) or the server sent.
 func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	s := &o.sides[1]
 	if ofClient {
@@ -69,7 +70,7 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	return o.err
 }
 
-// begin starts a frame after its length was read.
+// begin starts a frame whose length has been read.
 func (s *heardSide) begin() error {
 	size := int(int32(binary.BigEndian.Uint32(s.head[:]))) // #nosec G115 -- the protocol's own range
 	if size <= 0 || size > MaxFrame {

@@ -16,7 +16,8 @@ func (l *listener) Frame(ofClient, first bool, body []byte, size int) {
 	l.frames = append(l.frames, fmt.Sprintf("%v %v %d %q", ofClient, first, size, body))
 }
 
-// decode returns the frames decoded from both directions, fed in pieces of the given size.
+// decode feeds the bytes of both directions to a decoder in pieces of the given size, and returns
+// the decoded frames.
 func decode(client, server []byte, piece int) ([]string, error) {
 	var l listener
 	o := jute.NewOverhearer(&l)
@@ -48,8 +49,8 @@ func TestLargeFrameIsCountedAndNotKept(t *testing.T) {
 	}
 }
 
-// FuzzOverhear checks that arbitrary bytes of both sides give the same frames or an error as a
-// whole and in pieces, and cause no panic.
+// FuzzOverhear checks that arbitrary bytes from both sides never cause a panic, and that decoding
+// them in one piece or in several gives the same frames or error.
 func FuzzOverhear(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 2, 'a', 'b', 0, 0, 0, 1, 'c'}, []byte{0, 0, 0, 1, 'd'}, uint8(2))
 	f.Add([]byte("ruok"), []byte{0, 0, 0, 0}, uint8(0))

@@ -2,7 +2,8 @@ package jute
 
 import "testing"
 
-// Responses to pings match the pings in order, and only pings by AskPing have a Reply.
+// The replies to pings must match the pings in order, and only pings from AskPing must have a
+// Reply.
 func TestPingsAreAnsweredInOrder(t *testing.T) {
 	c := ready(t, Config{})
 	c.AskPing(Call{Tag: 1})

@@ -2,8 +2,8 @@ package jute
 
 import "encoding/binary"
 
-// The put functions write one primitive to the beginning of b, which must have room for it, and
-// return the rest of b.
+// The Put functions write one value to the beginning of b, which must be long enough, and return
+// the rest of b.
 
 // PutInt writes a 32-bit integer.
 func PutInt(b []byte, v int32) []byte {
@@ -26,8 +26,8 @@ func PutBool(b []byte, v bool) []byte {
 	return b[1:]
 }
 
-// PutBuffer writes the length of v, then its bytes. The protocol distinguishes an empty buffer from
-// none; this function writes nil as an empty buffer.
+// PutBuffer writes the length of v and then its bytes. The protocol distinguishes an empty buffer
+// from a missing one; PutBuffer writes nil as an empty buffer.
 func PutBuffer[T ~string | ~[]byte](b []byte, v T) []byte {
 	b = PutInt(b, int32(len(v)))
 	return b[copy(b, v):]
@@ -42,7 +42,8 @@ func AppendBuffer[T ~string | ~[]byte](b []byte, v T) []byte {
 	return append(b, v...)
 }
 
-// Path is a node's path in two parts, so that the caller need not concatenate them before writing.
+// Path is a node's path in two parts, so that the caller need not concatenate the parts before
+// writing.
 type Path struct {
 	Prefix string
 	Rest   []byte
@@ -56,8 +57,8 @@ func (p Path) appendTo(b []byte) []byte {
 	return b[copy(b, p.Rest):]
 }
 
-// Reader parses primitives without copying them. It fails at missing bytes or an impossible length,
-// and returns zeros after that.
+// Reader parses values without copying them. If bytes are missing or a length is impossible, the
+// reader fails, and from then on all methods return zero values.
 type Reader struct {
 	b      []byte
 	failed bool
@@ -69,7 +70,7 @@ func NewReader(b []byte) Reader { return Reader{b: b} }
 // OK reports whether all reads so far succeeded.
 func (r *Reader) OK() bool { return !r.failed }
 
-// Rest returns the bytes that were not read yet.
+// Rest returns the bytes that have not been read yet.
 func (r *Reader) Rest() []byte { return r.b }
 
 func (r *Reader) next(n int) []byte {
@@ -104,8 +105,8 @@ func (r *Reader) Bool() bool {
 	return p != nil && p[0] != 0
 }
 
-// Buffer reads a buffer or string, which is a part of the reader's input. A buffer of length -1 is
-// nil.
+// Buffer reads a buffer or string. The result is a part of the reader's input. It is nil if the
+// encoded length is -1.
 func (r *Reader) Buffer() []byte {
 	n := r.Int()
 	if n == -1 {
@@ -114,7 +115,8 @@ func (r *Reader) Buffer() []byte {
 	return r.next(int(n))
 }
 
-// Count reads the length of a vector whose elements have at least size bytes each.
+// Count reads the length of a vector. It fails if the rest of the input is too short for that many
+// elements of at least size bytes each.
 func (r *Reader) Count(size int) int {
 	n := int(r.Int())
 	if n == -1 {
@@ -127,16 +129,16 @@ func (r *Reader) Count(size int) int {
 	return n
 }
 
-// Stat has the fields of a node's Stat that the program uses.
+// Stat holds the fields of a node's Stat that this program uses.
 type Stat struct {
-	Czxid, Mzxid   int64 // the transactions that created and last changed the node
-	Version        int32 // how often the data were changed since the node was created
-	EphemeralOwner int64 // the session that owns the node; 0 for none
+	Czxid, Mzxid   int64 // zxids of the transactions that created and last changed the node
+	Version        int32 // how often the data was changed since the node was created
+	EphemeralOwner int64 // ID of the session that owns the node, or 0
 	DataLength     int32
 	NumChildren    int32
 }
 
-// StatLen is the size of an encoded Stat.
+// StatLen is the size of an encoded Stat, in bytes.
 const StatLen = 6*8 + 5*4
 
 // Stat reads a Stat: czxid, mzxid, ctime, mtime, version, cversion, aversion, ephemeralOwner,

@@ -1,6 +1,6 @@
 package jute
 
-// Requests, as zookeeper.jute defines their records.
+// This file encodes requests. zookeeper.jute defines their records.
 
 // ACL is an encoded list of access rights: vector<ACL{perms int, id Id{scheme string, id string}}>.
 type ACL []byte
@@ -8,10 +8,11 @@ type ACL []byte
 // permAll grants read, write, create, delete and admin (ZooDefs.Perms).
 const permAll = 31
 
-// OpenACL returns an ACL that grants every right to everybody.
+// OpenACL returns an ACL that grants every right to everyone.
 func OpenACL() ACL { return oneACL("world", "anyone") }
 
-// CreatorACL returns an ACL that grants every right to the authenticated user who creates the node.
+// CreatorACL returns an ACL that grants every right to the authenticated user that creates the
+// node.
 func CreatorACL() ACL { return oneACL("auth", "") }
 
 func oneACL(scheme, id string) ACL {
@@ -20,21 +21,21 @@ func oneACL(scheme, id string) ACL {
 	return AppendBuffer(AppendBuffer(b, scheme), id)
 }
 
-// NewNode describes a node to create. In a sequential Mode the server appends ten digits to the
+// NewNode describes a node to create. If Mode is sequential, the server appends ten digits to the
 // path.
 type NewNode struct {
 	Path Path
 	Data []byte
 	ACL  ACL
 	Mode Mode
-	TTL  int64 // in milliseconds; only in the modes with a time to live
-	// WithStat requests OpCreate2 (since 3.5), whose response has the path and the Stat. The
-	// response to OpCreate has only the path. The responses for containers and nodes with a time to
-	// live always have both.
+	TTL  int64 // in milliseconds; used only if Mode has a time to live
+	// WithStat selects OpCreate2 (since 3.5), whose reply contains the path and the Stat. The reply
+	// to OpCreate contains only the path. For a container node or a node with a time to live, the
+	// reply always contains both.
 	WithStat bool
 }
 
-// Create requests a new node.
+// Create sends a request to create a node.
 func (c *Conn) Create(call Call, n NewNode) {
 	op, size := OpCreate, n.Path.size()+SizeBuffer(n.Data)+len(n.ACL)+4
 	switch {
@@ -59,13 +60,14 @@ func putCreate(b []byte, p Path, data []byte, acl ACL, mode Mode) []byte {
 	return PutInt(b, int32(mode))
 }
 
-// Delete requests the deletion of a node if it has the version.
+// Delete sends a request to delete a node. The request fails if the node does not have the given
+// version.
 func (c *Conn) Delete(call Call, p Path, version int32) {
 	PutInt(p.appendTo(c.call(OpDelete, call, p.size()+4)), version)
 }
 
-// SetData requests a change of a node's data if it has the version. The response has the node's
-// Stat.
+// SetData sends a request to change a node's data. The request fails if the node does not have the
+// given version. The reply contains the node's Stat.
 func (c *Conn) SetData(call Call, p Path, data []byte, version int32) {
 	putSetData(c.call(OpSetData, call, p.size()+SizeBuffer(data)+4), p, data, version)
 }
@@ -75,16 +77,16 @@ func putSetData(b []byte, p Path, data []byte, version int32) []byte {
 	return PutInt(PutBuffer(p.appendTo(b), data), version)
 }
 
-// Exists requests a node's Stat. The watch fires once, when the node is created, changed or
-// deleted.
+// Exists sends a request for a node's Stat. If watch is set, the request sets a watch, which fires
+// once when the node is created, changed or deleted.
 func (c *Conn) Exists(call Call, p Path, watch bool) { c.pathWatch(OpExists, call, p, watch) }
 
-// GetData requests a node's data and Stat. The watch fires once, when the node is changed or
-// deleted.
+// GetData sends a request for a node's data and Stat. If watch is set, the request sets a watch,
+// which fires once when the node is changed or deleted.
 func (c *Conn) GetData(call Call, p Path, watch bool) { c.pathWatch(OpGetData, call, p, watch) }
 
-// GetChildren requests the names of a node's children and its Stat. The watch fires once, when a
-// child is created or deleted.
+// GetChildren sends a request for the names of a node's children and the node's Stat. If watch is
+// set, the request sets a watch, which fires once when a child is created or deleted.
 func (c *Conn) GetChildren(call Call, p Path, watch bool) {
 	c.pathWatch(OpGetChildren2, call, p, watch)
 }
@@ -94,24 +96,24 @@ func (c *Conn) pathWatch(op Op, call Call, p Path, watch bool) {
 	PutBool(p.appendTo(c.call(op, call, p.size()+1)), watch)
 }
 
-// Sync requests that the contacted member catch up with all transactions that the leader had
-// committed when it received the request. The response has the path.
+// Sync asks the contacted member to catch up with all transactions that the leader had committed
+// when the leader received the request. The reply contains the path.
 func (c *Conn) Sync(call Call, p Path) { p.appendTo(c.call(OpSync, call, p.size())) }
 
-// AddWatch requests a watch that stays after it fired (since 3.6).
+// AddWatch sends a request to set a watch that stays set after it fired (since 3.6).
 func (c *Conn) AddWatch(call Call, p Path, mode WatchMode) {
 	c.watching = true
 	PutInt(p.appendTo(c.call(OpAddWatch, call, p.size()+4)), int32(mode))
 }
 
-// CloseSession ends the session, which deletes its ephemeral nodes. The server closes the
-// connection after the response.
+// CloseSession asks the server to end the session and delete its ephemeral nodes. The server closes
+// the connection after its reply.
 func (c *Conn) CloseSession(call Call) { c.call(OpCloseSession, call, 0) }
 
-// Ping renews the session. There is no Reply for it.
+// Ping renews the session. Feed returns no Reply for it.
 func (c *Conn) Ping() { c.ping(ping{}) }
 
-// AskPing renews the session, and the response is a Reply to the call.
+// AskPing renews the session. Feed returns a Reply for it.
 func (c *Conn) AskPing(call Call) { c.ping(ping{call: call, asked: true}) }
 
 func (c *Conn) ping(p ping) {

@@ -61,7 +61,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// ReadMulti reads the request that Multi wrote, and ReadMultiResults reads the response to it.
+// ReadMulti must be able to read the request that Multi wrote, and ReadMultiResults the reply to
+// it.
 func TestMulti(t *testing.T) {
 	c := ready(t, Config{})
 	ops := []MultiOp{

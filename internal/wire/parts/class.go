@@ -2,15 +2,17 @@ package parts
 
 import "math/bits"
 
-// Buffers have one of a few sizes (classes), so that a returned buffer can be reused for a similar
-// length. Each doubling has four classes, so a buffer is at most a quarter larger than needed.
+// Buffers exist only in certain sizes, called classes, so that a returned buffer can be reused for
+// another response of similar length. There are four classes between a power of two and the next,
+// so a buffer is at most a quarter larger than needed.
 const (
-	leastBits = 6 // the smallest class: 64 bytes
+	leastBits = 6 // the smallest class has 64 bytes
 	mostBits  = 48
 	classes   = (mostBits-leastBits)*4 + 1
 )
 
-// classOf returns the smallest class with at least n bytes, and its size in bytes.
+// classOf returns the smallest class k whose buffers have at least n bytes, and the size of its
+// buffers in bytes.
 func classOf(n int) (k, size int) {
 	if n <= 1<<leastBits {
 		return 0, 1 << leastBits

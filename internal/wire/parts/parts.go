@@ -1,9 +1,9 @@
-// Package parts buffers incomplete responses until the rest arrives, within a limit. The servers
-// are not trusted: a server can start a response to each request and complete none, and can
-// announce any length.
+// Package parts buffers incomplete responses until the rest arrives, and limits the memory for
+// them. It does not trust the servers: a server can start a response to each request without
+// completing any, and it can announce any length.
 //
-// A buffer that is too short is replaced by a larger one, and returned buffers are reused. Leaving
-// them to the garbage collector would let as many bytes of garbage accumulate before it runs.
+// If a buffer is too short, a larger one replaces it. Returned buffers are reused. If they were
+// left to the garbage collector, garbage of the same size could accumulate before it runs.
 package parts
 
 import (
@@ -11,52 +11,54 @@ import (
 	"math/bits"
 )
 
-// DefaultMax is the limit in bytes of a connection that does not share a budget.
+// DefaultMax is the limit in bytes for a connection that does not share its budget.
 const DefaultMax = 1 << 30
 
 const (
-	// ahead is the largest announced length, in bytes, for which the whole buffer is allocated
+	// ahead is the maximum announced length, in bytes, for which the whole buffer is allocated
 	// before the bytes arrive.
 	ahead = 256 << 10
-	// believed is the number of bytes that must have arrived before the whole buffer of a longer
-	// announced length is allocated: a server's announcement is not trusted before.
+	// believed applies if the announced length is larger than ahead. The server's announcement is
+	// trusted, and the whole buffer is allocated, only after this number of bytes has arrived.
 	believed = 1 << 20
-	// keptBeyond is the number of bytes of free buffers that are kept in addition to the limit. A
-	// growing response returns a buffer of half its size, one of a quarter, and so on; with a
-	// smaller value, responses that never end would produce garbage all the time.
+	// keptBeyond is the number of bytes in free buffers that are kept in addition to the limit. A
+	// growing response returns one buffer of half its size, one of a quarter, and so on. If
+	// keptBeyond were smaller, a server that never completes its responses could produce garbage
+	// all the time.
 	keptBeyond = 16 << 20
 )
 
-// Budget holds the buffers for incomplete responses of all connections of one goroutine. It lends
-// at most max bytes, plus up to a quarter because buffers have few sizes. It keeps returned buffers
-// for reuse, at most twice the bytes that were ever in use at the same time.
+// Budget holds the buffers for the incomplete responses of all connections that one goroutine uses.
+// It lends at most max bytes, plus up to a quarter because buffers exist only in certain sizes. It
+// keeps returned buffers for reuse, but at most twice the bytes that were ever in use at the same
+// time.
 //
-// Invariant: kept is the total capacity of the lent buffers, idle that of all buffers in free and
-// back.
+// Invariant: kept is the total capacity of the lent buffers, and idle is the total capacity of the
+// buffers in free and back.
 type Budget struct {
 	max  int
 	kept int // capacity of the lent buffers, in bytes
 	read int // capacity of the buffers in back, in bytes
-	most int // maximum of kept + read so far
+	most int // highest value of kept + read so far
 	idle int // capacity of the buffers in free and back, in bytes
-	// lends counts the calls of lend.
+	// lends counts calls of the method lend.
 	lends uint64
 	free  [classes][][]byte
-	used  [classes]uint64 // value of lends at the last call for the class
-	back  [][]byte        // returned since the last Recycle: the caller may still read a response in them
+	used  [classes]uint64 // value of lends at the last call for each class
+	back  [][]byte        // returned since the last Recycle; may still be read
 }
 
-// New returns a budget that lends max bytes.
+// New returns a budget that lends at most max bytes.
 func New(max int) *Budget { return &Budget{max: max} }
 
-// Kept returns the capacity of the lent buffers, in bytes.
+// Kept returns the total capacity of the lent buffers, in bytes.
 func (b *Budget) Kept() int { return b.kept }
 
-// Size returns the capacity of all buffers, lent or free, in bytes.
+// Size returns the total capacity of all buffers, lent or free, in bytes.
 func (b *Budget) Size() int { return b.kept + b.idle }
 
-// Recycle makes the buffers returned before it available for reuse. A connection calls it when it
-// is fed, because its responses are valid until the next Feed.
+// Recycle makes the buffers that were returned before this call available for reuse. A connection
+// calls it at the start of Feed, because its responses are valid only until then.
 func (b *Budget) Recycle() {
 	if len(b.back) > 0 {
 		b.turn()
@@ -71,9 +73,9 @@ func (b *Budget) turn() {
 	b.back, b.read = b.back[:0], 0
 }
 
-// Append appends p to a lent buffer, or to nil, and returns the buffer. The parameter whole is the
-// announced total length in bytes, 0 if none was announced. After an error, the buffer is unchanged
-// and the connection must be closed.
+// Append appends p to a lent buffer and returns the buffer. If to is nil, it lends a new buffer.
+// whole is the announced total length in bytes, or 0 if the server announced none. After an error,
+// the buffer is unchanged and the caller must close the connection.
 func (b *Budget) Append(to, p []byte, whole int) ([]byte, error) {
 	if len(p) > cap(to)-len(to) {
 		var err error
@@ -84,15 +86,16 @@ func (b *Budget) Append(to, p []byte, whole int) ([]byte, error) {
 	return append(to, p...), nil
 }
 
-// Fill moves bytes from in to a buffer, as Append does, until the buffer has n bytes.
+// Fill moves bytes from in to a buffer until the buffer has n bytes. For the other parameters, see
+// Append.
 func (b *Budget) Fill(to, in []byte, n, whole int) (_, rest []byte, err error) {
 	take := min(max(0, n-len(to)), len(in))
 	to, err = b.Append(to, in[:take], whole)
 	return to, in[take:], err
 }
 
-// Fits returns an error if a response of the announced length exceeds the limit. The caller can
-// then reject the response before it buffers any of it.
+// Fits returns an error if the announced length of a response exceeds the limit. The caller can
+// then reject the response before it buffers any bytes.
 func (b *Budget) Fits(whole int) error {
 	if whole > b.max {
 		return fmt.Errorf("the server announced an answer of %d bytes, and more than %d are not kept until it is whole", whole, b.max)
@@ -100,9 +103,9 @@ func (b *Budget) Fits(whole int) error {
 	return nil
 }
 
-// grow returns a buffer with the contents of to and capacity for need bytes. Without an announced
-// length the capacity doubles and is always a power of two, so that the buffers which one response
-// outgrows fit the next response.
+// grow returns a buffer with the contents of to and with capacity for need bytes. If no length was
+// announced, the capacity is a power of two. So the buffers that one response has outgrown have the
+// right sizes for the next response.
 func (b *Budget) grow(to []byte, need, whole int) ([]byte, error) {
 	if err := b.Fits(whole); err != nil {
 		return to, err
@@ -124,7 +127,7 @@ func (b *Budget) grow(to []byte, need, whole int) ([]byte, error) {
 	return grown, nil
 }
 
-// lend returns an empty buffer of at least n bytes.
+// lend returns an empty buffer with a capacity of at least n bytes.
 func (b *Budget) lend(n int) []byte {
 	k, size := classOf(n)
 	var buf []byte
@@ -141,7 +144,8 @@ func (b *Budget) lend(n int) []byte {
 	return buf
 }
 
-// GiveBack takes a lent buffer back. Its contents stay readable until the next Recycle.
+// GiveBack returns a lent buffer to the budget. The buffer's contents stay readable until the next
+// Recycle.
 func (b *Budget) GiveBack(buf []byte) {
 	if cap(buf) == 0 {
 		return
@@ -150,8 +154,8 @@ func (b *Budget) GiveBack(buf []byte) {
 	b.keep(buf, true)
 }
 
-// keep stores a returned buffer for reuse. It evicts buffers of sizes that are no longer needed,
-// which would otherwise fill the budget over time.
+// keep stores a returned buffer for reuse. To stay within the limit, it evicts buffers of classes
+// that have not been used for a long time.
 func (b *Budget) keep(buf []byte, read bool) {
 	size, limit := cap(buf), min(2*b.most, b.max+keptBeyond)
 	for b.idle+size > limit {
@@ -173,8 +177,8 @@ func (b *Budget) file(buf []byte) {
 	b.free[k] = append(b.free[k], buf)
 }
 
-// evict drops a free buffer of the least recently used class, for the garbage collector. It returns
-// false if no buffer is free.
+// evict removes a free buffer of the least recently used class. It returns false if there is no
+// free buffer.
 func (b *Budget) evict() bool {
 	oldest := -1
 	for k := range b.free {

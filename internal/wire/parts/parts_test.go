@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestClasses checks that the chosen class has at least the needed size and at most a quarter more.
+// TestClasses checks that a buffer of the chosen class has at least the needed size and is at most
+// a quarter larger.
 func TestClasses(t *testing.T) {
 	last := 0
 	for n := 1; n < 1<<20; n += 1 + n/100 {
@@ -80,7 +81,7 @@ func TestFillStopsAtLength(t *testing.T) {
 	}
 }
 
-// A response that is too long is rejected when its length is announced, before any byte is
+// A response that is too long must be rejected when its length is announced, before any byte is
 // buffered.
 func TestTooLongIsRejectedAtAnnouncement(t *testing.T) {
 	b := New(1 << 20)
@@ -93,8 +94,8 @@ func TestTooLongIsRejectedAtAnnouncement(t *testing.T) {
 	}
 }
 
-// The buffer for a long announced length is allocated only after believed bytes have arrived, and
-// then as a whole.
+// If a long length was announced, the whole buffer must be allocated at once, but only after
+// believed bytes have arrived.
 func TestLongAnnouncedLengthIsAllocatedLate(t *testing.T) {
 	b := New(1 << 30)
 	kept := keep(t, b, noise(64<<10), 64<<10, 500<<20)
@@ -119,8 +120,8 @@ func TestLongAnnouncedLengthIsAllocatedLate(t *testing.T) {
 	}
 }
 
-// All connections of a budget together stay within the limit, and the buffers that one returns are
-// available to the others.
+// All connections that share a budget must together stay within the limit. A buffer that one
+// connection returns must be available to the others.
 func TestLimitIsShared(t *testing.T) {
 	const limit = 1 << 20
 	b := New(limit)
@@ -145,7 +146,7 @@ func TestLimitIsShared(t *testing.T) {
 	keep(t, b, noise(limit-1000), 64<<10, 0)
 }
 
-// A returned buffer stays readable until the next Recycle, and is reused after it.
+// A returned buffer must stay readable until the next Recycle, and must be reused after it.
 func TestReturnedBufferIsReadableUntilRecycle(t *testing.T) {
 	b := New(1 << 20)
 	first := keep(t, b, []byte("first answer"), 3, 0)
@@ -166,7 +167,8 @@ func TestReturnedBufferIsReadableUntilRecycle(t *testing.T) {
 	}
 }
 
-// Responses that grow each time do not leave one free buffer for every length.
+// If each response is longer than the previous one, the budget must not keep a free buffer for
+// every length.
 func TestFreeBuffersAreBounded(t *testing.T) {
 	b := New(1 << 30)
 	for n := 2 << 20; n < 8<<20; n += 50_000 {
@@ -182,7 +184,7 @@ func TestFreeBuffersAreBounded(t *testing.T) {
 	}
 }
 
-// A server that starts responses again and again and completes none causes no garbage.
+// A server that repeatedly starts responses without completing any must not cause garbage.
 func TestLostResponsesLeaveNoGarbage(t *testing.T) {
 	b := New(8 << 20)
 	p := noise(64 << 10)
@@ -191,7 +193,7 @@ func TestLostResponsesLeaveNoGarbage(t *testing.T) {
 	attack := func(times int) {
 		for lost := 0; lost < times; {
 			for i := range kept {
-				for range turns[lost%len(turns)] { // the bytes that one turn of the event loop reads
+				for range turns[lost%len(turns)] { // the bytes read in one turn
 					var err error
 					if kept[i], err = b.Append(kept[i], p, 0); err != nil {
 						b.GiveBack(kept[i])
