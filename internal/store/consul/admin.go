@@ -20,20 +20,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// admin implements store.Admin with one official client per endpoint.
+// admin implements store.Admin. It has one official client per endpoint.
 type admin struct {
 	store.NoHistory
 
-	timeout   time.Duration // bounds one request to one endpoint
+	timeout   time.Duration // limit for one request to one endpoint
 	endpoints []string
 	clients   []*api.Client
 	http      *http.Client
 
 	mu      sync.Mutex
-	known   []store.Member    // by endpoint index: the endpoint's latest status
-	leaders []string          // by endpoint index: the leader's RPC address at that time
+	known   []store.Member    // latest status, by index of the endpoint
+	leaders []string          // RPC address of the leader at that time, by index of the endpoint
 	servers map[string]uint64 // member IDs by RPC address
-	// sessions are the names of the sessions that Grant created, by number.
+	// sessions maps the numbers of the sessions that Grant created to their names.
 	sessions map[int64]string
 }
 
@@ -70,14 +70,14 @@ func (a *admin) Close() error {
 	return nil
 }
 
-// Status implements store.Admin. It asks all endpoints concurrently.
+// Status implements store.Admin. It queries all endpoints concurrently.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return store.AskAll(len(a.endpoints), func(i int) store.Member { return a.askAgent(ctx, i) })
 }
 
-// Role implements store.Admin. Asking for the leader is cheap. Role requests an
-// agent's whole state, which includes the term, only if the leader differs from
-// the previous reply.
+// Role implements store.Admin. A request for the leader's address is cheap. Role requests the
+// agent's whole state, which includes the term, only if the leader has changed since the previous
+// call, the member is a non-voter, or no state is known yet.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	asked, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -98,15 +98,15 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 		m.Role = kv.Unknown
 	case m.Leader == m.ID:
 		m.Role = kv.Leader
-	case m.Hidden != "" && m.Role == kv.Unknown: // its address is not a server's
+	case m.Hidden != "" && m.Role == kv.Unknown: // the endpoint's address is not that of a server
 	default:
 		m.Role = kv.Follower
 	}
 	return m
 }
 
-// askAgent asks one agent for its version and Raft state. Without the right to read
-// them it falls back to what every token may read.
+// askAgent requests an agent's version and Raft state. If the token lacks the right to read them,
+// it requests what every token may read.
 func (a *admin) askAgent(ctx context.Context, i int) store.Member {
 	m := store.Member{Endpoint: a.endpoints[i]}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
@@ -147,7 +147,7 @@ func (a *admin) askAgent(ctx context.Context, i int) store.Member {
 	case "Leader":
 		m.Role, m.Leader, leader = kv.Leader, m.ID, rpc
 	case "Follower":
-		// A candidate also reports the state Follower.
+		// A candidate also reports the state Follower, but then there is no leader.
 		var err error
 		if leader, err = a.leader(ctx, i); err == nil && leader != "" {
 			m.Role = kv.Follower
@@ -160,16 +160,16 @@ func (a *admin) askAgent(ctx context.Context, i int) store.Member {
 	return a.remember(i, m, rpc, leader)
 }
 
-// peers returns the servers' RPC addresses, sorted; none if the agent knows no
-// leader.
+// peers returns the RPC addresses of the servers, sorted. If the agent knows no leader, it returns
+// none.
 func (a *admin) peers(ctx context.Context, i int) []string {
 	peers, _ := a.clients[i].Status().PeersWithQueryOptions((&api.QueryOptions{}).WithContext(ctx))
 	slices.Sort(peers)
 	return peers[:min(len(peers), kv.MaxMembers)]
 }
 
-// remember stores an agent's latest status and leader, and returns the status
-// with the leader's ID.
+// remember stores an agent's latest status and leader. It returns the status with the leader's ID
+// added.
 func (a *admin) remember(i int, m store.Member, rpc, leader string) store.Member {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -183,15 +183,15 @@ func (a *admin) remember(i int, m store.Member, rpc, leader string) store.Member
 	return m
 }
 
-// hasNoVote reports whether Raft's configuration, such as [{Suffrage:Voter
-// ID:6f1e... Address:10.0.0.1:8300} ...], gives a server no vote: the server is a
-// read replica, non-voting, or has just joined.
+// hasNoVote reports whether a server has no vote according to Raft's configuration, such as
+// [{Suffrage:Voter ID:6f1e... Address:10.0.0.1:8300} ...]. This applies to a read replica, a
+// non-voting server, and a server that has just joined.
 func hasNoVote(servers, id string) bool {
 	before, _, found := strings.Cut(servers, " ID:"+id+" ")
 	return found && !strings.HasSuffix(before, "{Suffrage:Voter")
 }
 
-// failedMember returns the status of an agent that did not respond.
+// failedMember returns the status for an agent that did not respond.
 func (a *admin) failedMember(i int, ctx context.Context, err error) store.Member {
 	return store.Member{
 		Endpoint: a.endpoints[i], Gone: store.IsRefused(err),
@@ -199,19 +199,19 @@ func (a *admin) failedMember(i int, ctx context.Context, err error) store.Member
 	}
 }
 
-// leader returns the leader's RPC address according to an agent, or "" if the
-// agent knows no leader.
+// leader returns the RPC address of the server that an agent reports as leader, or "" if the agent
+// knows no leader.
 func (a *admin) leader(ctx context.Context, i int) (string, error) {
 	return a.clients[i].Status().LeaderWithQueryOptions((&api.QueryOptions{}).WithContext(ctx))
 }
 
-// noKey is a key that no load writes.
+// noKey is a key that no load writes, so reads of it never find anything.
 const noKey = "quorumbench/no/such/key"
 
-// Applied implements store.Applier. A stale read of a missing key returns the
-// index of the newest write that the agent's server has applied.
+// Applied implements store.Applier. It sends stale reads of a missing key: the index in such a
+// response is that of the newest write that the agent's server has applied.
 func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
-	switch m := a.askAgent(ctx, i); { // a client agent would forward the request to any server
+	switch m := a.askAgent(ctx, i); { // a client agent would forward the reads to any server
 	case m.Err != nil:
 		return 0, m.Err
 	case m.Role == kv.Unknown && m.Hidden != "":
@@ -222,8 +222,8 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	return a.newest(ctx, i, api.QueryOptions{AllowStale: true})
 }
 
-// Newest implements store.Applier. A consistent read returns the index of the
-// leader, which applies a write before it acknowledges it.
+// Newest implements store.Applier. A consistent read returns the leader's index. The leader applies
+// each write before it acknowledges the write.
 func (a *admin) Newest(ctx context.Context) (revision int64, err error) {
 	for i := range a.clients {
 		if revision, err = a.newest(ctx, i, api.QueryOptions{RequireConsistent: true}); err == nil {
@@ -233,15 +233,15 @@ func (a *admin) Newest(ctx context.Context) (revision int64, err error) {
 	return revision, err
 }
 
-// newest returns the highest index of the keys, the catalog and its checks; a
-// response has only its own table's index. A server applies the log's entries in
-// order, so a server with the newest write of any table has all earlier writes.
+// newest returns the highest index among keys, catalog nodes and health checks, because a response
+// contains only the index of its own table. A server applies the entries of the log in order. So if
+// a server has the newest write in any table, it has all earlier writes.
 func (a *admin) newest(ctx context.Context, i int, how api.QueryOptions) (revision int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	c, opt := a.clients[i], how.WithContext(ctx)
 	for _, ask := range []func() (*api.QueryMeta, error){
-		// A token without rights to the key gets an empty list instead of an
+		// If the token has no rights to the key, this request returns an empty list instead of an
 		// error.
 		func() (*api.QueryMeta, error) { _, meta, err := c.KV().Keys(noKey, "", opt); return meta, err },
 		func() (*api.QueryMeta, error) {
@@ -259,7 +259,8 @@ func (a *admin) newest(ctx context.Context, i int, how api.QueryOptions) (revisi
 	return revision, nil
 }
 
-// memberID converts a node ID to a number, the first half of its UUID.
+// memberID converts a node ID, which is a UUID, to a number: the first half of the UUID. It returns
+// 0 if the ID is invalid.
 func memberID(uuid string) uint64 {
 	b, err := hex.DecodeString(strings.ReplaceAll(uuid, "-", ""))
 	if err != nil || len(b) < 8 {
@@ -272,9 +273,8 @@ func memberID(uuid string) uint64 {
 	return n
 }
 
-// Members implements store.Admin. Servers don't know each other's HTTP ports:
-// members that are endpoints have known ports; for the others Members assumes the
-// first endpoint's port.
+// Members implements store.Admin. Servers do not know each other's HTTP ports. So for a member that
+// is not among the endpoints, Members assumes the port of the first endpoint.
 func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	s, err := a.Status(ctx)
 	if err != nil {
@@ -317,7 +317,7 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	return a.membersByAddress(&s, s.Members[asked].Peers)
 }
 
-// reason returns the text of a client error for users.
+// reason describes an error from the client in words that a user understands.
 func reason(ctx context.Context, err error) string {
 	var status api.StatusError
 	if !errors.As(err, &status) {
@@ -329,8 +329,8 @@ func reason(ctx context.Context, err error) string {
 	return fmt.Sprintf("HTTP status %d", status.Code)
 }
 
-// UserUnchecked implements store.Admin. An agent without ACLs refuses to describe
-// the token of the request.
+// UserUnchecked implements store.Admin. If ACLs are off, an agent refuses to describe the request's
+// token, which shows that it does not check tokens.
 func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	c, err := a.first(ctx)
 	if err != nil {

@@ -14,8 +14,8 @@ func tokenOf(a store.Access) string {
 	return a.User
 }
 
-// Codecs returns the codecs of one event loop for a server with this dialect. The
-// ACL token is the access's password, or its user if there is no password.
+// Codecs returns the codecs of one event loop for a server with this dialect. The ACL token is the
+// password in the access or, if there is none, the user.
 func (d *Dialect) Codecs(a store.Access) store.Codecs {
 	token := tokenOf(a)
 	return func(dialed store.Dialed) store.Codec {
@@ -70,8 +70,7 @@ func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 	case c.Kind == kv.Get && c.JSON:
 		c.parseOne(r.Body, e)
 	case c.Kind == kv.Get:
-		// The index of a response about one existing key is the key's
-		// ModifyIndex.
+		// A response about one existing key has the key's ModifyIndex as its index.
 		if e.Value, e.Count, e.Revision = r.Body, 1, int64(r.Uint(fieldIndex)); e.Revision <= 0 {
 			c.wrong(e, noIndex)
 		}

@@ -12,18 +12,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Replay of recorded calls: the inverse of tap.go. The request type follows from
-// the call's parts, except that the method identifies a transaction of one
-// operation.
+// This file replays recorded calls; it is the inverse of tap.go. The parts of a call determine the
+// request to send. Only for a transaction with a single operation, the recorded method is also
+// needed.
 
-// Replays implements store.Replayer. Not replayed: blocking queries, services and
+// Replays implements store.Replayer. It returns false for blocking queries, services and
 // administration.
 func (*Store) Replays(r *call.Call) bool { return Replays(r) }
 
-// Requires implements store.Replayer: no key depends on another key.
+// Requires implements store.Replayer. It returns nil because no key depends on another key.
 func (*Store) Requires(*call.Part) []byte { return nil }
 
-// Replays reports whether codecs of a Dialect can replay a recorded call.
+// Replays reports whether a Dialect's codecs can replay a recorded call.
 func Replays(r *call.Call) bool {
 	switch r.Method {
 	case methodGet, methodPut, methodDelete, methodTxn, methodCreate, methodRenew, methodDestroy:
@@ -39,8 +39,8 @@ func Replays(r *call.Call) bool {
 	return !r.Pushed && len(r.Parts) > 0
 }
 
-// ReplaysKeys reports whether a recorded call can be replayed and only reads or
-// writes keys without locks.
+// ReplaysKeys reports whether a recorded call can be replayed and only reads or writes keys,
+// without a lock.
 func ReplaysKeys(r *call.Call) bool {
 	locks := slices.ContainsFunc(r.Parts, func(p call.Part) bool { return p.Target == call.LeaseIs })
 	return (r.Method == methodGet || r.Method == methodPut) && !locks && Replays(r)
@@ -94,7 +94,7 @@ func (c *codec) replayRead(p *call.Part) {
 	c.Send(c.Head(appendMode(b, p.Flags)))
 }
 
-// appendMode appends the parameter of a consistency mode after a ? or another
+// appendMode appends the parameter for a consistency mode. b must end with a ? or with another
 // parameter.
 func appendMode(b []byte, flags call.Flags) []byte {
 	word := ""
@@ -110,7 +110,7 @@ func appendMode(b []byte, flags call.Flags) []byte {
 	return append(b, word...)
 }
 
-// replaySwap sends a write or delete with its guard.
+// replaySwap sends the write or removal p with the condition guard.
 func (c *codec) replaySwap(guard, p *call.Part) {
 	key := httpkv.TrimSlash(p.Key)
 	if p.Action == call.Remove {
@@ -130,7 +130,7 @@ func (c *codec) replaySwap(guard, p *call.Part) {
 	c.Send(append(c.Head(b), p.Value.Text...))
 }
 
-// appendSession appends the body of a request for a session.
+// appendSession appends the body of a request that creates a session.
 func appendSession(b []byte, p *call.Part) []byte {
 	b = append(b, `{"Behavior":"release"`...)
 	if p.Flags&call.Ephemeral != 0 {
@@ -202,8 +202,8 @@ func (c *codec) replayAnswered(r *http1.Response, e *store.Event) {
 	}
 }
 
-// parseReplayedList counts a list's keys and passes them with their versions to the
-// receiver.
+// parseReplayedList counts the keys in a list. It passes each key with its version to the
+// operation's store.Keys.
 func (c *codec) parseReplayedList(body []byte, e *store.Event) {
 	names := c.again == againNames
 	if !names {
@@ -223,7 +223,7 @@ func (c *codec) parseReplayedList(body []byte, e *store.Event) {
 	}
 }
 
-// parseReplayedEntry parses an entry and passes it to the receiver, if there is one.
+// parseReplayedEntry parses an entry and passes it to the operation's store.Keys, if there is one.
 func (c *codec) parseReplayedEntry(s *httpkv.JSONScanner) {
 	var k entry
 	c.buf = c.buf[:0]
@@ -241,7 +241,7 @@ func (c *codec) parseReplayedEntry(s *httpkv.JSONScanner) {
 	c.HandOutVersion(k.key, value, k.index)
 }
 
-// parseReplayedResults parses the response to a transaction.
+// parseReplayedResults parses the response to a recorded transaction.
 func (c *codec) parseReplayedResults(body []byte, e *store.Event) {
 	c.BeginList()
 	s := httpkv.NewJSONScanner(body)
@@ -280,8 +280,8 @@ func (c *codec) parseReplayedResult(s *httpkv.JSONScanner) {
 	}
 }
 
-// granted parses the response to the creation of a session. The event's value is
-// the session's name.
+// granted parses the response to the creation of a session. It sets the event's value to the
+// session's name.
 func (c *codec) granted(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// recorded returns one call of each replayable form.
+// recorded returns one call of each kind that can be replayed.
 func recorded() (calls []call.Call) {
 	key, text := []byte("b"), call.Value{Text: []byte("v")}
 	part := func(a call.Action, b call.Branch) call.Part {
@@ -38,7 +38,7 @@ func recorded() (calls []call.Call) {
 	return calls
 }
 
-// sentAgain returns a codec that has sent a recorded call, and the sent bytes.
+// sentAgain returns a codec that has replayed a recorded call, and the bytes that it sent.
 func sentAgain(request *call.Call) (*codec, string) {
 	op := store.Op{Tag: 9, Kind: kv.KeepAlive, Call: request, Range: &store.RangeOp{Keys: passed{}}}
 	if kind, _, ok := request.Kind(); ok {
@@ -57,8 +57,8 @@ type passed struct{}
 func (passed) Begin(uint32) bool                 { return true }
 func (passed) Add(uint32, []byte, []byte, int64) {}
 
-// TestSessionNamesAreEscaped checks that no session name, which the server
-// chooses, can change a request.
+// TestSessionNamesAreEscaped checks that a session's name, which the server chooses, cannot change
+// a request.
 func TestSessionNamesAreEscaped(t *testing.T) {
 	name := []byte("a\"} HTTP/1.1\r\n\r\nDELETE /v1/kv/b&c")
 	for i, call := range recorded() {
@@ -73,8 +73,8 @@ func TestSessionNamesAreEscaped(t *testing.T) {
 	}
 }
 
-// TestSessionsWithoutChecks checks that a session without health checks is
-// created and recorded as such.
+// TestSessionsWithoutChecks checks that recording and replay preserve whether a session has health
+// checks.
 func TestSessionsWithoutChecks(t *testing.T) {
 	for flags, want := range map[call.Flags]string{
 		call.Ephemeral | call.Unchecked: `{"Behavior":"delete","Checks":[],"TTL":"15s","LockDelay":"1ms"}`,
@@ -100,8 +100,8 @@ func TestSessionsWithoutChecks(t *testing.T) {
 	}
 }
 
-// FuzzAgain checks that any response to any recorded call produces one event, and
-// that the connection then accepts another operation.
+// FuzzAgain checks that any response to any recorded call leads to exactly one event, and that the
+// connection then accepts another operation.
 func FuzzAgain(f *testing.F) {
 	calls := recorded()
 	for i, in := range []string{

@@ -8,10 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// failed returns the outcome and text of a response other than 200. Consul sends
-// most errors with status 500 and a text, which may be wrapped in other texts, so
-// the text takes precedence. Only an error that proves that the store did not
-// change may map to a definite outcome.
+// failed returns the outcome and text for a response with a status other than 200. Consul sends
+// most errors with status 500 and a text, which other texts may enclose. So the text takes
+// precedence over the status. An error maps to a definite error only if it proves that the data did
+// not change.
 func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	outcome = httpkv.OutcomeOf(r.Status)
 	for _, known := range texts {
@@ -26,19 +26,19 @@ func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	return outcome, httpkv.AppendText(nil, r)
 }
 
-// texts are parts of the errors of Consul and hashicorp/raft by precedence: an
-// error that shows how far the request got precedes the errors that may wrap it.
+// texts lists parts of error texts from Consul and hashicorp/raft. The first match applies. So an
+// error that shows how far the request got is listed before the errors that may enclose it.
 var texts = [...]struct {
 	text    string
 	outcome kv.Outcome
 }{
 	// raft.ErrLeadershipLost: the entry is in the log and may still be committed.
 	{"leadership lost while committing log", kv.LeaderChanged},
-	// raft.ErrAbortedByRestore and ErrRaftShutdown: the same.
+	// raft.ErrAbortedByRestore and raft.ErrRaftShutdown: the entry may also still be committed.
 	{"snapshot restored while committing log", kv.StoreError},
 	{"raft is already shutdown", kv.StoreError},
 
-	// Returned before the log is written.
+	// Consul returns the following errors before it writes the log.
 	{"No cluster leader", kv.NoLeader},
 	{"Raft leader not found in server lookup mapping", kv.NoLeader},
 	{"node is not the leader", kv.Refused},
@@ -47,7 +47,7 @@ var texts = [...]struct {
 	{"Not ready to serve consistent reads", kv.Refused},
 	{"rate limit exceeded", kv.Refused},
 	{"Your IP is issuing too many concurrent connections", kv.Refused},
-	// No stream to the leader was opened, so the request was not forwarded.
+	// The server could not open a stream to the leader, so it did not forward the request.
 	{"rpc error getting client", kv.Refused},
 
 	{"Permission denied", kv.Denied},

@@ -10,20 +10,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// wrong turns an event into a wrong answer. why is a format for the server's
-// name.
+// wrong turns an event into a wrong response. why is a format string whose only argument is the
+// server's name.
 func (c *codec) wrong(e *store.Event, why string) {
 	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Outcome: kv.WrongAnswer, Text: fmt.Appendf(nil, why, c.Name)}
 }
 
-// Descriptions of responses that the server cannot have sent.
+// The reasons why a response is wrong. They are format strings whose argument is the server's name.
 const (
 	noIndex  = "the response has no index above 0, but %s gives every key one"
 	unsorted = "%s listed keys that are not in byte order"
 	stray    = "%s listed a key without the requested prefix"
 )
 
-// malformed turns an event into the error of a response that cannot be parsed.
+// malformed turns an event into an error, for a response that cannot be parsed.
 func (c *codec) malformed(e *store.Event) {
 	*e = store.Event{
 		Tag: e.Tag, Extra: e.Extra, Outcome: kv.StoreError,
@@ -31,11 +31,11 @@ func (c *codec) malformed(e *store.Event) {
 	}
 }
 
-// written parses the response to a write of one key. cetcd also responds false to
-// an etcd error, so only a compare-and-set may report false as a conflict.
+// written parses the response to a write of one key. cetcd responds false to an etcd error, too. So
+// false means a conflict only if the operation is a compare-and-set.
 func (c *codec) written(body []byte, e *store.Event) {
 	if c.Kind == kv.Delete {
-		e.Count = -1 // the response is true whether or not the key existed
+		e.Count = -1 // the response is true even if the key did not exist
 	}
 	switch string(bytes.TrimSpace(body)) {
 	case "true":
@@ -61,13 +61,11 @@ func (c *codec) notFound(e *store.Event) {
 	}
 }
 
-// parseEntry parses an entry. Its key is in c.buf if it had to be decoded.
+// parseEntry parses an entry. If the key must be decoded, the decoded key is in c.buf.
 func (c *codec) parseEntry(s *httpkv.JSONScanner, to *entry) { c.buf = readEntry(s, to, c.buf) }
 
-// readEntry parses an object such as
-// {"LockIndex":0,"Key":"k","Flags":0,"Value":"dg==",
-// "CreateIndex":1,"ModifyIndex":2}. It appends decoded strings to buf and returns
-// buf.
+// readEntry parses an object such as {"LockIndex":0,"Key":"k","Flags":0,"Value":"dg==",
+// "CreateIndex":1,"ModifyIndex":2}. It appends decoded strings to buf and returns buf.
 func readEntry(s *httpkv.JSONScanner, to *entry, buf []byte) []byte {
 	if !s.Object() {
 		return buf
@@ -96,8 +94,8 @@ func readEntry(s *httpkv.JSONScanner, to *entry, buf []byte) []byte {
 	}
 }
 
-// parseOne parses the list in a response about one key, which is [] if the key
-// does not exist.
+// parseOne parses the response to a read of one key. The response is a list, which is empty if the
+// key does not exist.
 func (c *codec) parseOne(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -132,8 +130,8 @@ func (c *codec) fill(e *store.Event, found *entry) {
 	}
 }
 
-// parseList counts the keys of a list that are in the requested interval and
-// stores the first one in the event.
+// parseList counts the keys in a list that are in the requested interval. It stores the first of
+// them in the event.
 func (c *codec) parseList(body []byte, e *store.Event) {
 	s := httpkv.NewJSONScanner(body)
 	var first entry
@@ -143,7 +141,7 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 		var k entry
 		c.parseEntry(&s, &k)
 		switch {
-		case !s.OK(): // the error is reported at the end
+		case !s.OK(): // the error is reported after the loop
 		case !bytes.HasPrefix(k.key, c.prefix):
 			c.wrong(e, stray)
 			return
@@ -173,8 +171,7 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 	}
 }
 
-// list passes a key of a list to the receiver. It returns false if its value is
-// not base64.
+// list passes a key to the operation's store.Keys. It returns false if the value is not base64.
 func (c *codec) list(k *entry) (ok bool) {
 	at := len(c.buf)
 	var key, value []byte
@@ -225,7 +222,7 @@ func (c *codec) parseTxn(body []byte, e *store.Event) {
 	}
 }
 
-// parseResult parses one result for its version.
+// parseResult parses one result of a transaction and stores its version in the event.
 func (c *codec) parseResult(s *httpkv.JSONScanner, e *store.Event) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Write implements httpkv.API with PUT /v1/kv/KEY and the raw value, and
-// ?cas=INDEX if index is not negative.
+// Write implements httpkv.API. It sends PUT /v1/kv/KEY with the raw value, and adds ?cas=INDEX if
+// index is not negative.
 func (c *codec) Write(key, value []byte, index int64) {
 	b := http1.AppendPath(c.Begin(c.put), key)
 	if index >= 0 {
@@ -21,8 +21,8 @@ func (c *codec) Write(key, value []byte, index int64) {
 	c.Send(append(c.Head(b), value...))
 }
 
-// Read implements httpkv.API with GET /v1/kv/KEY?raw, whose response is the raw
-// value without base64 and JSON.
+// Read implements httpkv.API. It sends GET /v1/kv/KEY?raw, whose response is the raw value instead
+// of JSON with base64.
 func (c *codec) Read(key []byte, level kv.Consistency) {
 	b := http1.AppendPath(c.Begin(c.get), key)
 	switch {
@@ -34,7 +34,7 @@ func (c *codec) Read(key []byte, level kv.Consistency) {
 	c.Send(c.Head(b))
 }
 
-// appendLevel appends the parameter of a consistency mode.
+// appendLevel appends the parameter for a consistency level.
 func appendLevel(b []byte, level kv.Consistency) []byte {
 	switch level {
 	case kv.Linearizable:
@@ -42,12 +42,12 @@ func appendLevel(b []byte, level kv.Consistency) []byte {
 	case kv.Local:
 		return append(b, "&stale"...)
 	}
-	return b // the default mode: the leader responds as long as its lease lasts
+	return b // the default mode: the leader responds as long as its lease is valid
 }
 
-// List implements httpkv.API with GET /v1/kv/PREFIX?recurse. Consul lists only by
-// prefix and has no limit, so List requests the longest prefix that covers the
-// interval; the parser skips keys outside of the interval.
+// List implements httpkv.API. It sends GET /v1/kv/PREFIX?recurse. Consul can list only by prefix
+// and without a limit. So List requests the longest prefix that covers the interval, and the parser
+// skips keys outside the interval.
 func (c *codec) List(level kv.Consistency) {
 	c.prefix = prefixOf(c.From, c.To)
 	b := append(http1.AppendPath(c.Begin(c.get), c.prefix), "?recurse"...)
@@ -65,9 +65,8 @@ func (c *codec) List(level kv.Consistency) {
 // Remove implements httpkv.API.
 func (c *codec) Remove(key []byte) { c.Send(c.Head(http1.AppendPath(c.Begin(c.del), key))) }
 
-// prefixOf returns the longest common prefix of the keys in [from, to) that a
-// path can have: its last segment is not one that paths treat specially, such as
-// "..".
+// prefixOf returns the longest common prefix of the keys in [from, to) that can be used in a URL
+// path. If the prefix's last segment is special in paths, such as "..", prefixOf removes it.
 func prefixOf(from, to []byte) []byte {
 	n, start := 0, 0
 	for n < len(from) && n < len(to) && from[n] == to[n] {
@@ -81,8 +80,8 @@ func prefixOf(from, to []byte) []byte {
 	return from[:n]
 }
 
-// Transact implements httpkv.API with PUT /v1/txn and a set of each pair. Consul
-// executes all of them or none, and accepts at most 128.
+// Transact implements httpkv.API. It sends PUT /v1/txn with a set for each pair. Consul executes
+// either all of them or none. It accepts at most 128.
 func (c *codec) Transact(pairs []store.Pair) {
 	b := append(c.Head(c.Begin(c.multi)), '[')
 	for i, p := range pairs {
@@ -91,8 +90,8 @@ func (c *codec) Transact(pairs []store.Pair) {
 	c.Send(append(b, ']'))
 }
 
-// appendJSON appends s as a JSON string. In transactions Consul reads keys as
-// UTF-8 and replaces invalid bytes.
+// appendJSON appends s as a JSON string. In a transaction Consul reads keys as UTF-8 and replaces
+// invalid bytes.
 func appendJSON(b, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')

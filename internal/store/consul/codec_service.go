@@ -13,10 +13,10 @@ import (
 
 var _ httpkv.API = (*codec)(nil)
 
-// Service instances are registered in the catalog, each on its own node, as
-// servers receive them from agents on other machines
-// (https://developer.hashicorp.com/consul/api-docs/catalog). Node, instance and
-// check share one name: the instance's ID.
+// This file registers service instances in the catalog. Each instance has its own node, as if
+// agents on different machines had registered them
+// (https://developer.hashicorp.com/consul/api-docs/catalog). The node, the instance and its check
+// have the same name, which is the instance's ID.
 
 // Register implements httpkv.API.
 func (c *codec) Register(op *store.Op) {
@@ -65,14 +65,14 @@ func (c *codec) registered(r *http1.Response, e *store.Event) {
 	case c.Kind != kv.Put && c.Kind != kv.Delete:
 		c.parseNode(r.Body, e)
 	case isTrue(r.Body):
-		e.Count = -1 // the response is true whether or not the instance existed
+		e.Count = -1 // the response is true even if the instance did not exist
 	default:
 		c.malformed(e)
 	}
 }
 
-// parseNode counts the services of a node: {"Node":{...},"Services":[...]}; both
-// are null if the node does not exist.
+// parseNode counts the services on a node: {"Node":{...},"Services":[...]}. Both members are null
+// if the node does not exist.
 func (c *codec) parseNode(body []byte, e *store.Event) {
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
@@ -98,8 +98,8 @@ func (c *codec) parseNode(body []byte, e *store.Event) {
 	}
 }
 
-// parseChecks counts the passing checks of a node: [{"Status":"passing",...}],
-// which is empty if the node does not exist.
+// parseChecks counts the passing checks on a node: [{"Status":"passing",...}]. The list is empty if
+// the node does not exist.
 func (c *codec) parseChecks(body []byte, e *store.Event) {
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Array(); more && s.Element(); {
@@ -123,8 +123,8 @@ func (c *codec) parseChecks(body []byte, e *store.Event) {
 	}
 }
 
-// changesOfService handles the list of a service's healthy instances. A changed
-// index of an instance or of its checks means that the instance is new.
+// changesOfService handles the list of a service's healthy instances. If the index of an instance
+// or of its checks has changed, it reports the instance as new.
 func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wrong *store.Event) []store.Event {
 	w := &c.watch
 	s := httpkv.NewJSONScanner(body)
@@ -164,7 +164,7 @@ func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wro
 	for i := range c.instances {
 		f := &c.instances[i]
 		if i > 0 && bytes.Equal(f.id, c.instances[i-1].id) {
-			continue // two nodes have the same instance
+			continue // the same instance on a second node
 		}
 		w.next.add(f.id, f.mod)
 		to, at = c.appendGone(to, at, f.id, index)
@@ -182,7 +182,7 @@ func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wro
 
 const noInstance = "%s listed a service instance without an ID or index"
 
-// parseInstance parses the ID and ModifyIndex of a service instance or check.
+// parseInstance parses the ID and ModifyIndex of a service instance, or of a check.
 func (c *codec) parseInstance(s *httpkv.JSONScanner, to *instance) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()

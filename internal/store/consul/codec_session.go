@@ -12,13 +12,13 @@ import (
 
 var _ httpkv.API = (*codec)(nil)
 
-// KeepAlive implements httpkv.API with PUT /v1/session/renew/ID.
+// KeepAlive implements httpkv.API. It sends PUT /v1/session/renew/ID.
 func (c *codec) KeepAlive(op *store.Op) {
 	c.session = append(c.session[:0], op.LeaseName...)
 	c.Send(c.Head(http1.AppendPath(c.Begin(c.renew), op.LeaseName)))
 }
 
-// parseRenewed parses the response to a renewal, a list with one session.
+// parseRenewed parses the response to a session's renewal: a list with one session.
 func (c *codec) parseRenewed(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s, sessions := httpkv.NewJSONScanner(body), 0

@@ -9,55 +9,54 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Dialect describes how a server's KV API differs from other servers that speak
-// it.
+// Dialect describes how a server's KV API differs from that of other servers.
 type Dialect struct {
-	// About holds the server's name, for messages, and its operations.
+	// StoreInfo holds the server's name for messages, and its operations.
 	httpkv.StoreInfo
-	// JSON means that reads of one key return a JSON list, empty if the key does
-	// not exist, instead of ?raw values, and that parameters need a value.
+	// JSON is set if a read of one key returns a JSON list instead of the ?raw value, and if every
+	// parameter needs a value. The list is empty if the key does not exist.
 	JSON bool
-	// Wait is how long a blocking query waits; 0 for the server's default.
+	// Wait is how long a blocking query waits. 0 means the server's default.
 	Wait time.Duration
-	// Failed returns the outcome and text of a response other than 200.
+	// Failed returns the outcome and text for a response with a status other than 200.
 	Failed func(r *http1.Response) (kv.Outcome, []byte)
 }
 
 // codec implements Consul's KV API on one connection with one operation in flight
 // (https://developer.hashicorp.com/consul/api-docs/kv).
 type codec struct {
-	grants *store.Grants // receives the sessions that operations were granted; nil: none wanted
+	grants *store.Grants // receives the sessions that operations create; may be nil
 	httpkv.Codec
 	*Dialect
 	get, put, del, multi                                   *http1.Template
-	create, renew, destroy                                 *http1.Template // sessions
+	create, renew, destroy                                 *http1.Template // for sessions
 	register, deregister, nodeServices, nodeChecks, health *http1.Template
 
-	prefix []byte // Range: the requested prefix
+	prefix []byte // Range: the prefix in the current request
 
-	again   again // the recorded call in flight, and whether it has guards
+	again   again // kind of the current recorded call
 	guarded bool
 
-	buf []byte // holds decoded parts of responses
+	buf []byte // decoded parts of the response
 
-	session []byte // KeepAlive: the session's name
+	session []byte // KeepAlive: name of the session
 
-	instances []instance // of the response about a service
-	ofChecks  bool       // the Range of an instance requests its checks
+	instances []instance // instances in the response about a service
+	ofChecks  bool       // Range about an instance: the request is for its checks
 
 	stm    stm
 	edited []byte // the result of STMOp.Edit
 
 	watch  watched
-	ticked int64  // time of the latest Tick
-	atTick uint64 // the watcher's number of queries at that time
+	ticked int64  // time of the latest call of Tick
+	atTick uint64 // the watcher's number of queries at time ticked
 	dead   bool   // the latest query is overdue
 }
 
-// Indexes of the response fields that are kept.
+// Indexes of the response fields that the connection keeps.
 const fieldIndex = 0
 
-// again is the kind of the recorded call in flight.
+// again is the kind of a recorded call.
 type again uint8
 
 const (
@@ -70,12 +69,12 @@ const (
 	againLease
 )
 
-// entry is a key as in the KV API's JSON.
+// entry is a key with its data, as in the KV API's JSON.
 type entry struct {
 	key   []byte
 	value []byte // base64
 	index int64
-	// For a lock: how often it was acquired, and its holder.
+	// For a lock: how often it was acquired, and the session that holds it.
 	lockIndex int64
 	session   []byte
 }
@@ -83,71 +82,71 @@ type entry struct {
 // instance is a service instance.
 type instance struct {
 	id  []byte
-	mod int64 // of the instance or its checks
+	mod int64 // highest ModifyIndex of the instance and its checks
 }
 
-// stage is the purpose of the transaction's request in flight.
+// stage is the step of a transaction that the current request belongs to.
 type stage uint8
 
 const (
 	acquiring  stage = iota
-	confirming       // acquired: reads the lock's LockIndex
-	looking          // another client has the lock
-	waiting          // for a change of the lock's key
-	pausing          // the lock has no holder: waits for the end of its lock-delay
+	confirming       // the lock was acquired; reads its LockIndex
+	looking          // the lock was not acquired; reads its holder
+	waiting          // waits for a change of the lock's key
+	pausing          // the lock has no holder; waits for the end of its lock-delay
 	reading
 	committing
 	releasing
-	ended // no request is left
+	ended // no request remains
 )
 
-// stm is the optimistic transaction in progress.
+// stm is the current optimistic transaction.
 type stm struct {
-	open      bool // its end was not reported yet
+	open      bool // its end has not been reported
 	stage     stage
-	late      bool  // abandoned: only the lock must be released
-	held      bool  // the lock was acquired
-	index     int64 // index of the lock's key, to wait for a change
+	late      bool  // abandoned; only the release of the lock remains
+	held      bool  // the transaction has acquired the lock
+	index     int64 // index of the lock's key, for a blocking query
 	lock      []byte
 	session   []byte
 	isolation kv.Isolation
 	edit      func(pair int, value, read, write []byte) []byte
 	observer  store.STMObserver
 	pairs     []stmPair
-	commits   bool // there is a request after the reads
+	commits   bool // a commit request follows the reads
 	retries   uint32
 	result    store.Event
-	text      []byte // memory of the result's Text
+	text      []byte // buffer for the result's Text
 }
 
-// stmPair is a key of the transaction.
+// stmPair is a key in the transaction.
 type stmPair struct {
 	key, value []byte
 	writes     bool
-	version    int64 // version at the read; 0: the key does not exist
+	version    int64 // version when read; 0 if the key does not exist
 	read       []byte
 }
 
-// watched is the state of a connection's watcher.
+// watched is the state of the watcher on a connection.
 type watched struct {
 	watcher uint32
 	tag     uint32
-	begun   bool          // its creation was reported
-	ended   bool          // the server refused a query
+	begun   bool          // the watcher's creation was reported
+	ended   bool          // the server refused a query, so the watcher has ended
 	key     []byte        // the watched key, or the start of the interval
-	end     []byte        // end of the interval, exclusive; nil: only key
-	holder  bool          // its events have the holder of the key as a lock
-	service bool          // key is a service's name; the watcher reports its healthy instances
-	wait    time.Duration // of each query; 0: the dialect's
-	start   int64         // the first index wanted, until a response reaches it; then 0
-	index   int64         // of the latest response; 0 requests the present state
-	knows   bool          // known holds the earlier state
+	end     []byte        // end of the interval (exclusive), or nil to watch only key
+	holder  bool          // key is a lock; the watcher's events contain its holder
+	service bool          // key is a service's name; reports its healthy instances
+	wait    time.Duration // wait for each query; 0 for that of the dialect
+	start   int64         // first requested index; 0 once a response has reached it
+	index   int64         // index of the latest response; 0 requests the current state
+	knows   bool          // known has the state from the previous response
 	known   seenKeys
-	next    seenKeys // of the response being parsed
+	next    seenKeys // state from the response that is being parsed
 	queries uint64
 }
 
-// seenKeys holds keys in order with their ModifyIndexes.
+// seenKeys holds keys in byte order with their ModifyIndexes.
 type seenKeys struct {
 	bytes []byte
 	ends  []int

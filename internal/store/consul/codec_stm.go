@@ -12,12 +12,11 @@ import (
 
 var _ httpkv.API = (*codec)(nil)
 
-// An optimistic transaction reads its keys with one request to /v1/txn, and
-// writes with a second one, whose check-index verbs compare the versions read.
-// Its lock is a key that a session acquires
-// (https://developer.hashicorp.com/consul/docs/automate/session). A client that
-// does not get the lock waits with a blocking query on the key, as Consul's own
-// client does.
+// An optimistic transaction reads its keys with one request to /v1/txn and writes with another one.
+// The second request contains check-index verbs, which fail if a version has changed since the
+// read. If the transaction has a lock, the lock is a key that a session acquires
+// (https://developer.hashicorp.com/consul/docs/automate/session). A client that does not get the
+// lock waits with a blocking query on the key, as Consul's own client does.
 
 // STM implements httpkv.API.
 func (c *codec) STM(op *store.Op) {
@@ -49,15 +48,15 @@ func (c *codec) STM(op *store.Op) {
 	c.askNext(reading)
 }
 
-// Waits of blocking queries for a lock: lockWait for a release by another client,
-// longer than an operation's timeout; delayPause before another attempt to get a
-// lock without a holder, as in a lock-delay.
+// Waits for blocking queries on a lock. lockWait is for a lock that another client holds, and is
+// longer than an operation's timeout. delayPause is the pause before another attempt if the lock
+// has no holder but was not acquired, for example during a lock-delay.
 const (
 	lockWait   = "60s"
 	delayPause = "1s"
 )
 
-// askNext sends the transaction's request for the next stage.
+// askNext starts a stage: it sends the stage's request.
 func (c *codec) askNext(next stage) {
 	t := &c.stm
 	switch t.stage = next; next {
@@ -89,7 +88,7 @@ func (c *codec) askNext(next stage) {
 	}
 }
 
-// commit writes the values, provided that the keys' versions have not changed
+// commit sends the request that writes the values if the versions of the keys have not changed
 // since the reads.
 func (c *codec) commit() {
 	t, n := &c.stm, 0
@@ -129,7 +128,7 @@ func (c *codec) STMAnswered(r *http1.Response, to []store.Event) []store.Event {
 	switch {
 	case t.late:
 	case r.Late && len(t.lock) > 0 && t.stage != releasing:
-		t.late, next = true, releasing // the request may have acquired the lock
+		t.late, next = true, releasing // release the lock, because the request may have acquired it
 	case r.Late:
 		t.late = true
 	default:
@@ -143,7 +142,7 @@ func (c *codec) STMAnswered(r *http1.Response, to []store.Event) []store.Event {
 	case t.late:
 		t.open = false
 		return append(to, store.Event{Tag: c.Tag, What: store.Late})
-	case next != ended && next != releasing: // the server closes the connection
+	case next != ended && next != releasing: // but the server closes the connection
 		t.fail(kv.NotSent, []byte("the server closes the connection"))
 	}
 	t.open = false
@@ -152,7 +151,7 @@ func (c *codec) STMAnswered(r *http1.Response, to []store.Event) []store.Event {
 	return append(to, e)
 }
 
-// step handles the response to a request and returns the next stage.
+// step handles the response in the current stage and returns the next stage.
 func (c *codec) step(r *http1.Response, to []store.Event) ([]store.Event, stage) {
 	t := &c.stm
 	switch t.stage {
@@ -191,8 +190,8 @@ func (c *codec) step(r *http1.Response, to []store.Event) ([]store.Event, stage)
 
 func isTrue(body []byte) bool { return string(bytes.TrimSpace(body)) == "true" }
 
-// handleLockState handles the state of the lock's key. Its LockIndex grows with each new
-// holder and serves as the fencing token.
+// handleLockState handles a response with the state of the lock's key. LockIndex increases with
+// each new holder, so it is used as the fencing token.
 func (c *codec) handleLockState(r *http1.Response, to []store.Event) ([]store.Event, stage) {
 	t := &c.stm
 	var found entry
@@ -209,7 +208,7 @@ func (c *codec) handleLockState(r *http1.Response, to []store.Event) ([]store.Ev
 	switch {
 	case ours && t.stage == confirming:
 		return append(to, store.Event{What: store.Held, Tag: c.Tag, Revision: found.lockIndex}), reading
-	case t.stage != looking: // the lock may be available now
+	case t.stage != looking: // the lock may be free now
 		t.held = false
 		return to, acquiring
 	case there && len(found.session) > 0 && !ours:
@@ -220,8 +219,8 @@ func (c *codec) handleLockState(r *http1.Response, to []store.Event) ([]store.Ev
 	return to, pausing
 }
 
-// endingStage returns the stage that ends a transaction: it releases the lock if it was
-// acquired.
+// endingStage returns the stage that ends a transaction: releasing if the transaction holds the
+// lock, and otherwise ended.
 func (t *stm) endingStage() stage {
 	if t.held {
 		return releasing
@@ -229,7 +228,7 @@ func (t *stm) endingStage() stage {
 	return ended
 }
 
-// parseLock parses a list that contains only the lock's key.
+// parseLock parses the response to a read of the lock's key, which must be a list with one entry.
 func (c *codec) parseLock(body []byte, to *entry) bool {
 	c.buf = c.buf[:0]
 	s, n := httpkv.NewJSONScanner(body), 0
@@ -241,12 +240,12 @@ func (c *codec) parseLock(body []byte, to *entry) bool {
 	return s.End() && n == 1
 }
 
-// handleReads handles the response to the reads.
+// handleReads handles the response to the request that reads the keys.
 func (c *codec) handleReads(r *http1.Response) stage {
 	t := &c.stm
 	if r.Status != 200 {
 		if t.fail(c.Failed(r)); !t.result.Outcome.Definite() {
-			t.result.Outcome = kv.NotSent // nothing was written; the text describes the read's error
+			t.result.Outcome = kv.NotSent // nothing was written; the text describes the read error
 		}
 		return ended
 	}
@@ -280,7 +279,7 @@ func (c *codec) handleReads(r *http1.Response) stage {
 	return ended
 }
 
-// committed handles the response to the commit.
+// committed handles the response to the request that commits.
 func (c *codec) committed(r *http1.Response) stage {
 	t := &c.stm
 	switch {
@@ -303,7 +302,7 @@ func (c *codec) committed(r *http1.Response) stage {
 	return ended
 }
 
-// reportCommit reports a committed transaction to t.told and sets its result.
+// reportCommit reports the committed transaction to t.observer and sets the result.
 func (c *codec) reportCommit() {
 	t := &c.stm
 	t.result = store.Event{}
@@ -320,7 +319,7 @@ func (c *codec) reportCommit() {
 	}
 }
 
-// eachResult calls do for each key in a transaction's response.
+// eachResult calls do for each key in the response to a transaction.
 func eachResult(body []byte, do func(*httpkv.JSONScanner) bool) bool {
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
@@ -351,15 +350,15 @@ func eachResult(body []byte, do func(*httpkv.JSONScanner) bool) bool {
 	return s.End()
 }
 
-// fail stores the transaction's outcome.
+// fail sets the transaction's outcome and text.
 func (t *stm) fail(outcome kv.Outcome, text []byte) {
 	t.text = append(t.text[:0], text...)
 	t.result = store.Event{Outcome: outcome, Text: t.text}
 }
 
-// CutOff implements httpkv.API. A committed transaction keeps its outcome even if
-// the lock was not released; the session's next transaction finds that it still
-// holds the lock.
+// CutOff implements httpkv.API. If the transaction was already committed, its outcome stays OK even
+// if the lock was not released. In that case the session still holds the lock when its next
+// transaction starts.
 func (c *codec) CutOff(written bool, to []store.Event) []store.Event {
 	t := &c.stm
 	e := t.result

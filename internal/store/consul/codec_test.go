@@ -16,7 +16,7 @@ func answer(status, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %s\r\nX-Consul-Index: 77\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
 }
 
-// scripted is a codec with the test as its server.
+// scripted is a codec whose server is the test.
 type scripted = storetest.Script[*codec]
 
 func newScripted(t *testing.T) scripted {
@@ -56,11 +56,11 @@ func TestReplies(t *testing.T) {
 		want   store.Event
 	}{
 		{store.Op{Kind: kv.Get}, answer("200 OK", "v"), store.Event{Value: []byte("v"), Revision: 77, Count: 1}},
-		// A value may be empty; only the writer knows whether it should be.
+		// A value may be empty: the codec cannot know whether it should be.
 		{store.Op{Kind: kv.Get}, answer("200 OK", ""), store.Event{Revision: 77, Count: 1}},
 		{store.Op{Kind: kv.Get}, answer("404 Not Found", ""), store.Event{Outcome: kv.Miss}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", "true\n"), store.Event{Revision: -1}},
-		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", "true"), "X-Consul-Index: 77\r\n", "", 1), store.Event{Revision: -1}}, // like Consul, which sends no index
+		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", "true"), "X-Consul-Index: 77\r\n", "", 1), store.Event{Revision: -1}}, // Consul sends no index
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("200 OK", "false"), store.Event{Outcome: kv.Conflict, Revision: -1}},
 		{store.Op{Kind: kv.Delete}, answer("200 OK", "true"), store.Event{Revision: -1, Count: -1}},
 		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but Consul gives every key one")}},
@@ -135,7 +135,7 @@ func TestExplainsOtherServers(t *testing.T) {
 	}
 }
 
-// FuzzReply checks that any response to any operation produces one event.
+// FuzzReply checks that any response to any operation leads to exactly one event.
 func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Get), answer("200 OK", "v"))
 	f.Add(byte(kv.Range), answer("200 OK", two))
@@ -151,7 +151,7 @@ func FuzzReply(f *testing.F) {
 	}
 	f.Add(ofService, indexed(7, "200 OK", service))
 	f.Add(byte(kv.Watch+kv.NumKinds), answer("200 OK", two))
-	const ofHolder = byte(kv.Watch + 8*kv.NumKinds) // has the bits that watchedReply expects
+	const ofHolder = byte(kv.Watch + 8*kv.NumKinds) // watchedReply then watches a holder
 	f.Add(ofHolder, indexed(99, "200 OK", `[{"LockIndex":2,"Key":"b","Value":"dg==","Session":"\u0073","ModifyIndex":99}]`))
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
 		if kv.Kind(kind)%kv.NumKinds == kv.Watch {

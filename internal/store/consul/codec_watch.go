@@ -11,16 +11,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// A watcher is a blocking query that is repeated with the previous response's
-// index (https://developer.hashicorp.com/consul/api-docs/features/blocking). It
-// reports the present state of a key or of the keys of a prefix, not each write.
+// A watcher is a blocking query that the codec repeats with the index of the previous response
+// (https://developer.hashicorp.com/consul/api-docs/features/blocking). It reports the current state
+// of a key, or of the keys with a prefix, but not each write.
 
-// Times of a blocking query. Consul adds up to a sixteenth of the wait, so that
-// queries don't all return at once.
+// Times for blocking queries. Consul adds up to a sixteenth of the wait, so that the queries do not
+// all return at the same time.
 const (
-	defaultWait = 5 * time.Minute // Consul's default for a query without a wait
+	defaultWait = 5 * time.Minute // Consul's default if a query has no wait
 	waitJitter  = 16
-	// overdue is how long after its wait a response may arrive before the
+	// overdue is how late a response may be after the end of the query's wait. After that, the
 	// connection counts as dead.
 	overdue = 10 * time.Second
 )
@@ -40,9 +40,8 @@ func (s *seenKeys) key(i int) []byte {
 	return s.bytes[from:s.ends[i]]
 }
 
-// Watch implements httpkv.API. If the watcher was on this codec or its
-// predecessor before, it continues from its known state, even after failed
-// queries.
+// Watch implements httpkv.API. If the same watcher was on this codec before, or on the codec that
+// this one replaces, it continues from the state that it knows, even after failed queries.
 func (c *codec) Watch(op *store.Op) {
 	w, key := &c.watch, httpkv.TrimSlash(op.Key)
 	w.queries++
@@ -59,8 +58,8 @@ func (c *codec) Watch(op *store.Op) {
 	c.sendQuery()
 }
 
-// sendQuery sends the watcher's next query. The first query, and the one after an index
-// that went back, do not wait.
+// sendQuery sends the watcher's next query. The first query does not wait, nor does a query after
+// the index decreased.
 func (c *codec) sendQuery() {
 	w := &c.watch
 	b := c.Begin(c.get)
@@ -120,7 +119,7 @@ func (c *codec) WatchAnswered(r *http1.Response, to []store.Event) []store.Event
 	if index >= w.start {
 		w.start = 0
 	}
-	// Start over if the index goes back, for example after a snapshot restore.
+	// Start over if the index decreases, for example because a snapshot was restored.
 	if index < w.index {
 		w.index = 0
 	} else {
@@ -132,7 +131,7 @@ func (c *codec) WatchAnswered(r *http1.Response, to []store.Event) []store.Event
 	return to
 }
 
-// changes appends an event for each key that changed according to a response.
+// changes appends an event for each key that has changed according to a response.
 func (c *codec) changes(r *http1.Response, to []store.Event, wrong *store.Event) []store.Event {
 	w, index := &c.watch, int64(r.Uint(fieldIndex))
 	c.buf = c.buf[:0]
@@ -157,9 +156,9 @@ func (c *codec) changes(r *http1.Response, to []store.Event, wrong *store.Event)
 	return to
 }
 
-// news reports whether a key's ModifyIndex differs from the known one. Keys older
-// than the watcher's start are not news, even if they differ: a new leader may at
-// first know less than the previous one.
+// news reports whether a key's ModifyIndex differs from the known one. A key that is older than the
+// watcher's start is never news, because a new leader may at first know less than the previous
+// leader.
 func (w *watched) news(at int, key []byte, mod int64) bool {
 	if !w.knows {
 		return w.start > 0 && mod >= w.start
@@ -167,22 +166,22 @@ func (w *watched) news(at int, key []byte, mod int64) bool {
 	return mod >= w.start && (!w.knew(at, key) || w.known.mods[at] != mod)
 }
 
-// knew reports whether the at-th known key is key.
+// knew reports whether the known key with index at is key.
 func (w *watched) knew(at int, key []byte) bool {
 	return w.knows && at < len(w.known.ends) && bytes.Equal(w.known.key(at), key)
 }
 
-// event returns the watch event of a key.
+// event returns the watch event for a key.
 func (c *codec) event(key, value []byte, index, version int64) store.Event {
 	e := store.Event{What: store.Notify, Watcher: c.watch.watcher, Value: value, Revision: index, Version: version}
 	e.Key, c.buf = c.AsSpelled(c.buf, key)
 	return e
 }
 
-// appendGone appends deletion events for the known keys, starting with the at-th, that
-// precede before, or for all of them if before is nil, unless the response
-// predates the first index wanted. It returns the index of the first remaining
-// key.
+// appendGone appends deletion events for known keys, starting with the known key at index at. It
+// stops at the first key that is not less than before; if before is nil, it continues to the end.
+// It appends no events if the response is older than the first requested index. It returns the
+// index of the first remaining key.
 func (c *codec) appendGone(to []store.Event, at int, before []byte, index int64) ([]store.Event, int) {
 	w := &c.watch
 	for ; w.knows && at < len(w.known.ends); at++ {
@@ -197,7 +196,7 @@ func (c *codec) appendGone(to []store.Event, at int, before []byte, index int64)
 	return to, at
 }
 
-// changesOf handles the list of a prefix's keys.
+// changesOf handles a response with the keys that have a prefix.
 func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *store.Event) []store.Event {
 	w := &c.watch
 	s, at := httpkv.NewJSONScanner(body), 0
@@ -206,7 +205,7 @@ func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *sto
 		var k entry
 		c.parseEntry(&s, &k)
 		switch {
-		case !s.OK(): // the error is reported at the end
+		case !s.OK(): // the error is reported after the loop
 		case !bytes.HasPrefix(k.key, c.prefix):
 			c.wrong(wrong, stray)
 			return to
@@ -246,7 +245,7 @@ func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *sto
 	return to
 }
 
-// changeOfHolder handles the list with the watched lock's key.
+// changeOfHolder handles a response with the key of a watched lock.
 func (c *codec) changeOfHolder(body []byte, to []store.Event, wrong *store.Event) []store.Event {
 	w := &c.watch
 	s, n := httpkv.NewJSONScanner(body), 0
@@ -276,8 +275,8 @@ func (c *codec) changeOfHolder(body []byte, to []store.Event, wrong *store.Event
 	return append(to, e)
 }
 
-// takeOver continues a watcher with the state of the codec whose connection was
-// lost.
+// takeOver moves the watcher of a codec whose connection was lost to this codec, with the state
+// that the watcher knows.
 func (c *codec) takeOver(previous store.Codec) {
 	p, ok := previous.(*codec)
 	if !ok || !p.watch.knows {
@@ -288,8 +287,8 @@ func (c *codec) takeOver(previous store.Codec) {
 	p.watch = watched{}
 }
 
-// Tick implements store.Codec. If a query gets no response long after its wait,
-// Tick gives the connection up.
+// Tick implements store.Codec. It marks the connection as dead if a query has no response long
+// after the end of its wait.
 func (c *codec) Tick(now int64) (next int64) {
 	wait := cmp.Or(c.watch.wait, c.Wait, defaultWait)
 	if c.Purpose.IsWatch() && !c.Idle() && c.ticked > 0 && c.watch.queries == c.atTick {

@@ -11,9 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// watchedReply feeds a response to a watcher twice, as the response to its first
-// two queries. The watcher must be created or refused once, and must report only
-// keys that it watches.
+// watchedReply feeds the same response twice, for the first two queries of a watcher. The watcher
+// must be created or refused exactly once, and must report only keys that it watches.
 func watchedReply(t *testing.T, kind byte, in string) {
 	t.Helper()
 	c := newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect())
@@ -54,7 +53,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// indexed returns a response with an index.
+// indexed returns a response with the given index.
 func indexed(index int, status, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %s\r\nX-Consul-Index: %d\r\nContent-Length: %d\r\n\r\n%s", status, index, len(body), body)
 }
@@ -68,21 +67,20 @@ func watching(t *testing.T, previous store.Codec, op store.WatchOp, end string) 
 	return s
 }
 
-// nextQuery returns the next query that the codec writes.
+// nextQuery removes the codec's output and returns the request line of its query.
 func nextQuery(s scripted) string {
 	line, _, _ := strings.Cut(string(s.Codec.Out()), "\r\n")
 	s.Codec.Wrote(len(s.Codec.Out()))
 	return line
 }
 
-// TestWatch checks the events of a key's watcher, and the index of each next
-// query.
+// TestWatch checks the events from a key's watcher, and the index in each next query.
 func TestWatch(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2}, "")
 	for i, step := range []struct{ answer, events, asks string }{
 		{indexed(7, "200 OK", "old"), "created 7", "index=7"},
 		{indexed(9, "200 OK", "v"), "b=v at 9", "index=9"},
-		{indexed(9, "200 OK", "v"), "", "index=9"}, // the wait ended
+		{indexed(9, "200 OK", "v"), "", "index=9"}, // the query's wait has ended
 		{indexed(12, "404 Not Found", ""), "b gone at 12", "index=12"},
 		{indexed(15, "404 Not Found", ""), "", "index=15"}, // another key was written
 		{indexed(16, "200 OK", ""), "b= at 16", "index=16"},
@@ -103,19 +101,19 @@ func TestWatch(t *testing.T) {
 			t.Errorf("step %d: it sends %q, want %q", i, got, want)
 		}
 	}
-	// The next connection continues with the known state.
+	// The next connection continues from the known state.
 	s = watching(t, s.Codec, store.WatchOp{Watcher: 2, Start: 4}, "")
 	if got := eventsText(s.Feed(indexed(8, "404 Not Found", ""))); got != "created 8, b gone at 8" {
 		t.Errorf("after a lost connection it got %q", got)
 	}
-	// A new watcher with a start index reports only newer states.
+	// A new watcher with a start index reports only states that are not older than this index.
 	s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 4}, "")
 	if got := eventsText(s.Feed(indexed(4, "200 OK", "v"))); got != "created 4, b=v at 4" {
 		t.Errorf("begun at an index: %q", got)
 	}
-	// A new leader may not know the latest reported state yet. A watcher must not
-	// report a state twice: neither with its known state, after any number of
-	// failed queries, ...
+	// A new leader may not yet know the latest state that was reported. The watcher must not report
+	// a state twice. This test first uses a watcher that knows the earlier state, with any number
+	// of failed queries between.
 	noLeader := "HTTP/1.1 500 X\r\nContent-Length: 17\r\n\r\nNo cluster leader"
 	s = watching(t, nil, store.WatchOp{Watcher: 2}, "")
 	again := func(answers ...string) (events []string) {
@@ -131,7 +129,7 @@ func TestWatch(t *testing.T) {
 	if want := []string{"created 7", "b=v at 9", "ended no_leader", "refused no_leader", "refused no_leader", "created 9", "b=w at 11"}; !slices.Equal(got, want) {
 		t.Errorf("after queries that failed: %q, want %q", got, want)
 	}
-	// ... nor without it.
+	// Then it uses a new watcher with a start index, which does not know the earlier state.
 	for first, events := range map[string]string{indexed(7, "200 OK", "old"): "created 7", indexed(8, "404 Not Found", ""): "created 8"} {
 		s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 10}, "")
 		got = again(first, indexed(9, "200 OK", "v"), indexed(8, "404 Not Found", ""), indexed(9, "200 OK", "v"), indexed(11, "200 OK", "w"), indexed(12, "404 Not Found", ""), indexed(9, "200 OK", "v"))
@@ -172,7 +170,7 @@ func eventsText(events []store.Event) string {
 	return strings.Join(all, ", ")
 }
 
-// list returns a response for a prefix: keys, each followed by its index.
+// list returns a response for a prefix. The arguments are the keys, each followed by its index.
 func list(index int, keys ...any) string {
 	var all []string
 	for i := 0; i < len(keys); i += 2 {
@@ -181,13 +179,13 @@ func list(index int, keys ...any) string {
 	return indexed(index, "200 OK", "["+strings.Join(all, ",")+"]")
 }
 
-// TestWatchOfAnInterval checks that a watcher of an interval reports the changes
-// since the previous response.
+// TestWatchOfAnInterval checks that a watcher for an interval reports the changes since the
+// previous response.
 func TestWatchOfAnInterval(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2}, "d")
 	for i, step := range []struct{ answer, events string }{
 		{list(7, "a", 7, "b", 3, "c", 4), "created 7"},
-		{list(8, "a", 8, "b", 3, "c", 4), ""}, // of a key outside of the interval
+		{list(8, "a", 8, "b", 3, "c", 4), ""}, // a change of a key outside the interval
 		{list(10, "b", 3, "c", 10), "c=v at 10"},
 		{list(12, "b", 11, "b/x", 12, "c", 10), "b=v at 11, b/x=v at 12"},
 		{list(13, "b/x", 12, "c", 10, "z", 13), "b gone at 13"},
@@ -203,8 +201,8 @@ func TestWatchOfAnInterval(t *testing.T) {
 	}
 }
 
-// TestOverdueQuery checks that a query without a response long after its wait
-// ends the connection.
+// TestOverdueQuery checks that the connection ends if a query has no response long after the end of
+// its wait.
 func TestOverdueQuery(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2}, "")
 	next := s.Codec.Tick(1)
@@ -222,8 +220,8 @@ func TestOverdueQuery(t *testing.T) {
 	}
 }
 
-// TestWaitOfAQuery checks that a query waits as long as the watcher requests, and
-// is overdue accordingly.
+// TestWaitOfAQuery checks that a query waits as long as the watcher requests, and that it becomes
+// overdue accordingly.
 func TestWaitOfAQuery(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2, Wait: 9697 * time.Millisecond}, "")
 	nextQuery(s)
@@ -237,12 +235,12 @@ func TestWaitOfAQuery(t *testing.T) {
 	}
 }
 
-// service is a response with the healthy instances of a service.
+// service is the body of a response with the healthy instances of a service.
 const service = `[{"Node":{"Node":"n","ModifyIndex":5},"Service":{"ID":"b","Service":"web","ModifyIndex":5},"Checks":[{"CheckID":"c","ModifyIndex":7}]},
 {"Node":{"Node":"m","ModifyIndex":5},"Service":{"ID":"a","Service":"web","ModifyIndex":6},"Checks":[]}]`
 
-// TestWatchOfAService checks that a watcher of a service reports its present and
-// new instances.
+// TestWatchOfAService checks that a watcher for a service reports the instances that exist and
+// those that are added.
 func TestWatchOfAService(t *testing.T) {
 	s := newScripted(t)
 	s.Ask(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("web"), Watch: &store.WatchOp{Watcher: 2, Service: true}})

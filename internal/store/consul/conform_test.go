@@ -35,8 +35,7 @@ func fixture() storetest.Fixture {
 			{Op: storetest.Put("%2e%2e", []byte("v")), Outcome: kv.BadRequest, Text: "path traversal"},
 			{Op: storetest.Txn(tooMany...), Outcome: kv.BadRequest, Text: "too many operations"},
 		},
-		// Consul responds before it has read the request, and closes the
-		// connection.
+		// Consul responds before it has read the whole request, and then closes the connection.
 		TooLarge: storetest.Refusal{Op: storetest.Put("k", storetest.Bytes(512<<10+1)), Outcome: kv.BadRequest, Text: "too large"},
 	}
 }
@@ -50,7 +49,7 @@ func view(t testing.TB, a store.Access) storetest.Client {
 	return official.ConsulView{KV: official.Consul(t, a).KV()}
 }
 
-// start starts a real cluster whose keys may contain unprintable characters.
+// start starts a real cluster that accepts keys with unprintable characters.
 func start(t *testing.T, o storetest.Options) *storetest.Server {
 	t.Helper()
 	const token = "6e756c6c-1111-2222-3333-444444444444"
@@ -108,8 +107,8 @@ func changed(t testing.TB, config []byte, change func(map[string]any)) []byte {
 	return b
 }
 
-// TestLiveToken checks that the token is sufficient without a user, and that
-// transactions without a token are denied.
+// TestLiveToken checks that the token suffices without a user, and that transactions without a
+// token are denied.
 func TestLiveToken(t *testing.T) {
 	s := start(t, storetest.Options{User: true})
 	alone := store.Access{Endpoints: s.Access.Endpoints, User: s.Access.Password}
@@ -119,9 +118,9 @@ func TestLiveToken(t *testing.T) {
 	}
 }
 
-// TestLiveIndexes checks that reads return the key's index, which the codec
-// requires to be above 0, and that writes return none, so that the codec cannot
-// require one.
+// TestLiveIndexes checks that a read returns the key's index, because the codec requires it to be
+// above 0. It also checks that a write returns no index, because otherwise the codec could require
+// one.
 func TestLiveIndexes(t *testing.T) {
 	endpoint := start(t, storetest.Options{}).Access.Endpoints[0]
 	for _, tc := range []struct {
@@ -136,7 +135,7 @@ func TestLiveIndexes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = response.Body.Close() // only the fields matter
+		_ = response.Body.Close() // only the header fields are needed
 		if index := response.Header.Get("X-Consul-Index"); response.StatusCode != http.StatusOK || (index != "") != tc.want {
 			t.Errorf("%s%s: status %d, index %q, want one: %v", tc.method, tc.query, response.StatusCode, index, tc.want)
 		}

@@ -1,5 +1,5 @@
-// Package consul implements the store HashiCorp Consul: capabilities, launching
-// and administration of servers, and the codec of its HTTP API.
+// Package consul implements the store HashiCorp Consul: its capabilities, how to launch and
+// administer its servers, and the codec for its HTTP API.
 package consul
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// Name is the store's name in --store and in scenario files.
+// Name identifies Consul in --store and in scenario files.
 const Name = "consul"
 
 // Store implements store.Store for Consul.
 type Store struct{}
 
-// New returns the store Consul.
+// New returns a Store.
 func New() *Store { return &Store{} }
 
 // Name implements store.Store.
@@ -84,7 +84,7 @@ func (*Store) Capabilities() kv.Capabilities {
 	}
 }
 
-// DecodeSettings implements store.Store; the result is a *Settings.
+// DecodeSettings implements store.Store. It returns a *Settings.
 func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 	return store.DecodeSettings[Settings](decode)
 }
@@ -92,7 +92,7 @@ func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 // Codecs implements store.Store.
 func (st *Store) Codecs(a store.Access) store.Codecs { return st.dialect().Codecs(a) }
 
-// dialect returns Consul's own dialect.
+// dialect returns the Dialect of Consul itself.
 func (st *Store) dialect() *Dialect {
 	return &Dialect{Failed: failed, StoreInfo: httpkv.StoreInfo{
 		Operations: st.Capabilities().Operations, Name: "Consul", HTTP2: "is this Consul's HTTP port, and not its gRPC port?",

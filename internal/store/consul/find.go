@@ -37,10 +37,10 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	return names[:min(len(names), most)], len(names) > most, nil
 }
 
-// listWithin is how long a list of keys with their values may take.
+// listWithin limits how long a request for keys with their values may take.
 const listWithin = 20 * time.Second
 
-// LeasesOf implements store.Leaser. It returns the sessions that hold keys.
+// LeasesOf implements store.Leaser. It returns the sessions that hold keys with the prefix.
 func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	c, err := a.first(ctx)
 	if err != nil {
@@ -72,8 +72,8 @@ func (a *admin) EndLeases(ctx context.Context, names []string) error {
 	return a.Revoke(ctx, ids)
 }
 
-// Services implements store.Cleaner. Each service instance has its own node of
-// the same name.
+// Services implements store.Cleaner. Each service instance has its own node with the same name, so
+// Services returns the names of nodes.
 func (a *admin) Services(ctx context.Context, prefix string) ([]string, error) {
 	c, err := a.first(ctx)
 	if err != nil {

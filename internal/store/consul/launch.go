@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// startTimeout limits the time from start until the cluster has a leader. A
-// healthy cluster takes two to four seconds on two cores.
+// startTimeout limits the time from the start of a cluster until it has a leader. A healthy cluster
+// needs two to four seconds on two cores.
 const startTimeout = 60 * time.Second
 
 // Indexes of a member's ports in MemberPlace.Ports.
@@ -23,8 +23,8 @@ const (
 	portSerf
 )
 
-// Launch implements store.Store. Without Exec it uses the installed server. Each
-// member is a `consul agent` in server mode with one configuration file.
+// Launch implements store.Store. Each member is a `consul agent` in server mode with one
+// configuration file. If spec.Exec is empty, Launch uses the installed server.
 func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
@@ -76,8 +76,8 @@ func process(spec store.LaunchSpec, m kv.MemberPlace, s *Settings) (store.Proces
 	return p, nil
 }
 
-// memberConfiguration returns the configuration of an agent that is a server of
-// this cluster. It listens only on the member's three ports.
+// memberConfiguration returns the configuration for one server of the cluster. The server listens
+// only on the member's three ports.
 func memberConfiguration(spec store.LaunchSpec, m kv.MemberPlace, dataDir string) tree {
 	join := make([]string, len(spec.Members))
 	for i, other := range spec.Members {
@@ -94,7 +94,7 @@ func memberConfiguration(spec store.LaunchSpec, m kv.MemberPlace, dataDir string
 		"retry_join":         join,
 		"retry_interval":     "1s",
 		"leave_on_terminate": false,
-		// Several servers may share a host.
+		// Several servers may run on the same host.
 		"disable_host_node_id": true,
 		"disable_update_check": true,
 		"connect":              tree{"enabled": false},

@@ -15,27 +15,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Notes about data that a token without agent:read cannot read.
+// Notes about data that a token without the right agent:read cannot read.
 const (
 	hiddenRole = "the members' names and roles are unknown, because the token lacks agent:read"
 	hiddenName = "the members' names are unknown and their roles are inferred from their addresses, because the token lacks agent:read"
 )
 
-// errNoList reports that the token may not list the members and that the agent
-// knows no leader.
+// errNoList means that the token may not list the members and that the agent knows no leader.
 var errNoList = errors.New("cannot read Consul's member list: the agent returned no servers; give the token node:read, or wait until there is a leader")
 
-// lacksPermission reports whether an agent knows the token, but the token lacks a
-// right. An unknown token is another error.
+// lacksPermission reports whether the agent knows the token but the token lacks a right. An unknown
+// token leads to a different error.
 func lacksPermission(err error) bool {
 	var status api.StatusError
 	return errors.As(err, &status) && status.Code == http.StatusForbidden && strings.HasPrefix(strings.TrimSpace(status.Body), "Permission denied")
 }
 
-// askLimited asks one agent for what every token may read: its version, and the
-// RPC addresses of the servers and the leader. It assumes that the agent is the
-// only server on its endpoint's host; if there is no such server, or several, the
-// role is unknown.
+// askLimited requests what every token may read: the agent's version, and the RPC addresses of the
+// servers and of the leader. It assumes that the agent is the only server on the endpoint's host.
+// If that host has no server or several, the role is unknown.
 func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 	m := store.Member{Endpoint: a.endpoints[i], Hidden: hiddenRole, ID: addressID(a.endpoints[i])}
 	leader, err := a.leader(ctx, i)
@@ -43,7 +41,7 @@ func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 		return a.failedMember(i, ctx, err)
 	}
 	var version struct{ HumanVersion string }
-	// Consul before 1.15 does not have this endpoint.
+	// Consul before 1.15 does not have this endpoint, so ignore the error.
 	_, _ = a.clients[i].Raw().Query("/v1/agent/version", &version, (&api.QueryOptions{}).WithContext(ctx))
 	m.Version, m.Peers = version.HumanVersion, a.peers(ctx, i)
 	rpc := serverAt(m.Endpoint, m.Peers)
@@ -60,8 +58,8 @@ func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 	return a.remember(i, m, rpc, leader)
 }
 
-// serverAt returns the RPC address of the only server on an endpoint's host, or
-// "" if there is none or several.
+// serverAt returns the RPC address of the only server on the endpoint's host, or "" if that host
+// has no server or several.
 func serverAt(endpoint string, peers []string) (rpc string) {
 	host, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
@@ -79,16 +77,16 @@ func serverAt(endpoint string, peers []string) (rpc string) {
 	return rpc
 }
 
-// addressID returns a number for a member whose ID is unknown.
+// addressID derives a number from an address, for a member whose ID is unknown.
 func addressID(address string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(address)) // never fails
 	return h.Sum64()
 }
 
-// membersByAddress lists the servers by RPC address for a token that may not list
-// agents. If the numbers of unmatched servers and of unmatched members that
-// responded are equal, it lists those members instead of the servers.
+// membersByAddress lists the servers by RPC address, for a token that may not list agents. It
+// replaces a server by the responding member with the same ID. If as many servers as responding
+// members remain, it lists the remaining members instead of the remaining servers.
 func (a *admin) membersByAddress(s *store.Status, peers []string) (out []store.Member, err error) {
 	if len(peers) == 0 {
 		return nil, errNoList

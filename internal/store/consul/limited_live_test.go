@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// TestLiveTokenWithFewRights checks that a token without agent rights still shows
-// the servers. They share one host here, so their roles are unknown.
+// TestLiveTokenWithFewRights checks that Status and Members still list the servers if the token
+// lacks the rights to agents. Here all servers are on the same host, so their roles are unknown.
 func TestLiveTokenWithFewRights(t *testing.T) {
 	s := start(t, storetest.Options{User: true, Members: 3})
 	acl := official.Consul(t, s.Access).ACL()
@@ -38,7 +38,7 @@ func TestLiveTokenWithFewRights(t *testing.T) {
 		var status store.Status
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		storetest.Poll(ctx, t, func() error { // until every server knows the token
+		storetest.Poll(ctx, t, func() error { // wait until every server knows the token
 			if status, err = a.Status(t.Context()); err != nil {
 				return err
 			}
@@ -63,8 +63,8 @@ func TestLiveTokenWithFewRights(t *testing.T) {
 	}
 }
 
-// TestServerAt checks that an endpoint's server is known only if it is the only
-// server on its host.
+// TestServerAt checks that serverAt finds an endpoint's server only if it is the only server on the
+// endpoint's host.
 func TestServerAt(t *testing.T) {
 	for _, c := range []struct {
 		endpoint, peers, want string

@@ -46,8 +46,8 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 // maxSnapshot limits how much of a snapshot is read, in bytes.
 const maxSnapshot = 16 << 30
 
-// Work implements store.Operator. Its only work is a snapshot, which a follower
-// takes of its own state.
+// Work implements store.Operator. The only kind of work is a snapshot, which a follower takes of
+// its own state.
 func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
 	i := slices.Index(a.endpoints, member.Endpoint)
 	if what != kv.Snapshots || i < 0 {
@@ -57,7 +57,7 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	r, _, err := a.clients[i].Snapshot().Save(query)
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
-		_ = r.Close() // everything was read
+		_ = r.Close() // ignore the error: everything was read
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read a snapshot of %s: %s", member.Endpoint, reason(ctx, err))
@@ -65,8 +65,8 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	return nil, nil
 }
 
-// Replace implements store.Operator. It removes the member from Raft, and from
-// the list of agents, because its name will return with another ID.
+// Replace implements store.Operator. It removes the member from Raft, and from the list of agents
+// because a member with the same name but another ID will join.
 func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, replaceWithin)
 	defer cancel()
@@ -80,12 +80,12 @@ func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("Consul did not remove its member %s: %w", gone.Name, err) //nolint:staticcheck // a name
-		case <-ticker.C: // the cluster has no leader for a while if the ended member was its leader
+		case <-ticker.C: // if the member was the leader, the cluster has no leader for some time
 		}
 	}
 }
 
-// Retries of a removal.
+// Limits for retrying a removal.
 const (
 	replaceWithin = 30 * time.Second
 	replaceEvery  = 200 * time.Millisecond
@@ -115,7 +115,7 @@ func (a *admin) removeServer(ctx context.Context, gone store.Member) error {
 	return nil
 }
 
-// maxKeys limits the size of a key list, in bytes.
+// maxKeys limits the size of a response with a list of keys, in bytes.
 const maxKeys = 256 << 20
 
 // DeletePrefix implements store.Cleaner.
@@ -139,7 +139,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	return int64(len(keys)), nil
 }
 
-// first returns a client of the first endpoint that responds and knows a leader.
+// first returns the client for the first endpoint that responds and knows a leader.
 func (a *admin) first(ctx context.Context) (*api.Client, error) {
 	var errs []string
 	for i, e := range a.endpoints {

@@ -8,37 +8,36 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// Operations of a transaction (PUT /v1/txn). The codec writes them; the passive
-// decoder and the null server parse them.
+// This file defines the operations in a transaction (PUT /v1/txn). The codec writes them; the
+// passive decoder and the null server parse them.
 
-// txnOp is a received operation of a transaction. Operations on anything but keys
-// have no KV.
+// txnOp is an operation in a received transaction. KV is nil if the operation is not on a key.
 type txnOp struct{ KV *txnKV }
 
 type txnKV struct {
 	Verb, Key, Session string
-	Value              []byte // decoded base64
+	Value              []byte // decoded from base64
 	Index              int64
 }
 
-// guard is the condition of an operation in a transaction.
+// guard is the condition of an operation.
 type guard uint8
 
 const (
 	unguarded guard = iota
-	byIndex         // the key has this index
-	byAbsence       // the key does not exist
-	byHolder        // the key is locked by this session, or unlocked if the operation locks it
-	byRelease       // the key is locked by the session that the write releases it from
+	byIndex         // the key must have this index
+	byAbsence       // the key must not exist
+	byHolder        // the session holds the lock; for lock, it is free
+	byRelease       // the session from which the write releases the lock must hold it
 )
 
-// verb describes an operation of a transaction.
+// verb describes a kind of operation in a transaction.
 type verb struct {
 	name   string
 	action call.Action
 	guard  guard
 	scope  call.Scope
-	flags  call.Flags // of a read
+	flags  call.Flags // for a read
 }
 
 var verbs = [...]verb{
@@ -57,7 +56,7 @@ var verbs = [...]verb{
 	{name: "get-tree", action: call.Read, scope: call.Prefix},
 }
 
-// verbNamed returns the verb with a name, or nil.
+// verbNamed returns the verb with the given name, or nil if there is none.
 func verbNamed(name string) *verb {
 	for i := range verbs {
 		if verbs[i].name == name {
@@ -67,8 +66,8 @@ func verbNamed(name string) *verb {
 	return nil
 }
 
-// verbOf returns the verb for a part and its guard, which may be p itself or nil;
-// nil if there is no such verb.
+// verbOf returns the verb for the part p with the condition compare. compare is nil if there is no
+// condition, and p itself if p is the condition. If no verb matches, verbOf returns get-or-empty.
 func verbOf(compare, p *call.Part) *verb {
 	want := verb{action: p.Action, guard: guardOf(compare, p)}
 	if want.guard == unguarded && p.Scope == call.Prefix {
@@ -102,8 +101,8 @@ func guardOf(compare, p *call.Part) guard {
 	return byIndex
 }
 
-// appendOp appends the operation for a part and its guard, which may be p itself
-// or nil.
+// appendOp appends the operation for the part p with the condition compare. compare is nil if there
+// is no condition, and p itself if p is the condition.
 func appendOp(b []byte, compare, p *call.Part) []byte {
 	v := verbOf(compare, p)
 	b = appendVerb(b, 0, v.name, httpkv.TrimSlash(p.Key))
@@ -125,7 +124,7 @@ func appendOp(b []byte, compare, p *call.Part) []byte {
 	return append(b, "}}"...)
 }
 
-// appendVerb appends the beginning of the i-th operation of a transaction.
+// appendVerb appends the beginning of operation i (counted from 0) in a transaction.
 func appendVerb(b []byte, i int, verb string, key []byte) []byte {
 	if i > 0 {
 		b = append(b, ',')

@@ -17,7 +17,7 @@ import (
 
 var _ store.NullServed = (*Store)(nil)
 
-// NullServer implements store.NullServed. The user's password is the ACL token.
+// NullServer implements store.NullServed. The ACL token is the user's password.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	script, err := null.ReadScript(o, slices.Sorted(maps.Keys(nullErrors())), false)
 	if err != nil {
@@ -43,8 +43,8 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	}}, nil
 }
 
-// nullErrors maps the names of error=NAME in a script to a status and a text of
-// Consul's.
+// nullErrors maps the names for error=NAME in a script to an HTTP status and an error text from
+// Consul.
 func nullErrors() map[string][2]string {
 	return map[string][2]string{
 		"refused":        {"429 Too Many Requests", "rate limit exceeded, try a different server"},
@@ -138,8 +138,8 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 	return answerJSON(b, nullJSON+nullRead, what)
 }
 
-// get responds to GET /v1/kv/KEY. A raw response does not contain its key, so a
-// wrong key is sent as a wrong value.
+// get responds to GET /v1/kv/KEY. A raw response does not contain the key. So if the script demands
+// a wrong key, get sends a wrong value.
 func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	_, raw := r.Param("raw")
 	if m.memory == nil {
@@ -171,8 +171,7 @@ func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	return answerEntries(b, []*nullEntry{e}, e.Changed, raw, wrong)
 }
 
-// write responds to a change. do makes the change and reports whether it was
-// made.
+// write responds to a write. do executes the write and reports whether the write took effect.
 func (m *nullMember) write(b []byte, do func() bool) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
@@ -182,7 +181,7 @@ func (m *nullMember) write(b []byte, do func() bool) []byte {
 	return null.AppendAnswer(b, "200 OK", nullJSON+nullMeta, strconv.FormatBool(do()))
 }
 
-// put responds to PUT /v1/kv/KEY with or without ?cas=INDEX.
+// put responds to PUT /v1/kv/KEY, which may have the parameter cas, acquire or release.
 func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	_, acquires := r.Param("acquire")
 	_, releases := r.Param("release")
@@ -199,8 +198,8 @@ func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	})
 }
 
-// mayWrite reports whether the key has the index of the cas parameter, if there
-// is one.
+// mayWrite reports whether the key has the index in the cas parameter. Without this parameter,
+// mayWrite returns true.
 func (m *nullMember) mayWrite(key []byte, r *null.HTTPRequest) bool {
 	cas, ok := r.Param("cas")
 	if !ok {
@@ -214,8 +213,7 @@ func (m *nullMember) mayWrite(key []byte, r *null.HTTPRequest) bool {
 	return err == nil && want == have
 }
 
-// remove responds to DELETE /v1/kv/KEY with ?recurse, with ?cas=INDEX, or without
-// both.
+// remove responds to DELETE /v1/kv/KEY, which may have the parameter recurse or cas.
 func (m *nullMember) remove(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	return m.write(b, func() bool {
 		if _, recurse := r.Param("recurse"); recurse {

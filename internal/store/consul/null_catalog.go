@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// Paths of the catalog.
+// The paths of the catalog's endpoints.
 const (
 	nullRegister   = "/v1/catalog/register"
 	nullDeregister = "/v1/catalog/deregister"
@@ -20,8 +20,8 @@ const (
 	nullNodes      = "/v1/catalog/nodes"
 )
 
-// isCatalog reports whether a path belongs to the catalog, and whether its query
-// can block.
+// isCatalog reports whether a path belongs to the catalog, and whether a query on this path can
+// block.
 func isCatalog(path []byte) (is, query bool) {
 	if query = bytes.HasPrefix(path, []byte(nullHealth)); query {
 		return true, true
@@ -103,7 +103,7 @@ func (c *nullCatalog) deregister(b, body []byte, lost bool) []byte {
 	return answerJSON(b, nullJSON+nullMeta, true)
 }
 
-// health responds with the passing instances of a service.
+// health responds with the instances of a service that pass their check.
 func (c *nullCatalog) health(b []byte, service string) []byte {
 	list := []map[string]any{}
 	for _, e := range c.Prefixed(nil) {
@@ -114,7 +114,7 @@ func (c *nullCatalog) health(b []byte, service string) []byte {
 	return answerJSON(b, indexFields(nullJSON, c.Revision()), list)
 }
 
-// nodes responds with the list of all nodes.
+// nodes responds with a list of all nodes.
 func (c *nullCatalog) nodes(b []byte) []byte {
 	list := []*api.Node{}
 	for _, e := range c.Prefixed(nil) {
@@ -123,7 +123,7 @@ func (c *nullCatalog) nodes(b []byte) []byte {
 	return answerJSON(b, indexFields(nullJSON, c.Revision()), list)
 }
 
-// node responds with of(node), or with nothing if the node does not exist.
+// node responds with of(node), or with the value nothing if the node does not exist.
 func (c *nullCatalog) node(b []byte, name string, wrong null.Kind, of func(*nullNode) any, nothing any) []byte {
 	what := nothing
 	if e := c.Get([]byte(name)); e != nil && wrong != null.LieAbsent {

@@ -15,7 +15,7 @@ const (
 	nullRenew    = nullSessions + "renew/"
 )
 
-// lock executes PUT /v1/kv/KEY?acquire=ID and ?release=ID.
+// lock executes PUT /v1/kv/KEY?acquire=ID or ?release=ID.
 func (m *nullMember) lock(key []byte, r *null.HTTPRequest, wrong null.Kind) bool {
 	e := m.memory.Get(key)
 	if id, ok := r.Param("release"); ok {
@@ -47,7 +47,7 @@ func (m *nullMember) lock(key []byte, r *null.HTTPRequest, wrong null.Kind) bool
 	return true
 }
 
-// session responds to the creation, renewal and destruction of a session.
+// session responds to a request that creates, renews or destroys a session.
 func (m *nullMember) session(b []byte, r *null.HTTPRequest) []byte {
 	h := m.held
 	h.mu.Lock()

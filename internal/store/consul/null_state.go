@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// Header fields of Consul's responses.
+// Header fields in Consul's responses.
 const (
 	nullPlain = "Content-Type: text/plain; charset=utf-8\r\n"
 	nullJSON  = "Content-Type: application/json\r\n"
@@ -20,27 +20,27 @@ const (
 	nullRead  = nullMeta + "X-Consul-Knownleader: true\r\nX-Consul-Lastcontact: 0\r\n"
 )
 
-// nullEntry is a key of a null cluster, which locks all keys at once.
+// nullEntry is a key in a null cluster.
 type nullEntry = null.Entry[nullLock]
 
-// nullMember is a member of a null cluster.
+// nullMember is one member of a null cluster.
 type nullMember struct {
 	number  int
 	members []net.Listener
 	token   string
 	errors  map[string][2]string
-	memory  *null.Space[nullLock] // nil: every key exists and has value
+	memory  *null.Space[nullLock] // nil: every key exists and has the value in the field value
 	value   []byte
-	raw     []byte // the whole response to a read without memory
-	yes     []byte // the whole response to a write
+	raw     []byte // complete response to a read, used if memory is nil
+	yes     []byte // complete response to a write, used if memory is nil
 	waits   *nullWaits
-	catalog *nullCatalog // nil: writes are acknowledged and discarded
+	catalog *nullCatalog // nil: writes are acknowledged but discarded
 	held    *nullHeld
 }
 
 const nullPrefix = "/v1/kv/"
 
-// answerJSON appends a response with what as JSON, which must be encodable.
+// answerJSON appends a response with what encoded as JSON. Encoding must not fail.
 func answerJSON(b []byte, fields string, what any) []byte {
 	body, _ := json.Marshal(what)
 	return null.AppendAnswer(b, "200 OK", fields, string(body))
@@ -73,7 +73,8 @@ func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong nul
 	return answerJSON(b, indexFields(nullJSON, index), pairs)
 }
 
-// pairOf converts an entry to Consul's type; an empty value is null there.
+// pairOf converts an entry to the type in Consul's client library. In this type an empty value is
+// nil.
 func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
 	p := &api.KVPair{LockIndex: uint64(e.Data.index), Session: e.Data.session, Key: e.Key, CreateIndex: uint64(e.Created), ModifyIndex: uint64(e.Changed)}
 	if len(e.Value) > 0 {
@@ -88,38 +89,37 @@ func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
 	return p
 }
 
-// nullInstance holds the state of a catalog node besides its value, which is its
-// instance's description.
+// nullInstance holds the state of a node in the catalog. The node's value is the description of its
+// instance.
 type nullInstance struct {
 	service, status string
 }
 
-// nullCatalog is the catalog of a null cluster: each node has one instance and
-// one check. Its indexes are independent of the keys'.
+// nullCatalog is the catalog of a null cluster. Each node has one instance and one check. The
+// catalog's indexes are independent of the indexes of the keys.
 type nullCatalog struct {
 	*null.Space[nullInstance]
-	waits nullWaits // of queries about any service
+	waits nullWaits // queries about any service
 }
 
 type nullNode = null.Entry[nullInstance]
 
-// nullHeld holds the sessions of a null cluster, which never expire by
-// themselves.
+// nullHeld holds the sessions of a null cluster. They never expire; clients must destroy them.
 type nullHeld struct {
 	mu   sync.Mutex
 	last int
-	ttl  map[string]string // by ID
+	ttl  map[string]string // TTL by session ID
 }
 
-// nullLock is a key's state as a lock.
+// nullLock is the lock state of a key.
 type nullLock struct {
-	index   int64  // how often it was acquired
-	session string // its holder; "" for none
+	index   int64  // how often the lock was acquired
+	session string // the session that holds the lock, or ""
 }
 
-// nullWaits holds the waiting blocking queries of a null cluster. The cluster's
-// memory must be locked.
+// nullWaits holds the blocking queries that wait in a null cluster. The caller must have locked the
+// cluster's memory.
 type nullWaits struct {
-	byKey    map[string][]func() // of one key
+	byKey    map[string][]func() // queries for one key
 	prefixes map[string][]func()
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// TestNullAgreesWithOfficialClient checks with the official client that the null
-// server behaves like Consul.
+// TestNullAgreesWithOfficialClient uses the official client to check that the null server behaves
+// like Consul.
 func TestNullAgreesWithOfficialClient(t *testing.T) {
 	storetest.CheckNullServer(t, fixture(), 40, 9, nil)
 }

@@ -11,8 +11,8 @@ import (
 
 type nullResult struct{ KV *api.KVPair }
 
-// txn responds to PUT /v1/txn with sets, checks and gets; it refuses other verbs.
-// Without a memory each key exists.
+// txn responds to PUT /v1/txn. It supports sets, checks and gets, and refuses other verbs. If the
+// member has no memory, every key exists.
 func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	var ops []txnOp
 	if err := json.Unmarshal(r.Body, &ops); err != nil {
@@ -53,7 +53,7 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	}
 	index := int64(0)
 	if writes {
-		index = memory.NextRevision() // all keys of a transaction have its index
+		index = memory.NextRevision() // all keys in a transaction get the transaction's index
 	}
 	for i := range ops {
 		answer.Results = append(answer.Results, m.execute(memory, ops[i].KV, index)...)
@@ -61,8 +61,7 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	return answerJSON(b, nullJSON+nullMeta, answer)
 }
 
-// checked returns why the condition of an operation does not hold, or "" if it
-// holds.
+// checked returns the reason why the condition of an operation does not hold, or "" if it holds.
 func (m *nullMember) checked(e *nullEntry, op *txnKV) string {
 	switch {
 	case m.memory == nil || op.Verb == "get-or-empty":
@@ -76,7 +75,7 @@ func (m *nullMember) checked(e *nullEntry, op *txnKV) string {
 	return ""
 }
 
-// execute executes an operation.
+// execute executes one operation of a transaction and returns its result.
 func (m *nullMember) execute(memory *null.Space[nullLock], op *txnKV, index int64) []nullResult {
 	key := []byte(op.Key)
 	e := memory.Get(key)

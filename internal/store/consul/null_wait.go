@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// changed wakes the queries that wait for a key.
+// changed wakes the queries that wait for a change of the key.
 func (w *nullWaits) changed(key string) {
 	if wakes := w.byKey[key]; len(wakes) > 0 {
 		delete(w.byKey, key)
@@ -34,14 +34,14 @@ func (w *nullWaits) add(to *map[string][]func(), at string, wake func()) {
 	(*to)[at] = append((*to)[at], wake)
 }
 
-// blockingIndex returns the index of a blocking query; 0 for another request.
+// blockingIndex returns the index in a blocking query, or 0 if the request is not a blocking query.
 func blockingIndex(r *null.HTTPRequest) int64 {
 	if _, query := isCatalog(r.Path); !query && !bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Method) != "GET" {
 		return 0
 	}
 	text, waits := r.Param("index")
 	if !waits {
-		return 0 // the usual query; does not allocate
+		return 0 // the most common request; must not allocate memory
 	}
 	index, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
@@ -50,8 +50,7 @@ func blockingIndex(r *null.HTTPRequest) int64 {
 	return max(index, 0)
 }
 
-// waitOf returns how long a blocking query waits at most. Consul's maximum is ten
-// minutes.
+// waitOf returns how long a blocking query waits at most. Consul's limit is ten minutes.
 func waitOf(r *null.HTTPRequest) time.Duration {
 	text, _ := r.Param("wait")
 	wait, err := time.ParseDuration(string(text))
@@ -64,8 +63,7 @@ func waitOf(r *null.HTTPRequest) time.Duration {
 // Waits implements null.HTTPService.
 func (m *nullMember) Waits(r *null.HTTPRequest) bool { return blockingIndex(r) > 0 && m.admitted(r) }
 
-// wait implements Wait for a query about services, which returns when any of them
-// changes.
+// wait does the work of Wait for a query about services. The query waits until any service changes.
 func (c *nullCatalog) wait(asked int64, most time.Duration, wake func()) (bool, time.Duration) {
 	c.Lock(null.SingleShard)
 	defer c.Unlock(null.SingleShard)
@@ -76,7 +74,7 @@ func (c *nullCatalog) wait(asked int64, most time.Duration, wake func()) (bool, 
 	return true, most
 }
 
-// Wait implements null.HTTPService. Without a memory nothing ever changes.
+// Wait implements null.HTTPService. If the member has no memory, nothing ever changes.
 func (m *nullMember) Wait(r *null.HTTPRequest, wake func()) (waits bool, most time.Duration) {
 	asked := blockingIndex(r)
 	if m.memory == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Sources: Consul's documentation of its guarantees.
+// The parts of Consul's documentation that state its guarantees.
 const (
 	modes     = "Consul's consistency modes (https://developer.hashicorp.com/consul/api-docs/features/consistency): "
 	kvStore   = "Consul's KV store (https://developer.hashicorp.com/consul/api-docs/kv): "
@@ -15,15 +15,14 @@ const (
 	consensus = "Consul's consensus protocol (https://developer.hashicorp.com/consul/docs/architecture/consensus): "
 )
 
-// Promises implements store.Store. The response to a write has no index; the
-// index of a read is that of the key's latest change. Reads in the default mode
-// may be stale just after an election, and stale reads always. A blocking query
-// uses the default mode, so its index can go back, as its documentation says
-// ("reset the index if it goes backwards"): watch events are not promised to be
-// in order. Consul promises that a session lives for its TTL, but a response
-// cannot prove the opposite: a renewal reads the leader's own state
-// (Session.Renew in agent/consul/session_endpoint.go), and a restarted, newly
-// elected leader reports sessions as missing until it has applied its log.
+// Promises implements store.Store. The response to a write has no index. The index in the response
+// to a read is that of the key's latest change. A read in the default mode may be stale just after
+// an election, and a stale read may always be stale. A blocking query uses the default mode. So its
+// index can decrease, as Consul's documentation says ("reset the index if it goes backwards"), and
+// Promises does not include the order of watch events. Consul promises that a session lives for its
+// TTL, but no response can prove a violation: a renewal reads only the leader's own state
+// (Session.Renew in agent/consul/session_endpoint.go), and a leader that was just restarted and
+// elected reports sessions as missing until it has applied its log.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
@@ -38,7 +37,7 @@ func (*Store) Promises() store.Promises {
 			history.WatchAccurate: kvStore + "what a query returns is the key's value and its ModifyIndex",
 			history.Compare:       kvStore + "with cas \"the key is only set if the index matches the ModifyIndex of that key\"",
 		},
-		Own:              kv.Local, // stale: missing writes are awaited (admin.Applied)
+		Own:              kv.Local, // stale reads; admin.Applied shows when the writes have arrived
 		NoWriteRevisions: true,
 	}
 }

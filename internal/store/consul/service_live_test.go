@@ -16,9 +16,9 @@ func ofService(kind kv.Kind, id string, s store.ServiceOp) store.Op {
 	return store.Op{Kind: kind, Consistency: kv.None, Key: []byte(id), Value: []byte("what it says"), Service: &s}
 }
 
-// TestLiveServices checks that the official client finds instances that the codec
-// registers, healthy or not, and that the codec's watcher reports instances that
-// the official client registers, marks as failing, and deregisters.
+// TestLiveServices checks that the official client finds the instances that the codec registers,
+// whether healthy or not. It also checks that the codec's watcher reports instances that the
+// official client registers, marks as failing, and deregisters.
 func TestLiveServices(t *testing.T) {
 	checkServices(t, start(t, storetest.Options{}).Access)
 }
@@ -34,7 +34,7 @@ func checkServices(t *testing.T, access store.Access) {
 	}
 	defer func() { _ = admin.Close() }()
 	applied := int64(0)
-	moved := func() { // the catalog's writes count among those that a member has applied
+	moved := func() { // Applied must also count the catalog's writes
 		t.Helper()
 		a := admin.(store.Applier)
 		newest, err := a.Newest(t.Context())

@@ -14,18 +14,18 @@ import (
 	"github.com/hashicorp/consul/api"
 )
 
-// Consul's limits of a session's TTL
+// The limits that Consul sets for a session's TTL
 // (https://developer.hashicorp.com/consul/api-docs/session#ttl).
 const (
 	leastTTL = 10 * time.Second
 	mostTTL  = 24 * time.Hour
 )
 
-// sessionsAtOnce is the number of sessions created or destroyed concurrently.
+// sessionsAtOnce is how many sessions are created or destroyed concurrently.
 const sessionsAtOnce = 8
 
-// Grant implements store.Leaser. The sessions have no health checks; only their
-// TTL ends them. The number of a session is the first 60 bits of its UUID.
+// Grant implements store.Leaser. The sessions have no health checks, so only the TTL can end them.
+// A session's number is the first 60 bits of its UUID.
 func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, error) {
 	seconds := (min(max(ttl, leastTTL), mostTTL) + time.Second - 1) / time.Second
 	entry := api.SessionEntry{TTL: fmt.Sprintf("%ds", seconds), Behavior: api.SessionBehaviorRelease}
@@ -51,8 +51,8 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 	return made, fmt.Errorf("only %d of %d Consul sessions were created: %w", len(made), n, withoutURL(err))
 }
 
-// withoutURL removes the request's URL from an error, because a redirecting
-// server chooses the URL, which may be long.
+// withoutURL removes the request's URL from an error. The URL may be long if a server has
+// redirected the request to a URL of its choice.
 func withoutURL(err error) error {
 	var failed *url.Error
 	if errors.As(err, &failed) {
@@ -78,10 +78,10 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// keepSession stores a session's name and returns its number.
+// keepSession stores a session's name and returns the session's number.
 func (a *admin) keepSession(id string) int64 {
 	digits := strings.ReplaceAll(id, "-", "")
-	first, _ := strconv.ParseUint(digits[:min(numberDigits, len(digits))], 16, 64) // any number serves
+	first, _ := strconv.ParseUint(digits[:min(numberDigits, len(digits))], 16, 64) // any number is suitable
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sessions == nil {
@@ -95,8 +95,7 @@ func (a *admin) keepSession(id string) int64 {
 	return number
 }
 
-// numberDigits is the number of a UUID's hexadecimal digits in a session's
-// number.
+// numberDigits is how many hexadecimal digits of a UUID are used for a session's number.
 const numberDigits = 15
 
 // LeaseNames implements store.Leaser.
@@ -110,8 +109,8 @@ func (a *admin) LeaseNames(ids []int64) []string {
 	return names
 }
 
-// runConcurrently calls do for 0 to n-1 concurrently with the endpoints in turn. It
-// returns the first error after waiting for the running calls.
+// runConcurrently calls do for 0 to n-1 concurrently and uses the endpoints in turn. After an error
+// it starts no further calls, waits for the running calls, and returns the error.
 func (a *admin) runConcurrently(ctx context.Context, n int, do func(ctx context.Context, c *api.Client, i int) error) error {
 	var (
 		workers sync.WaitGroup

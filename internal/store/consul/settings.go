@@ -9,56 +9,57 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Defaults of Launch for settings that a scenario omits.
+// The defaults that Launch uses for settings that a scenario omits.
 const (
-	// DefaultRaftMultiplier makes elections as fast as Consul recommends for
-	// production. Consul's own default multiplies the timeouts by 5.
+	// DefaultRaftMultiplier is the value that Consul recommends for production, because it makes
+	// elections fast. With Consul's own default, all timeouts are five times as long.
 	DefaultRaftMultiplier = 1
-	// DefaultHTTPMaxConns is how many connections one client address may have.
-	// Consul's default of 200 would refuse a load generator.
+	// DefaultHTTPMaxConns is how many connections one client address may have. Consul's own default
+	// of 200 would be too low for a load generator.
 	DefaultHTTPMaxConns = 10_000
 )
 
-// Settings holds the launch settings that a scenario file may give for Consul.
-// Each has the name and meaning of the agent's configuration
-// (https://developer.hashicorp.com/consul/docs/reference/agent/configuration-file).
-// Omitted settings keep Consul's default, except for the two above.
+// Settings holds the launch settings that a scenario file may contain for Consul. Each setting has
+// the name and meaning that it has in the agent's configuration
+// (https://developer.hashicorp.com/consul/docs/reference/agent/configuration-file). If a setting is
+// omitted, Consul's default applies, except for the two settings with defaults above.
 type Settings struct {
 	store.PlainSettings `yaml:"-"`
 
-	// RaftMultiplier scales Raft's timeouts, 1 to 10 (performance).
+	// RaftMultiplier multiplies Raft's timeouts. It must be 1 to 10. It is in the block
+	// performance.
 	RaftMultiplier int `yaml:"raft_multiplier,omitempty" json:"raft_multiplier,omitempty"`
-	// RPCHoldTimeout is how long a request waits for a leader (performance).
+	// RPCHoldTimeout is how long a request waits if there is no leader. It is in the block
+	// performance.
 	RPCHoldTimeout time.Duration `yaml:"rpc_hold_timeout,omitempty" json:"rpc_hold_timeout,omitempty"`
-	// RaftSnapshotThreshold is how many log entries trigger a snapshot, and
-	// RaftSnapshotInterval is how often Consul checks that.
+	// RaftSnapshotThreshold is the number of log entries after which Consul takes a snapshot.
+	// RaftSnapshotInterval is how often Consul checks this number.
 	RaftSnapshotThreshold int           `yaml:"raft_snapshot_threshold,omitempty" json:"raft_snapshot_threshold,omitempty"`
 	RaftSnapshotInterval  time.Duration `yaml:"raft_snapshot_interval,omitempty" json:"raft_snapshot_interval,omitempty"`
-	// RaftTrailingLogs is how many log entries a snapshot keeps for slow
-	// followers.
+	// RaftTrailingLogs is how many log entries remain after a snapshot, for slow followers.
 	RaftTrailingLogs int `yaml:"raft_trailing_logs,omitempty" json:"raft_trailing_logs,omitempty"`
-	// RaftLogstore is the Raft log's backend: wal or boltdb. Since Consul 1.20
-	// new data folders use wal.
+	// RaftLogstore is the backend for the Raft log: wal or boltdb. Since Consul 1.20 the default
+	// for a new data folder is wal.
 	RaftLogstore string `yaml:"raft_logstore,omitempty" json:"raft_logstore,omitempty"`
-	// NoFreelistSync is BoltDB's no_freelist_sync, WALSegmentSizeMB the
-	// write-ahead log's segment_size_mb (raft_logstore).
+	// NoFreelistSync is no_freelist_sync for BoltDB. WALSegmentSizeMB is segment_size_mb for the
+	// write-ahead log. Both are in the block raft_logstore.
 	NoFreelistSync   bool `yaml:"no_freelist_sync,omitempty" json:"no_freelist_sync,omitempty"`
 	WALSegmentSizeMB int  `yaml:"segment_size_mb,omitempty" json:"segment_size_mb,omitempty"`
-	// DisableLogCache disables the memory cache in front of the log.
+	// DisableLogCache turns off the cache in memory for the Raft log.
 	DisableLogCache bool `yaml:"disable_log_cache,omitempty" json:"disable_log_cache,omitempty"`
-	// HTTPMaxConnsPerClient is how many connections one client address may
-	// have, DefaultHTTPMaxConns if 0 (limits).
+	// HTTPMaxConnsPerClient is how many connections one client address may have. If it is 0,
+	// DefaultHTTPMaxConns applies. It is in the block limits.
 	HTTPMaxConnsPerClient int `yaml:"http_max_conns_per_client,omitempty" json:"http_max_conns_per_client,omitempty"`
-	// KVMaxValueSize is the largest value in bytes, TxnMaxReqLen the largest
-	// transaction (limits); Consul's defaults are 512 KiB.
+	// KVMaxValueSize is the maximum size of a value in bytes, and TxnMaxReqLen the maximum size of
+	// a transaction. Consul's default for both is 512 KiB. They are in the block limits.
 	KVMaxValueSize int `yaml:"kv_max_value_size,omitempty" json:"kv_max_value_size,omitempty"`
 	TxnMaxReqLen   int `yaml:"txn_max_req_len,omitempty" json:"txn_max_req_len,omitempty"`
-	// LogLevel is trace, debug, info, warn or error. Consul logs elections and
-	// snapshots at info.
+	// LogLevel is trace, debug, info, warn or error. Consul logs elections and snapshots at level
+	// info.
 	LogLevel string `yaml:"log_level,omitempty" json:"log_level,omitempty"`
 }
 
-// maxRaftMultiplier is Consul's own limit.
+// maxRaftMultiplier is the maximum that Consul allows.
 const maxRaftMultiplier = 10
 
 // Check implements store.Settings.
@@ -79,11 +80,11 @@ func (s *Settings) Check() error {
 	)
 }
 
-// tree is a part of Consul's configuration as JSON.
+// tree is a block of Consul's JSON configuration.
 type tree map[string]any
 
-// blocks maps settings to the configuration block that contains them; nested
-// blocks are separated by a space, outer ones first.
+// blocks maps a setting to the configuration block that contains it. For a nested block, the names
+// of all blocks are listed from the outside in, separated by spaces.
 var blocks = map[string]string{
 	"raft_multiplier":           "performance",
 	"rpc_hold_timeout":          "performance",

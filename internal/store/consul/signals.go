@@ -37,30 +37,31 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// namesALeader reports whether a follower's message names a leader; after the
-// loss of a leader it names none.
+// namesALeader reports whether a follower's message contains the leader's address. After the
+// follower has lost its leader, the message contains none.
 func namesALeader(msg []byte) bool {
 	_, leader, found := bytes.Cut(msg, []byte(" leader-address="))
 	return found && len(leader) > 0 && leader[0] != ' '
 }
 
-// pattern maps a logger and the start of its message to a signal.
+// pattern maps a message to a signal. The logger must be equal, and the message must begin with
+// begins.
 type pattern struct {
 	logger, begins string
 	kind           store.SignalKind
 }
 
-// serverMessages are the messages of Consul 1.22 and its Raft library (1.7).
-// Receiving another member's snapshot also creates a snapshot; only the messages
-// of snapshots that the member starts itself are listed.
+// serverMessages lists messages from Consul 1.22 and its Raft library (1.7). A member also creates
+// a snapshot when it receives one from another member. The list contains only the messages about
+// snapshots that the member starts itself.
 var serverMessages = [...]pattern{
 	{"agent.server.raft", "heartbeat timeout reached, starting election", store.LeaderLost},
 	{"agent.server.raft", "failed to contact quorum of nodes, stepping down", store.LeaderLost},
 	{"agent.server.raft", "entering candidate state", store.ElectionStarted},
 	{"agent.server.raft", "entering leader state", store.Elected},
 	{"agent.server.raft", "entering follower state", store.LeaderFound},
-	{"agent.server", "New leader elected", store.Serving}, // the leader that the member forwards requests to
-	{"agent", "Synced node info", store.Serving},          // a leader has accepted the member; the only message if its leader is unchanged
+	{"agent.server", "New leader elected", store.Serving}, // the leader to which it forwards
+	{"agent", "Synced node info", store.Serving},          // a leader has accepted the member; the only message if the leader is unchanged
 	{"agent.server.raft", "starting snapshot up to", store.SnapshotStarted},
 	{"agent.server.raft", "snapshot complete up to", store.SnapshotDone},
 	{"agent.server.raft.snapshot", "reaping snapshot", store.SnapshotDeleted},
@@ -72,8 +73,8 @@ var serverMessages = [...]pattern{
 // millisecond is the unit of Consul's timers.
 const millisecond = 0.001
 
-// Metrics implements store.Store. An agent reports its metrics in the Prometheus
-// format if telemetry has a prometheus_retention_time.
+// Metrics implements store.Store. An agent reports its metrics in the Prometheus format if its
+// configuration has a prometheus_retention_time in telemetry.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	s := store.MetricSource{URL: a.URL(endpoint) + "/v1/agent/metrics?format=prometheus", Names: metricNames(), Refusals: []store.MetricRefusal{
 		{Text: "HTTP status 403", Remedy: "give the token agent:read"},
@@ -85,9 +86,8 @@ func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return []store.MetricSource{s}
 }
 
-// metricNames maps the shared metrics to Consul's names (see its page on
-// telemetry). A leader writes and syncs its log in dispatchLog, a follower in
-// storeLogs.
+// metricNames maps the metrics that all stores share to Consul's names (see Consul's page on
+// telemetry). A leader writes and syncs its log in dispatchLog, and a follower in storeLogs.
 func metricNames() []store.MetricName {
 	return []store.MetricName{
 		{Metric: store.FsyncSeconds, Name: "consul_raft_leader_dispatchLog", Unit: millisecond},
@@ -96,7 +96,7 @@ func metricNames() []store.MetricName {
 		{Metric: store.CPUSeconds, Name: "process_cpu_seconds_total"},
 		{Metric: store.Processors, Name: "go_sched_gomaxprocs_threads"},
 		{Metric: store.ResidentBytes, Name: "process_resident_memory_bytes"},
-		// Counts the member's candidacies.
+		// The number of times that the member was a candidate.
 		{Metric: store.LeaderChanges, Name: "consul_raft_state_candidate"},
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// resourceGuide is the source of the advice.
+// resourceGuide is the document on which the advice is based.
 const resourceGuide = "Consul documentation, Server resource requirements"
 
 // The document's recommendations for production servers.
@@ -18,8 +18,8 @@ const (
 	wantsProcessors = 8
 	wantsMemory     = 32e9
 	wantsIOPS       = 7500
-	mostRoundTrip   = 50 * time.Millisecond // average
-	leastOfData     = 2                     // times the data in memory
+	mostRoundTrip   = 50 * time.Millisecond // on average
+	leastOfData     = 2                     // factor: memory per byte of data
 	mostOfData      = 4
 	defaultMaxValue = 512 << 10
 )

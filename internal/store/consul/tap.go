@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// Method names in a recording. A blocking query waits until an index
-// has passed.
+// The method names in a recording. A blocking query (GET kv?index) waits until the index exceeds
+// the given one.
 const (
 	methodGet      = "GET kv"
 	methodBlocking = "GET kv?index"
@@ -58,13 +58,13 @@ func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
 	}
 }
 
-// asks reports whether a parameter without a number was given.
+// asks reports whether a request has the given parameter, which needs no value.
 func (t *tap) asks(r *httpkv.Request, name string) bool {
 	value, given := r.Query.Get(name)
 	return given && (t.emptyCounts || value != "")
 }
 
-// setKeys sets a part's keys: the given key, or all keys with this prefix.
+// setKeys sets the keys of a part: the given key or, if prefix is set, all keys with this prefix.
 func (t *tap) setKeys(p *call.Part, key string, prefix bool) {
 	p.Key = t.redactor.RedactKey([]byte(key))
 	if !prefix {
@@ -100,7 +100,7 @@ func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 	t.setKeys(p, key, t.asks(r, "recurse") || p.Flags&call.KeysOnly != 0)
 }
 
-// index returns the version in a parameter, or -1 if there is none.
+// index returns the version in the given parameter, or -1 if the parameter is missing or invalid.
 func index(r *httpkv.Request, name string) int64 {
 	text, given := r.Query.Get(name)
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -110,8 +110,8 @@ func index(r *httpkv.Request, name string) int64 {
 	return n
 }
 
-// guard adds the condition that a key has this ModifyIndex or, if the index is 0,
-// does not exist.
+// guard appends the condition that a key has the ModifyIndex at. If at is 0, the key must not
+// exist.
 func (t *tap) guard(c *call.Call, key string, at int64) {
 	c.Guarded = true
 	p := part(c, call.Compare, call.Always)
@@ -121,7 +121,8 @@ func (t *tap) guard(c *call.Call, key string, at int64) {
 	t.setKeys(p, key, false)
 }
 
-// lock adds the condition that a key is locked by a session, or unlocked (0).
+// lock appends the condition that a session holds the lock on a key. If by is 0, the lock must be
+// free.
 func (t *tap) lock(c *call.Call, key string, by int64) {
 	c.Guarded = true
 	p := part(c, call.Compare, call.Always)
@@ -164,8 +165,8 @@ func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 	t.setKeys(part(c, call.Remove, branch), key, t.asks(r, "recurse"))
 }
 
-// number returns a session's number in a recording: a hash of its name, which is
-// a UUID.
+// number returns a session's number in a recording. It is a hash of the session's name, which is a
+// UUID.
 func (t *tap) number(session string) int64 {
 	if session == "" {
 		return 0
@@ -173,7 +174,8 @@ func (t *tap) number(session string) int64 {
 	return int64(t.redactor.RedactValue([]byte(session)).Hash>>2) + 1
 }
 
-// session parses a request about a session, such as create or renew/ID.
+// session parses a request about a session. rest is the end of its path, such as create or
+// renew/ID.
 func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
 	verb, id, _ := strings.Cut(rest, "/")
 	switch verb {
@@ -181,7 +183,7 @@ func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
 		c.Method = methodCreate
 		var asked struct {
 			TTL, LockDelay, Behavior string
-			Checks, NodeChecks       *[]string // nil: Consul's default checks
+			Checks, NodeChecks       *[]string // nil means Consul's default checks
 		}
 		if len(r.Body) > 0 && json.Unmarshal(r.Body, &asked) != nil {
 			return
@@ -208,11 +210,11 @@ func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
 	}
 }
 
-// isEmptyList reports whether a list was given and is empty.
+// isEmptyList reports whether a list is present but empty.
 func isEmptyList(checks *[]string) bool { return checks != nil && len(*checks) == 0 }
 
-// endpoints are the other endpoints of Consul's API. Paths that are not listed
-// are not recorded, because a path can contain anything.
+// endpoints lists the other endpoints of Consul's API. If a path is not listed, the recording does
+// not contain it, because a path can contain private data.
 var endpoints = []string{
 	"agent/self", "agent/members", "agent/metrics", "agent/services", "agent/service/register", "agent/service/deregister",
 	"agent/check/register", "agent/check/deregister", "agent/check/pass", "agent/check/warn", "agent/check/fail", "agent/check/update",

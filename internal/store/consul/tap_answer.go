@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Answered implements httpkv.HeardAPI. Responses to writes lack the key's new
-// index; only those to reads and transactions have one.
+// Answered implements httpkv.HeardAPI. The response to a write of one key lacks the key's new
+// index; only responses to reads and transactions have one.
 func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	if c.Code = uint16(a.Status); a.Status == 200 { // #nosec G115 -- three digits
 		c.Code = 0
@@ -28,7 +28,7 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 		case a.Status != 200:
 		case done:
 			c.Held, c.Keys = c.Guarded, 1
-		case !c.Guarded: // cetcd's response to an error
+		case !c.Guarded: // cetcd responds false to an error
 			c.Code = 500
 		}
 	case methodTxn:
@@ -47,7 +47,7 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	}
 }
 
-// found parses the response to a read: a JSON list or, with ?raw, the value.
+// found parses the response to a read. The response is a JSON list or, with ?raw, the value itself.
 func (t *tap) found(c *call.Call, a *http1.HeardAnswer) {
 	p := &c.Parts[0]
 	if p.Flags&call.KeysOnly != 0 {
@@ -75,13 +75,13 @@ func (t *tap) found(c *call.Call, a *http1.HeardAnswer) {
 		}
 		t.buf = t.buf[:kept]
 	}
-	if one && (!s.End() || c.Parts[0].Version == 0 && t.emptyCounts) { // it is the raw value
+	if one && (!s.End() || c.Parts[0].Version == 0 && t.emptyCounts) { // the body is the raw value
 		c.Keys, c.Parts[0].Version, c.Parts[0].Value.Size = 1, c.Revision, a.Size
 	}
 }
 
-// results parses the response to a transaction: the indexes of the keys read or
-// written.
+// results parses the response to a transaction and stores the indexes of the keys that it read or
+// wrote.
 func (t *tap) results(c *call.Call, body []byte) {
 	var answer struct {
 		Results []struct {

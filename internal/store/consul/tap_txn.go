@@ -31,7 +31,7 @@ func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 		part(c, call.Other, call.Then)
 		return
 	}
-	lease := int64(0) // of a write
+	lease := int64(0) // session that acquires the lock
 	switch v.guard {
 	case byIndex:
 		at := kv.Index
@@ -63,16 +63,16 @@ func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 	}
 }
 
-// tap implements store.Tap for one connection of a client to an agent.
+// tap implements httpkv.HeardAPI for one connection between a client and an agent.
 type tap struct {
 	redactor *call.Redactor
-	// emptyCounts means that a parameter without a value counts, as in Consul but
-	// not in cetcd.
+	// emptyCounts is set if a parameter may lack a value. It may in Consul, but not in cetcd.
 	emptyCounts bool
 	buf         []byte
 }
 
-// part adds a part; the pointer is valid until the next call.
+// part appends a part and returns a pointer to it. The pointer is valid until the next call of
+// part.
 func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
 	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b})
 	return &c.Parts[len(c.Parts)-1]

@@ -2,13 +2,12 @@ package consul
 
 import "net/http"
 
-// anyToken keeps the official client from reading a token from the environment or
-// from a file named there. It is never sent.
+// anyToken prevents the official client from reading a token from the environment, or from a file
+// that the environment refers to. It is never sent.
 const anyToken = "quorumbench-sends-none-of-the-environment"
 
-// asGiven sends only the given token, and nothing that the official client takes
-// from the environment: CONSUL_HTTP_TOKEN, CONSUL_HTTP_AUTH, CONSUL_NAMESPACE,
-// CONSUL_PARTITION.
+// asGiven sends only the given token. It removes what the official client takes from the
+// environment: CONSUL_HTTP_TOKEN, CONSUL_HTTP_AUTH, CONSUL_NAMESPACE and CONSUL_PARTITION.
 type asGiven struct {
 	next  http.RoundTripper
 	token string
@@ -27,8 +26,8 @@ func (a asGiven) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(r)
 }
 
-// CloseIdleConnections closes the inner transport's idle connections, which
-// http.Client would not find.
+// CloseIdleConnections closes the idle connections of the inner transport. http.Client calls it if
+// it exists.
 func (a asGiven) CloseIdleConnections() {
 	if c, ok := a.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

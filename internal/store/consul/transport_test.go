@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestEnvironmentIsNotSent checks that a token, user and namespace from
-// the environment are not sent.
+// TestEnvironmentIsNotSent checks that the client sends no token, user or namespace from the
+// environment.
 func TestEnvironmentIsNotSent(t *testing.T) {
 	for name, value := range map[string]string{
 		"CONSUL_HTTP_TOKEN": "secret", "CONSUL_HTTP_AUTH": "root:secret", "CONSUL_NAMESPACE": "secret", "CONSUL_PARTITION": "secret",
@@ -43,7 +43,7 @@ func TestEnvironmentIsNotSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = admin.Status(context.Background()) // refused, as by the server
+			_, _ = admin.Status(context.Background()) // the server refuses it
 			_ = admin.Close()
 			server.Close()
 			mu.Lock()
