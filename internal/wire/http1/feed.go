@@ -121,8 +121,8 @@ func (c *Conn) takeBody(in []byte) (rest []byte, done bool, err error) {
 }
 
 // parseLine parses one line of the head or one line between chunks. Until the last line of the head
-// is parsed, *head is the input starting at the head's first byte, or nil. If the line is incomplete,
-// parseLine returns more = false.
+// is parsed, *head is the input starting at the head's first byte, or nil. If the line is
+// incomplete, parseLine returns more = false.
 func (c *Conn) parseLine(in []byte, head *[]byte) (rest []byte, more, done bool, err error) {
 	if c.state == statusLine {
 		if err := c.checkStart(in); err != nil {

@@ -6,7 +6,7 @@ import "bytes"
 // the next head is identical, parsing it costs only a single comparison. (Consecutive heads of read
 // responses are identical until the Date field changes, once per second.) If the head is different,
 // the connection compares each line with the line at the same position in earlier heads. If the
-// line is known and its field is one that the connection ignores, it skips the line. The connection
+// line is known and the connection ignores its field, the connection skips the line. The connection
 // remembers only heads and lines that arrived in a single piece.
 const (
 	knownHeadBytes = 1024

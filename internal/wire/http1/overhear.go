@@ -66,8 +66,8 @@ type Overhearer struct {
 }
 
 // NewOverhearer returns a passive decoder for a connection. The decoder must receive the
-// connection's traffic starting with the first byte. It keeps the response fields whose names are in
-// wanted, which may have at most MaxKeptFields names.
+// connection's traffic starting with the first byte. It keeps the response fields whose names are
+// in wanted, which may have at most MaxKeptFields names.
 func NewOverhearer(to Heard, wanted ...string) *Overhearer {
 	o := &Overhearer{to: to, keepFields: wanted}
 	o.client.begin()

@@ -58,7 +58,7 @@ func (p Path) appendTo(b []byte) []byte {
 }
 
 // Reader parses values without copying them. If bytes are missing or a length is impossible, the
-// reader fails, and from then on all methods return zero values.
+// reader fails, and all further calls return zero values.
 type Reader struct {
 	b      []byte
 	failed bool
