@@ -31,7 +31,7 @@ trials:
 
 // Events from members' logs appear in the trial's events, with member, time and log line, and in
 // the printed table: snapshots of all members, and the election after the leader was killed. Events
-// from an earlier trial on the same cluster do not appear.
+// of an earlier trial with the same cluster do not appear.
 func TestMembersLogsBecomeEvents(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{

@@ -255,8 +255,8 @@ defaults: {store: etcd, members: 1, connections: 1, clients: 4, key-space: 10, w
 trials: [{name: one}]
 `
 
-// A data folder that the user created stays, with its contents; of one that did not exist
-// nothing stays.
+// quorumbench keeps a data folder that the user created, with its contents. It removes a data
+// folder that it had to create.
 func TestDataFolderOfTheUserStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -269,7 +269,7 @@ func TestDataFolderOfTheUserStays(t *testing.T) {
 		stays bool
 	}{{"mydata", true}, {"new/deep/data", false}, {"mydata/below", false}} {
 		out := w.path(fmt.Sprint("run", i))
-		w.run(t, "run", scenario, "--data-dir", c.dir, "--out", out) // with any verdict
+		w.run(t, "run", scenario, "--data-dir", c.dir, "--out", out) // the verdict does not matter
 		if run := opened(t, out); run.State != record.Complete {
 			t.Errorf("the run is %s", run.State)
 		}
@@ -281,7 +281,7 @@ func TestDataFolderOfTheUserStays(t *testing.T) {
 	if _, err := os.Stat(w.path("new")); !os.IsNotExist(err) {
 		t.Errorf("a folder that the run made is left: %v", err)
 	}
-	// The next run does not remove it either.
+	// The next run does not remove the folder, either.
 	w.run(t, "run", scenario, "--out", w.path("again"))
 	if _, err := os.Stat(w.path("mydata")); err != nil {
 		t.Error(err)

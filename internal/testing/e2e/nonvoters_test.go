@@ -17,14 +17,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// withoutVote starts three voting members and a fourth, the last, that does not vote: a
-// learner of etcd, an observer of ZooKeeper, a server of Consul that is never healthy long
-// enough to get a vote. It returns their endpoints.
+// withoutVote starts three voting members and then a fourth member without a vote: an etcd learner,
+// a ZooKeeper observer, or a Consul server that is never healthy long enough to get a vote. It
+// returns their endpoints.
 func withoutVote(t *testing.T, st store.Store, exec string) []string {
 	t.Helper()
 	places := servers.Places(t, 4)
 	spec := store.LaunchSpec{Cluster: "four", Exec: exec, Self: os.Getenv(binaryEnv), Members: places}
-	if st.Name() != "zookeeper" { // its members' configuration already names the observer
+	if st.Name() != "zookeeper" { // in ZooKeeper, the voters' configuration already includes the observer
 		spec.Members = places[:3]
 	}
 	launch := func() []store.Process {
@@ -69,7 +69,8 @@ func withoutVote(t *testing.T, st store.Store, exec string) []string {
 	return append(endpoints, last.Endpoint)
 }
 
-// inConfig configures member i of a cluster of four, either as a voter or as the non-voter.
+// inConfig changes the configuration of member i in a cluster of four: the member becomes a voter,
+// or the non-voter.
 func inConfig(t *testing.T, p *store.Process, i int) {
 	t.Helper()
 	for path, contents := range p.Files {
@@ -117,8 +118,8 @@ func awaitRole(t *testing.T, a store.Admin, role kv.Role, n int) {
 	})
 }
 
-// A non-voter is not a follower: it receives only local reads unless it is selected by its
-// number, and every report names it.
+// A non-voter is not a follower: it receives only local reads, unless it is selected by its number.
+// Every report lists it as a non-voter.
 func TestNonVoters(t *testing.T) {
 	t.Parallel()
 	suits := func(st store.Store) bool {
@@ -184,7 +185,7 @@ func TestNonVoters(t *testing.T) {
 	})
 }
 
-// servedBy returns how many operations of an endpoint completed or failed.
+// servedBy returns how many of the operations sent to an endpoint completed or failed.
 func servedBy(one *record.Trial, endpoint string) uint64 {
 	for i := range one.ByMember {
 		if m := &one.ByMember[i]; m.Endpoint == endpoint {

@@ -16,9 +16,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// TestLoadsStopWhereTheStoreHasNoSpace fills a running etcd up to its quota. A load whose
-// settings exceed it is refused. Any other load stops at the first refusal, and every load
-// is refused while the alarm is raised.
+// TestLoadsStopWhereTheStoreHasNoSpace fills a running etcd up to its space quota. A load is
+// refused if its settings show that it would exceed the quota. Any other load stops when the store
+// first refuses an operation. While etcd's alarm is raised, every load is refused.
 func TestLoadsStopWhereTheStoreHasNoSpace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -38,8 +38,8 @@ func TestLoadsStopWhereTheStoreHasNoSpace(t *testing.T) {
 	w.fillsUp(t, put)
 }
 
-// TestLoadsStopWhereAnOlderStoreHasNoSpace does the same to an etcd that does not report its
-// quota: its loads can only be stopped.
+// TestLoadsStopWhereAnOlderStoreHasNoSpace tests an etcd that does not report its quota.
+// quorumbench cannot refuse its loads in advance, so it can only stop them.
 func TestLoadsStopWhereAnOlderStoreHasNoSpace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -70,8 +70,8 @@ func (w *world) answers(t *testing.T, endpoint string) {
 	})
 }
 
-// fillsUp runs a load until its cluster has no space, and expects that the load stops and
-// reports why, and that the next one is refused.
+// fillsUp runs a load until its cluster has no space. It expects that this load stops and reports
+// the reason, and that the next load is refused.
 func (w *world) fillsUp(t *testing.T, put func(args ...string) *startedProgram) {
 	t.Helper()
 	p := put("--duration", "100s", "--val-size", "16384").exits(t, exitFailed)

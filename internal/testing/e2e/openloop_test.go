@@ -12,9 +12,10 @@ import (
 
 const second = float64(time.Second)
 
-// Coordinated omission: 10 s at 1,000/s with a stall of 1 s have p95 = 0.5 s and p99 = 0.9
-// s, for which etcd's benchmark prints p99 = 3.2 ms. This test uses 5 s with a stall of 800
-// ms: of 5,000 operations due, 800 waited between 0 and 800 ms, evenly distributed.
+// Coordinated omission: 10 s at 1,000/s with a stall of 1 s have p95 = 0.5 s and p99 = 0.9 s, but
+// etcd's benchmark prints p99 = 3.2 ms. This test uses 5 s with a stall of 800 ms. So 800 of the
+// 5,000 operations that become due wait, and their waits are evenly distributed between 0 and 800
+// ms.
 func TestCoordinatedOmission(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -28,8 +29,8 @@ func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
 	open := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--rate", "1000", "--duration", "5s", "--conns", "4")
 	checkBetween(t, "due", open.Due, 5000, 5000)
 	checkBetween(t, "completed", open.Operations, 5000, 5000)
-	// The times within which p percent end: 800 ms × (1 − 5000 × (1 − p) / 800) as a lower
-	// bound, plus what a busy machine adds.
+	// The time within which a share p of the operations end is at least 800 ms × (1 − 5000 × (1
+	// − p) / 800). A busy machine adds to it.
 	longest := lifetime.Seconds() * second
 	checkBetween(t, "p50", open.ResponseTime.Percentile(50).NS, 0.0019*second, longest)
 	checkBetween(t, "p90", open.ResponseTime.Percentile(90).NS, 0.297*second, longest)
@@ -45,14 +46,15 @@ func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
 	checkBetween(r, "the mean", open.ResponseTime.Mean.NS, 0.8*0.16*0.4*second, 0.11*second)
 	checkBetween(r, "the longest gap", open.LongestGap, 0.75, 1.1)
 	checkBetween(r, "operations a second", open.PerSecond, 990, 1010)
-	// Operations that were not done in the window became due before its end by at most the
-	// slowest time.
+	// Operations that did not complete in the window became due at most the maximum response
+	// time before its end.
 	checkBetween(t, "completed in the window", float64(open.Completed), 5000-1-1000*1.001*open.ResponseTime.Max.NS/second, 5000)
 	checkBetween(t, "operations a second", open.PerSecond, 0.999*float64(open.Completed)/5, 1.001*float64(open.Completed)/5)
 }
 
 func closedLoopHidesTheStall(t *testing.T, r settle.Reporter, w *world) {
-	// The closed loop sends less while the store stalls, so its times hide the stall. The longest gap shows it.
+	// The closed loop sends less while the store stalls, so its service times hide the stall.
+	// The longest gap reveals it.
 	closed := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--duration", "5s", "--conns", "4", "--clients", "10")
 	checkBetween(t, "p99 of the closed loop", closed.ServiceTime.Percentile(99).NS, 0.0019*second, 0.745*second)
 	checkBetween(r, "p99 of the closed loop", closed.ServiceTime.Percentile(99).NS, 0.0019*second, 0.2*second)
@@ -61,14 +63,14 @@ func closedLoopHidesTheStall(t *testing.T, r settle.Reporter, w *world) {
 	if closed.Rate != nil || closed.Lateness != nil {
 		t.Error("a closed loop has a rate or a lateness")
 	}
-	// Little's law: clients = throughput × mean response time, except for operations that
-	// cross an edge of the window.
+	// Little's law: clients = throughput × mean response time. Operations that cross an edge of
+	// the window cause a small deviation.
 	crossing := 0.02 + 10*closed.ResponseTime.Max.NS/second/5
 	checkBetween(t, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 10-crossing, 10+crossing)
 	checkBetween(r, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 9.4, 10.6)
 }
 
-// Errors are not dropped: they are in the percentiles, timed, and counted by kind.
+// Errors are not dropped: they are timed, included in the percentiles, and counted by kind.
 func TestErrorsAreNotDropped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -93,7 +95,7 @@ func TestErrorsAreNotDropped(t *testing.T) {
 	}
 }
 
-// An operation without a response ends at its timeout, and nothing waits longer.
+// An operation without a response ends at its timeout. Nothing waits longer than that.
 func TestUnansweredOperationsTimeOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -114,7 +116,7 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 	})
 }
 
-// A connection that the server closes loses its operations in flight, and is
+// If the server closes a connection, the operations in flight on it are lost, and the connection is
 // re-established.
 func TestClosedConnectionsAreReestablished(t *testing.T) {
 	t.Parallel()
@@ -130,15 +132,15 @@ func closedConnectionsAreMadeAgain(t *testing.T, r settle.Reporter, w *world) {
 	if trial.ErrorsByKind["connection_lost"] < 7 {
 		t.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}
-	// Operations in flight are lost, more of them if the server is slow.
+	// Operations in flight are lost. If the server is slow, more operations are in flight.
 	if trial.Operations < 3800 {
 		r.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}
 }
 
-// A store that stopped responding has no throughput and no times, and the trial is invalid.
-// The stall outlasts the trial, whose warm-up may take 10 s longer, and ends before the
-// guard stops trying to remove the keys.
+// If a store stopped responding, the trial has no throughput and no times, and is invalid. The
+// stall lasts longer than the trial, whose warm-up may take 10 s longer. It ends before quorumbench
+// gives up removing the keys.
 func TestNothingCompletedIsInvalid(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// lasting is a load that is ended when its faults are over.
+// lasting is a load that the test ends once all its faults are over.
 const lasting = `
 name: own-work
 defaults: {STORE, connections: 3, clients: 6, key-space: 60, timeout: 5s, warmup: 300ms}
@@ -27,8 +27,8 @@ trials:
   - {name: first, mix: {put: 1, get: 1}, duration: 10m, faults: [FAULTS]}
 `
 
-// suffer injects faults one after the other and returns their records and their steps.
-// check examines the cluster before the end.
+// suffer injects faults one after the other, and returns the records of the faults and of their
+// steps. check examines the cluster before the run ends.
 func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faults []string, check func()) (done []record.Fault, steps int) {
 	t.Helper()
 	for i := range faults {
@@ -68,9 +68,9 @@ func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faul
 	return done, said(record.FaultStep)
 }
 
-// Each store's own work can be done during a load and leaves the cluster whole:
-// maintenance, replacing a member by an empty one, and restarting one member after the
-// other. The last one takes up to a minute and runs only in make test-long;
+// Maintenance that a store supports can be done during a load and leaves the cluster whole: the
+// store's own maintenance, replacing a member by an empty member, and restarting the members one
+// after the other. The rolling restart takes up to a minute and runs only in make test-long.
 // TestRollingUpgrade covers it with another server.
 func TestOwnWorkDuringALoad(t *testing.T) {
 	t.Parallel()
@@ -109,8 +109,8 @@ func TestOwnWorkDuringALoad(t *testing.T) {
 	})
 }
 
-// TLS members get new certificates, in turn and in time. Existing connections stay, and the
-// members keep the certificates when they are restarted.
+// TLS members receive new certificates, one member after the other and at the requested time.
+// Existing connections stay open. Members still have the new certificates after a restart.
 func TestCertificatesAreReplaced(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]string{"clients": "tls: true", "peers too": "tls: true, peer-tls: true"} {
@@ -129,7 +129,7 @@ func TestCertificatesAreReplaced(t *testing.T) {
 	}
 }
 
-// The same holds for members on an agent, which writes their files.
+// Certificates can also be replaced for members on an agent, which writes the members' files.
 func TestCertificatesAreReplacedOnAgents(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {
@@ -177,7 +177,7 @@ trials:
 	}
 }
 
-// The members of an etcd run one binary after the other.
+// An upgrade restarts the members of an etcd cluster with another binary, one after the other.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -207,7 +207,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
-// An impossible step is reported before anything starts.
+// An impossible maintenance step is reported before anything starts.
 func TestImpossibleOwnWorkIsReportedBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

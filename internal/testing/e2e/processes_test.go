@@ -26,8 +26,8 @@ type process struct {
 
 func (p process) String() string { return fmt.Sprintf("%d %s", p.pid, p.args) }
 
-// processes lists the processes that have the world's folder in their command line or as
-// working folder, which excludes zombies.
+// processes lists the processes that have the world's folder in their command line, or as working
+// folder. Zombies have neither.
 func (w *world) processes() (found []process) {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
@@ -48,7 +48,7 @@ func (w *world) processes() (found []process) {
 	return found
 }
 
-// members lists the processes of clusters that keep their data in the world.
+// members lists the processes of all clusters that keep their data in the world.
 func (w *world) members() (found []process) {
 	for _, p := range w.processes() {
 		if strings.Contains(p.args, " member ") {
@@ -70,7 +70,7 @@ func (w *world) member(t *testing.T, name string) int {
 	return 0
 }
 
-// nothingRuns checks that the program left no process, and kills those that it left.
+// nothingRuns checks that the program left no process, and kills any that remain.
 func (w *world) nothingRuns(t *testing.T) {
 	t.Helper()
 	if holdsWithin(t, patience, func() bool { return len(w.processes()) == 0 }) {
@@ -92,20 +92,20 @@ func stopped(pid int) bool {
 	return len(fields) > 0 && string(fields[0]) == "T"
 }
 
-// pause stops a process until resume, or the end of the test.
+// pause stops a process until the test calls resume or ends.
 func pause(t *testing.T, pid int) (resume func()) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	resume = func() { _ = syscall.Kill(pid, syscall.SIGCONT) } // it may have ended meanwhile
+	resume = func() { _ = syscall.Kill(pid, syscall.SIGCONT) } // fails if the process has ended
 	t.Cleanup(resume)
 	eventually(t, patience, "the process stopped", func() bool { return stopped(pid) })
 	return resume
 }
 
-// processesOf lists the processes of the named member: its command line or working folder
-// has the member's folder.
+// processesOf lists the named member's processes, which have the member's folder in their command
+// line or as working folder.
 func (w *world) processesOf(name string) (found []process) {
 	for _, p := range w.processes() {
 		cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid))
@@ -116,8 +116,8 @@ func (w *world) processesOf(name string) (found []process) {
 	return found
 }
 
-// aFollower returns a member of the run's cluster that is not the leader. Members report
-// their roles; proxies do not.
+// aFollower returns a member of the run's cluster that is not leader. Members report their roles,
+// but proxies do not.
 func (w *world) aFollower(t *testing.T, st store.Store) string {
 	t.Helper()
 	run, err := record.Open(w.path("run"))

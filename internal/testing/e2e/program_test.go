@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// lifetime is the limit for every run of the program.
+// lifetime limits the duration of every run of the program.
 const lifetime = 4 * time.Minute
 
 // text holds the output of a process.
@@ -44,18 +44,18 @@ type startedProgram struct {
 	pid            int
 	stdout, stderr text
 	ended          chan struct{}
-	state          *os.ProcessState // after its end
+	state          *os.ProcessState // set after the process has ended
 	told           sync.Once
 }
 
-// start begins a run of the program in the world's folder.
+// start starts the program in the world's folder.
 func (w *world) start(t *testing.T, args ...string) *startedProgram {
 	t.Helper()
 	return w.startWith(t, os.Getenv(binaryEnv), wide(args)...)
 }
 
-// wide appends --wide to a command that prints a report, so that tests find each sentence in one
-// line and see all columns.
+// wide appends --wide to a command that prints a report. Then each sentence is in a single line,
+// and all columns are shown.
 func wide(args []string) []string {
 	reports := len(args) > 1 && (slices.Contains([]string{"run", "bench", "report", "compare", "capacity"}, args[0]) ||
 		args[0] == "check" && !strings.HasPrefix(args[1], "-"))
@@ -65,7 +65,7 @@ func wide(args []string) []string {
 	return append(args[:len(args):len(args)], "--wide")
 }
 
-// startWith runs another program that executes quorumbench, such as a shell.
+// startWith starts another program, such as a shell, that then executes quorumbench.
 func (w *world) startWith(t *testing.T, path string, args ...string) *startedProgram {
 	t.Helper()
 	p := &startedProgram{args: strings.Join(args, " "), ended: make(chan struct{})}
@@ -73,7 +73,8 @@ func (w *world) startWith(t *testing.T, path string, args ...string) *startedPro
 	cmd.Dir, cmd.Env = w.dir, w.env
 	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// Its members share its standard error only while it lives.
+	// Members share the program's standard error. After the program has ended, Wait does not
+	// wait for them longer than this.
 	cmd.WaitDelay = patience
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -81,7 +82,7 @@ func (w *world) startWith(t *testing.T, path string, args ...string) *startedPro
 	p.pid = cmd.Process.Pid
 	limit := time.AfterFunc(lifetime, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 	go func() {
-		_ = cmd.Wait() // the state has more information
+		_ = cmd.Wait() // p.state has more information than this error
 		limit.Stop()
 		p.state = cmd.ProcessState
 		close(p.ended)
@@ -97,13 +98,13 @@ func (w *world) startWith(t *testing.T, path string, args ...string) *startedPro
 	return p
 }
 
-// run runs the program to its end.
+// run runs the program and waits until it has ended.
 func (w *world) run(t *testing.T, args ...string) *startedProgram {
 	t.Helper()
 	return w.start(t, args...).end(t)
 }
 
-// end waits until the program has ended, for at most lifetime.
+// end waits until the program has ended, at most for lifetime.
 func (p *startedProgram) end(t *testing.T) *startedProgram {
 	t.Helper()
 	<-p.ended
@@ -135,7 +136,7 @@ func (p *startedProgram) exits(t *testing.T, want int) *startedProgram {
 	return p
 }
 
-// awaitText waits until standard error has the text.
+// awaitText waits until the program's standard error contains the text.
 func (p *startedProgram) awaitText(t *testing.T, what string) {
 	t.Helper()
 	found := false
@@ -155,8 +156,8 @@ func (p *startedProgram) awaitText(t *testing.T, what string) {
 	}
 }
 
-// preloads waits until a run has preloaded its first trial, and reports to r if a busy
-// machine prevented it, because a proxy takes long then.
+// preloads waits until a run has preloaded its first trial. On a busy machine the preload of a
+// proxy may take too long; preloads then reports an error to r and returns false.
 func (p *startedProgram) preloads(t *testing.T, r settle.Reporter) bool {
 	t.Helper()
 	eventually(t, lifetime, "the preload ended", func() bool {
@@ -175,7 +176,7 @@ func (p *startedProgram) preloads(t *testing.T, r settle.Reporter) bool {
 	return true
 }
 
-// signal sends a signal only to the program.
+// signal sends a signal to the program only, not to its process group.
 func (p *startedProgram) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
 	if err := syscall.Kill(p.pid, s); err != nil {
@@ -183,7 +184,7 @@ func (p *startedProgram) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-// interrupt does what a terminal does at Ctrl-C: the whole group gets SIGINT.
+// interrupt does what a terminal does at Ctrl-C: it sends SIGINT to the whole process group.
 func (p *startedProgram) interrupt(t *testing.T) {
 	t.Helper()
 	if err := syscall.Kill(-p.pid, syscall.SIGINT); err != nil {
@@ -193,12 +194,12 @@ func (p *startedProgram) interrupt(t *testing.T) {
 
 var crash = regexp.MustCompile(`(?m)^(panic:|goroutine \d|fatal error:|\s+/.*\.go:\d+)`)
 
-// statements are beginnings of lines that are not errors: about writes to and removals from
-// a running cluster, and about signals.
+// statements lists beginnings of lines on standard error that are not errors: statements about
+// writing to or removing from a running cluster, and about signals.
 var statements = []string{"stopping cleanly;", "stopping;", "warning:", "writes ", "grants ", "removed ", "nothing is left ", "keys below "}
 
-// oneSentence returns the line in which a failed program reports why it failed, and checks
-// that there is only one and that it contains the texts.
+// oneSentence returns the line in which a failed program states why it failed. It checks that there
+// is only one such line, and that the line contains the texts.
 func (p *startedProgram) oneSentence(t *testing.T, contains ...string) string {
 	t.Helper()
 	p.end(t)

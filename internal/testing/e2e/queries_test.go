@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// TestQueriesThatWaitAreChecked checks that blocking queries of watchers and transactions
-// under locks are verified, and do not accuse a correct null server.
+// TestQueriesThatWaitAreChecked checks that verification covers blocking queries of watchers and
+// transactions under locks, and does not accuse a correct null server.
 func TestQueriesThatWaitAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {

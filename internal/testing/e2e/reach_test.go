@@ -15,9 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/hosts"
 )
 
-// Members can listen on the loopback address of their host, where the machine that conducts
-// the run cannot connect: their agent connects instead, or the first worker's agent for a
-// cluster that already runs.
+// Members can listen on the loopback address of their host, which the machine that controls the run
+// cannot reach. Then their agent connects to them instead. For a cluster that already runs, the
+// first worker's agent connects.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {

@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// opened reads a run directory and compares every trial in it with its files.
+// opened reads a run directory and compares every trial in the record with the trial's files.
 func opened(t *testing.T, dir string) *record.Run {
 	t.Helper()
 	run, err := record.Open(dir)
@@ -33,7 +33,7 @@ func opened(t *testing.T, dir string) *record.Run {
 	return run
 }
 
-// openRun is opened for a run that must have ended in the state.
+// openRun does the same as opened, and checks that the run ended in the given state.
 func openRun(t *testing.T, dir string, state record.State) *record.Run {
 	t.Helper()
 	run := opened(t, dir)
@@ -43,7 +43,8 @@ func openRun(t *testing.T, dir string, state record.State) *record.Run {
 	return run
 }
 
-// checkTrial compares a trial's figures with each other and with its files.
+// checkTrial checks that a trial's figures are consistent with each other and with the trial's
+// files.
 func checkTrial(t *testing.T, dir string, trial *record.Trial) {
 	t.Helper()
 	checkBooks(t, trial)
@@ -57,8 +58,8 @@ func checkTrial(t *testing.T, dir string, trial *record.Trial) {
 	checkMachines(t, dir, trial)
 }
 
-// checkMachines checks that the generator and its machine were sampled, and the members
-// that the run started, with their data folders.
+// checkMachines checks that the generator and its machine were sampled, and also the members that
+// the run started, with their data folders.
 func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 	t.Helper()
 	rows, err := record.OpenMachines(dir, trial.Folder)
@@ -82,7 +83,7 @@ func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 	}
 }
 
-// checkBooks checks that every operation due completed or failed, in every breakdown.
+// checkBooks checks, in every breakdown, that each operation that became due completed or failed.
 func checkBooks(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	if trial.Due != trial.Operations+trial.Errors {
@@ -118,7 +119,7 @@ func checkBooks(t *testing.T, trial *record.Trial) {
 	}
 }
 
-// checkHlog checks that the merged histograms of the log give the figures of the trial.
+// checkHlog checks that the histogram log's merged histograms match the trial's figures.
 func checkHlog(t *testing.T, trial *record.Trial, files *record.Files) {
 	t.Helper()
 	merged := func(time record.Time) *measure.Histogram {
@@ -149,13 +150,13 @@ func checkHlog(t *testing.T, trial *record.Trial, files *record.Files) {
 	}
 }
 
-// rounded returns a summary in whole nanoseconds, as files have it.
+// rounded returns a summary in whole nanoseconds, as files contain it.
 func rounded(s measure.Summary) measure.Summary {
 	s.Mean.NS, s.Stddev.NS = math.Round(s.Mean.NS), math.Round(s.Stddev.NS)
 	return s
 }
 
-// checkTimeline checks that the seconds add up to the window.
+// checkTimeline checks that the one-second intervals add up to the window.
 func checkTimeline(t *testing.T, trial *record.Trial, files *record.Files) {
 	t.Helper()
 	var due, done, failed, completed uint64
@@ -188,7 +189,8 @@ func byName(t *testing.T, run *record.Run, name string) *record.Trial {
 	return nil
 }
 
-// rule returns a rule's text about the trial; empty if the rule does not apply.
+// rule returns a rule's text in the trial's verdict, or an empty string if the verdict does not
+// contain the rule.
 func rule(trial *record.Trial, number int) string {
 	for _, r := range trial.Verdict.Reasons {
 		if r.Rule == number {
@@ -198,7 +200,7 @@ func rule(trial *record.Trial, number int) string {
 	return ""
 }
 
-// object parses a text that is exactly one JSON object.
+// object parses a text that must be exactly one JSON object.
 func object(t *testing.T, text string) map[string]any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))

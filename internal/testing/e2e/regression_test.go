@@ -15,9 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// A short regression suite compares a server with itself: a variable that changes nothing
-// distinguishes the two sides. They take turns on new clusters until the time is over, and
-// neither is worse.
+// A short regression suite compares a server with itself. The two sides differ only in a variable
+// that has no effect. They alternate on new clusters until the time is over, and neither side is
+// reported as worse.
 func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	settle.LongOnly(t, "the script `until` of internal/cli")
 	t.Parallel()
@@ -34,7 +34,8 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 		t.Errorf("%d of %d trials, %+v", len(run.Trials), run.Planned, run.Until)
 	}
 	for i := range run.Trials {
-		// Rounds of three trials of one side and three of the other: A B, B A.
+		// Each round has three trials of one side and three of the other. The order
+		// alternates: A B, B A.
 		side := (i / 3) % 4
 		first := run.Trials[0].BaselineOf != ""
 		if isBase := run.Trials[i].BaselineOf != ""; isBase != (first == (side == 0 || side == 3)) {
@@ -48,7 +49,8 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 		t.Error("the report does not say why it ended")
 	}
 
-	// The margin is wide, so that chance on a busy machine does not count as a finding.
+	// The margin is wide, so that a random difference on a busy machine is not reported as
+	// worse.
 	compareRun := []string{"compare", w.path("run"), "--metric", "ops", "--margin", "70%", "--format", "markdown"}
 	out := w.run(t, compareRun...).exits(t, exitDone).stdout.String()
 	if !strings.Contains(out, "| metric |") || strings.Contains(out, "| worse |") {
@@ -59,7 +61,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	}
 }
 
-// The workflow for CI runs the documented commands.
+// The CI workflow runs the documented commands.
 func TestRegressionWorkflowRunsTheCommands(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-// changedRun copies a recorded run of puts in a closed loop into the world, after change
-// has modified its trials.
+// changedRun copies a recorded run into the world after change has modified its trials. The run has
+// puts in a closed loop.
 func (w *world) changedRun(t *testing.T, name string, change func(trials []map[string]any) []map[string]any) string {
 	t.Helper()
 	if err := os.Rename(runs.Unpack(t, w.path(), "repeats"), w.path(name)); err != nil {
@@ -46,8 +46,8 @@ func (w *world) changedRun(t *testing.T, name string, change func(trials []map[s
 	return w.path(name)
 }
 
-// repeated returns repeats of the first trial, each a little faster than the previous one,
-// after passing each to change.
+// repeated returns a function that creates n repeats from the first trial, each a little faster
+// than the previous repeat. Each repeat is passed to change.
 func repeated(n int, change func(repeat int, trial map[string]any)) func([]map[string]any) []map[string]any {
 	return func(trials []map[string]any) (all []map[string]any) {
 		for repeat := 1; repeat <= n; repeat++ {
@@ -74,7 +74,7 @@ func holds(t *testing.T, p *startedProgram, lines ...string) {
 	}
 }
 
-// A p99 of fdatasync from 100 writes is the second largest time, and is not printed.
+// The p99 of only 100 fdatasync calls would be the second largest time, so it is not printed.
 func TestReportOmitsP99OfAHundredSyncs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -84,7 +84,8 @@ func TestReportOmitsP99OfAHundredSyncs(t *testing.T) {
 	holds(t, w.run(t, "report", dir).exits(t, exitDone), "fdatasync p50 1.00 ms, p99 - (100 writes) on ext4")
 }
 
-// One failure of three million is not printed as "percentiles above 100".
+// With one failure in three million operations, the report must not round the percentile and print
+// "percentiles above 100".
 func TestReportNamesAPercentileBelow100(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -95,8 +96,8 @@ func TestReportNamesAPercentileBelow100(t *testing.T) {
 	holds(t, w.run(t, "report", dir).exits(t, exitDone), "percentiles above 99.9999667 failed")
 }
 
-// Invalid and interrupted repeats are in no median of a comparison. The comparison reports
-// that, the number of its tests, and that repeats on one cluster are dependent.
+// A comparison ignores invalid and interrupted repeats in its medians. It reports how many it
+// ignored, the number of its statistical tests, and that repeats on one cluster are dependent.
 func TestComparisonIgnoresInvalidRepeats(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -118,9 +119,9 @@ func TestComparisonIgnoresInvalidRepeats(t *testing.T) {
 		"share its state, so they are not independent")
 }
 
-// A store whose linearizable reads are weaker than their name has a mark in the table and
-// an explanation below. Its members are called m1, m2 and m3, and each operation belongs to
-// one of them.
+// If a store's linearizable reads are weaker than their name promises, they have a mark in the
+// table and an explanation below it. The store's members are called m1, m2 and m3, and each
+// operation is attributed to one of them.
 func TestTableMarksWeakerReads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -128,7 +129,7 @@ func TestTableMarksWeakerReads(t *testing.T) {
 		endpoints := w.nullServer(t, "--protocol", store, "--members", "3", "--script", "delay=1ms")
 		p := w.run(t, "bench", "get", "--store", store, "--endpoints", endpoints, "--target", "all", "--consistency", "linearizable",
 			"--conns", "6", "--clients", "12", "--total", "2000", "--warmup", "100ms", "--key-space-size", "100", "--repeats", "2", "--out", w.path(store))
-		return p.end(t) // with any verdict
+		return p.end(t) // the verdict does not matter
 	}
 	holds(t, bench("zookeeper"), "linearizable¹", "\n¹ linearizable reads of zookeeper: sync, then getData, and no quorum read")
 	if p := bench("etcd"); strings.Contains(p.stdout.String(), "linearizable¹") {

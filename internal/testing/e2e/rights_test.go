@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// A user who may write only below one prefix can measure there; the marker is within the
-// permissions of users who may write in the folder above.
+// A user who may write only below one prefix can measure there. The marker is in a place where
+// users with write permission for the parent folder can write it.
 func TestUserWithFewPermissions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -84,8 +84,8 @@ func TestUserWithFewPermissions(t *testing.T) {
 	}
 }
 
-// A Consul token that may write only below one prefix can measure there. Facts missing in
-// the report get a note that names the permission.
+// A Consul token that may write only below one prefix can measure there. If its permissions hide a
+// fact from the report, a note names the missing permission.
 func TestTokenWithFewPermissions(t *testing.T) {
 	t.Parallel()
 	const management, few = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
@@ -154,8 +154,8 @@ func TestTokenWithFewPermissions(t *testing.T) {
 	}
 }
 
-// A ZooKeeper user whose nodes are all below one node, in a tree whose root only the
-// operator changes, can measure there.
+// A ZooKeeper user can measure if all the user's nodes are below one node, in a tree whose root
+// only the operator can change.
 func TestZooKeeperUserWithFewPermissions(t *testing.T) {
 	settle.LongOnly(t, "TestUserWithFewPermissions")
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// small is a complete run with short trials: every operation, consistency and target of the
-// quick scenario, and an open loop at a share of a closed loop's throughput.
+// small is a complete run with short trials. It has every operation, consistency and target of the
+// scenario quick, and an open loop whose rate is a share of a closed loop's throughput.
 const small = `
 name: small
 seed: 7
@@ -39,7 +39,7 @@ trials:
     rate: 50% of put-all
 `
 
-// The program's main task, shortened: a real cluster of three members is measured.
+// The main task of the program, in a shortened form: it measures a real cluster of three members.
 func TestRunMeasuresARealCluster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -66,8 +66,8 @@ func TestRunMeasuresARealCluster(t *testing.T) {
 	checkLeftovers(t, w.path("run"))
 }
 
-// checkQuietTrial checks what must be true of a trial on a complete cluster, however busy
-// the machine is.
+// checkQuietTrial checks conditions that a trial on a complete cluster must meet even on a busy
+// machine.
 func checkQuietTrial(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	if trial.State != record.Complete || trial.Operations == 0 || trial.Errors > 0 || trial.Misses > 0 || len(trial.LostMembers) > 0 {
@@ -89,8 +89,8 @@ func checkQuietTrial(t *testing.T, trial *record.Trial) {
 	checkBetween(t, trial.Name+": the window's seconds", trial.Seconds, 0.999, 1.1)
 }
 
-// checkRoles checks that the leader serves all operations with target leader, and both
-// roles serve with target all.
+// checkRoles checks that the leader serves all operations with target leader, and that both roles
+// serve operations with target all.
 func checkRoles(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	served := map[string]uint64{}
@@ -98,7 +98,7 @@ func checkRoles(t *testing.T, trial *record.Trial) {
 		served[s.Role] += s.Operations
 	}
 	if trial.TermChanges > 0 {
-		return // the machine was too busy for heartbeats
+		return // the machine was too busy, so members missed heartbeats
 	}
 	if trial.Target.Mode == kv.LeaderOnly && served["leader"] != trial.Operations {
 		t.Errorf("%s: %d operations, by role %v", trial.Name, trial.Operations, served)
@@ -108,8 +108,7 @@ func checkRoles(t *testing.T, trial *record.Trial) {
 	}
 }
 
-// checkTable checks that the table has a line for each trial with its figures and its
-// verdict.
+// checkTable checks that the table has a line for each trial, with the trial's figures and verdict.
 func checkTable(t *testing.T, run *record.Run, out string) {
 	t.Helper()
 	for i := range run.Trials {
@@ -133,7 +132,7 @@ func checkTable(t *testing.T, run *record.Run, out string) {
 	}
 }
 
-// checkLeftovers checks that the members' logs stay and their data does not.
+// checkLeftovers checks that the members' logs remain and their data does not.
 func checkLeftovers(t *testing.T, dir string) {
 	t.Helper()
 	logs, _ := filepath.Glob(filepath.Join(dir, "logs", "cluster-*", "m*.log"))
@@ -154,7 +153,7 @@ func checkLeftovers(t *testing.T, dir string) {
 	}
 }
 
-// dataLeft reports whether a member's data is left somewhere below dir.
+// dataLeft reports whether any member's data remains below dir.
 func dataLeft(dir string) bool {
 	left := false
 	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {

@@ -32,8 +32,8 @@ func (w *world) leaf(t *testing.T, a *certs.Authority, name string, until time.T
 	a.Issue(t, name, until).Write(t, w.path(name+".crt"), w.path(name+".key"))
 }
 
-// etcd starts a real etcd with one member in this process and returns its client endpoint;
-// secure may be nil.
+// etcd starts a real etcd with one member in this process and returns its client endpoint. secure
+// has the TLS settings, or is nil for no TLS.
 func (w *world) etcd(t *testing.T, name string, secure *transport.TLSInfo) string {
 	t.Helper()
 	cfg := embed.NewConfig()
@@ -47,7 +47,7 @@ func (w *world) etcd(t *testing.T, name string, secure *transport.TLSInfo) strin
 	peer := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	cfg.InitialCluster = cfg.InitialClusterFromName(name)
-	cfg.BcryptCost = 4 // the least that bcrypt allows: the race detector makes it slow
+	cfg.BcryptCost = 4 // the minimum for bcrypt, because the race detector slows it down
 	e, err := embed.StartEtcd(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestBenchOverTLS(t *testing.T) {
 	}
 	info := func(name string) *transport.TLSInfo {
 		return &transport.TLSInfo{CertFile: w.path(name + ".crt"), KeyFile: w.path(name + ".key"), TrustedCAFile: w.path("ca.crt"), ClientCertAuth: true,
-			// etcd's gateway needs a certificate for its own client.
+			// etcd's gateway is a client of etcd, and needs a certificate for that.
 			ClientCertFile: w.path("client.crt"), ClientKeyFile: w.path("client.key")}
 	}
 	secured := w.etcd(t, "secured", info("server"))
@@ -143,7 +143,7 @@ func TestBenchWithAPassword(t *testing.T) {
 	}
 }
 
-// holdsNo checks that nothing below a folder contains the secret.
+// holdsNo checks that no file below a folder contains the secret.
 func (w *world) holdsNo(t *testing.T, folder, secret string) {
 	t.Helper()
 	for _, file := range []string{"run.json", "trial-01-mixed/events.jsonl"} {

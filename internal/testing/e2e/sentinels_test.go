@@ -19,13 +19,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// contents holds everything in a running cluster that no command may change without an
-// explicit flag.
+// contents is the part of a running cluster's state that no command may change without an explicit
+// flag.
 type contents struct {
 	Keys     map[string]string // values
-	Versions map[string]string // of each key: revision, lease, session and the like
-	// Others are the cluster's leases, sessions, services, nodes and alarms, and other
-	// differences from its initial state.
+	Versions map[string]string // for each key: its revision, lease, session and similar properties
+	// Others lists the cluster's leases, sessions, services, nodes and alarms, and all other
+	// differences from the cluster's initial state.
 	Others []string
 }
 
@@ -43,15 +43,16 @@ func (c *contents) addOther(format string, args ...any) {
 	c.Others = append(c.Others, fmt.Sprintf(format, args...))
 }
 
-// inUse is a cluster of one member that ran before any command and holds a user's keys.
+// inUse is a one-member cluster that a user already uses: it holds the user's keys before any
+// command runs.
 type inUse struct {
 	store, endpoint string
 	put             func(t *testing.T, key string)
 	read            func(t *testing.T) contents
 }
 
-// sentinelKeys returns the user's keys: at the places where loads, checks and applications
-// used to write without a prefix, and next to quorumbench's own prefix.
+// sentinelKeys returns the user's keys. They are where loads, checks and applications used to write
+// without a prefix, and next to quorumbench's own prefix.
 func sentinelKeys() []string {
 	keys := []string{
 		"foo", "stmlock", "catch-up", "sent/0", "compact_rev_key",
@@ -96,13 +97,13 @@ func (w *world) used(t *testing.T, name string) *inUse {
 	return u
 }
 
-// useEtcd gives access through the official client. The user also has a leased key.
+// useEtcd connects etcd's official client. It also adds a key with a lease for the user.
 func (u *inUse) useEtcd(t *testing.T) {
 	t.Helper()
 	c := official.Etcd(t, store.Access{Endpoints: []string{u.endpoint}})
 	u.put = func(t *testing.T, key string) {
 		t.Helper()
-		for _, key := range []string{key, "/" + key} { // two different keys
+		for _, key := range []string{key, "/" + key} { // these are two different keys
 			if _, err := c.Put(t.Context(), key, "the user's"); err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +119,7 @@ func (u *inUse) useEtcd(t *testing.T) {
 	}
 }
 
-// readEtcdKeys returns all keys of an etcd, or of a server with its API.
+// readEtcdKeys returns all keys in etcd, or in another server with etcd's API.
 func readEtcdKeys(t *testing.T, c *clientv3.Client) contents {
 	t.Helper()
 	out := newContents()
@@ -162,8 +163,8 @@ func readEtcd(t *testing.T, c *clientv3.Client) contents {
 	return out
 }
 
-// useZooKeeper gives access through the client that Go programs use. The user's session
-// also has an ephemeral node.
+// useZooKeeper connects the usual ZooKeeper client for Go. It also adds an ephemeral node that
+// belongs to the user's session.
 func (u *inUse) useZooKeeper(t *testing.T, c *zk.Conn) {
 	t.Helper()
 	view := official.ZooKeeperView{Conn: c}
@@ -184,7 +185,7 @@ func (u *inUse) useZooKeeper(t *testing.T, c *zk.Conn) {
 	}
 }
 
-// readZooKeeper adds the nodes below a path except ZooKeeper's own.
+// readZooKeeper adds the nodes below a path to into, except ZooKeeper's internal nodes.
 func readZooKeeper(t *testing.T, c *zk.Conn, path string, into *contents) {
 	t.Helper()
 	names, _, err := c.Children(path)
@@ -205,8 +206,8 @@ func readZooKeeper(t *testing.T, c *zk.Conn, path string, into *contents) {
 	}
 }
 
-// useConsul gives access through HashiCorp's client. The user also has a session that
-// holds a lock, and a service with a check.
+// useConsul connects HashiCorp's client. It also adds a session that holds a lock, and a service
+// with a check, both for the user.
 func (u *inUse) useConsul(t *testing.T, c *api.Client) {
 	t.Helper()
 	u.put = func(t *testing.T, key string) {
@@ -273,7 +274,8 @@ func (u *inUse) quorumbench(t *testing.T, w *world, args ...string) *startedProg
 	return w.start(t, append(args, "--store", u.store, "--endpoints", u.endpoint)...)
 }
 
-// unchanged fails if the contents of the cluster have changed, and returns them.
+// unchanged fails the test if the cluster's contents differ from before. It returns the present
+// contents.
 func (u *inUse) unchanged(t *testing.T, before contents, after string) (now contents) {
 	t.Helper()
 	now = u.read(t)
@@ -283,7 +285,7 @@ func (u *inUse) unchanged(t *testing.T, before contents, after string) (now cont
 	return now
 }
 
-// eachUsed runs a test on a cluster in use: of one store in CI, and of each in make
+// eachUsed runs a test on a cluster in use: with one store in CI, and with every store in make
 // test-long.
 func eachUsed(t *testing.T, test func(t *testing.T, w *world, u *inUse)) {
 	t.Helper()

@@ -30,14 +30,14 @@ import (
 // sevenHosts are three hosts for members and four for workers.
 var sevenHosts = []string{"db1", "db2", "db3", "gen1", "gen2", "gen3", "gen4"}
 
-// hostsWithAgents are seven hosts with an agent on each, and a world on this machine.
+// hostsWithAgents contains seven hosts with an agent on each, and a world on this machine.
 type hostsWithAgents struct {
 	*world
 	agents []*hosts.Agent
 }
 
-// The program runs over seven hosts in network namespaces with an agent on each: the record
-// of a run equals what the members saw, and a slow or lost host is named.
+// The program runs over seven hosts in network namespaces, with an agent on each. The record of a
+// run must equal what the members received, and a slow or lost host must be named.
 func TestSevenHosts(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {
@@ -61,7 +61,7 @@ func TestSevenHosts(t *testing.T) {
 	}
 }
 
-// scenario returns a scenario over the hosts, with trials as in a file.
+// scenario returns a scenario that uses the hosts. trials is written as in a scenario file.
 func (h *hostsWithAgents) scenario(t *testing.T, members, trials string) string {
 	t.Helper()
 	text := "hosts:\n"
@@ -78,14 +78,14 @@ trials:
 // onThree places members on the first three hosts.
 const onThree = "members-on: [db1, db2, db3], target: all, "
 
-// begin starts a run of such a scenario.
+// begin starts a run of a scenario with the given trials.
 func (h *hostsWithAgents) begin(t *testing.T, run, members, trials string) *startedProgram {
 	t.Helper()
 	return h.start(t, "run", h.scenario(t, members, trials), "--agent-certs", h.path("agents", "certs"), "--out", h.path(run))
 }
 
-// recorded returns a run that ended in this state, after checking that its counts are
-// consistent.
+// recorded checks that a run ended in the given state and that its counts are consistent, and
+// returns the run.
 func (h *hostsWithAgents) recorded(t *testing.T, name string, state record.State) *record.Run {
 	t.Helper()
 	run, err := record.Open(h.path(name))
@@ -108,8 +108,8 @@ func (h *hostsWithAgents) host(name string) *hosts.Agent {
 	return h.agents[slices.Index(sevenHosts, name)]
 }
 
-// counts checks that the members received exactly the recorded writes, which the workers
-// shared. A second trial on the cluster gives time for the queries.
+// counts checks that the members received exactly the recorded writes, which several workers sent.
+// A second trial on the cluster gives the test time to query the members.
 func (h *hostsWithAgents) counts(t *testing.T) {
 	const total = 2003
 	p := h.begin(t, "counts", onThree, fmt.Sprintf(`
@@ -157,7 +157,7 @@ func (h *hostsWithAgents) counts(t *testing.T) {
 	h.union(t)
 }
 
-// noDataIsLeft checks that only logs of the members are left on their hosts.
+// noDataIsLeft checks that only the members' logs remain on their hosts.
 func (h *hostsWithAgents) noDataIsLeft(t *testing.T) {
 	t.Helper()
 	left, err := filepath.Glob(h.path("agents", "db*", "*", "*", "quorumbench-data-*"))
@@ -200,8 +200,8 @@ func (h *hostsWithAgents) union(t *testing.T) {
 	}
 }
 
-// dialled begins a session with every agent, and starts a cluster on the members' hosts for
-// the rest of the test.
+// dialled opens a session with every agent, and starts a cluster on the members' hosts that runs
+// until the test ends.
 func (h *hostsWithAgents) dialled(t *testing.T) (endpoints []string, workers load.Workers) {
 	t.Helper()
 	said := h.run(t, "version").exits(t, exitDone).stdout.String()
@@ -238,7 +238,7 @@ func (h *hostsWithAgents) dialled(t *testing.T) (endpoints []string, workers loa
 	return c.Access().Endpoints, workers
 }
 
-// latencies checks that four workers measure the same as one worker on a store that
+// latencies checks that four workers measure the same latency as one worker, with a store that
 // responds after 20 ms.
 func (h *hostsWithAgents) latencies(t *testing.T) {
 	endpoint := h.nullServer(t, "--listen", hosts.OwnAddress+":0", "--script", "delay=20ms")
@@ -262,10 +262,10 @@ func (h *hostsWithAgents) latencies(t *testing.T) {
 	})
 }
 
-// slow checks that a worker is named if its host sends a tenth of what the others' hosts
-// send.
+// slow checks that the verdict names a worker whose host can send only a tenth of what the other
+// hosts send.
 func (h *hostsWithAgents) slow(t *testing.T) {
-	const others = 1_000_000 // bytes a second
+	const others = 1_000_000 // bytes per second
 	for _, a := range h.agents[3:] {
 		limit := uint64(others)
 		if a.Name == "gen4" {
@@ -298,8 +298,8 @@ func (h *hostsWithAgents) slow(t *testing.T) {
 	})
 }
 
-// lostWorker checks that killing a host's agent during a load ends the trial, which keeps
-// its results, is invalid, and names the host.
+// lostWorker kills a host's agent during a load. The trial must end, keep its results, be invalid,
+// and name the host.
 func (h *hostsWithAgents) lostWorker(t *testing.T) {
 	p := h.begin(t, "lost", onThree, `
 - {name: put, operation: put, duration: 10m}

@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// eachStore runs a test in parallel for the stores that suit it: for two of them in CI,
-// which differ between tests, and for all in make test-long. exec is the server's path;
-// empty for a server in quorumbench's own binary.
+// eachStore runs a test in parallel for the stores for which suits returns true: for two of them in
+// CI (a different pair for each test), and for all in make test-long. exec is the path of the
+// store's server, or an empty string if quorumbench's own binary contains the server.
 func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.T, st store.Store, exec string)) {
 	t.Helper()
 	var suitable []store.Store
@@ -33,8 +33,8 @@ func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.
 	}
 }
 
-// server returns the path of a store's server, or skips the test and says what to do:
-// `stores install`, or set a variable with the path.
+// server returns the path of a store's server. If the server is missing, it skips the test with a
+// message that says what to do: `stores install`, or set a variable to the path.
 func server(t *testing.T, st store.Store) string {
 	t.Helper()
 	source, err := st.Server("")
@@ -59,8 +59,8 @@ func server(t *testing.T, st store.Store) string {
 	return path
 }
 
-// withStore replaces STORE in a scenario by a store, and its server if that is not in
-// quorumbench's own binary.
+// withStore replaces STORE in a scenario by the store's name, and adds the path of its server if
+// quorumbench's own binary does not contain the server.
 func withStore(scenario string, st store.Store, exec string) string {
 	which := "store: " + st.Name()
 	if exec != "" {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestTemporaryFoldersOfKilledCommandsAreRemoved kills a command that records into a
-// temporary folder. The next command removes that folder and names it, but not the folder
-// of a running command.
+// TestTemporaryFoldersOfKilledCommandsAreRemoved kills a command that records into a temporary
+// folder. The next command removes that folder and prints its name. It keeps the folder of a
+// running command.
 func TestTemporaryFoldersOfKilledCommandsAreRemoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

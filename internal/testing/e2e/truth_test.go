@@ -18,15 +18,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// truth is a run against a null server whose script determines the findings.
+// truth is a run against a null server. The server's script determines what the report must find.
 type truth struct {
 	w      *world
 	script []string // flags of the null server
 	load   []string // arguments of bench
 }
 
-// runKnown runs it, with any verdict, and returns its only trial, bench's output and the page
-// of its report.
+// runKnown runs bench and accepts any verdict. It returns the run directory, its only trial, the
+// output of bench, and the HTML report.
 func (k truth) runKnown(t *testing.T) (dir string, trial *record.Trial, said, page string) {
 	t.Helper()
 	w := k.w
@@ -41,13 +41,13 @@ func (k truth) runKnown(t *testing.T) (dir string, trial *record.Trial, said, pa
 	return dir, &run.Trials[0], p.stdout.String(), w.run(t, "report", dir, "--format", "html").exits(t, exitDone).stdout.String()
 }
 
-// spikeLine matches a page's text about a spike, and the first thing that coincided.
+// spikeLine matches the report's text on a spike and the first event that coincided with the spike.
 var spikeLine = regexp.MustCompile(`<li>([\d.]+) s: (p99|max) [\d.]+ .?s instead of [\d.]+ .?s, for ([\d.]+) s[^<]*<ul><li>([^<]*)</li>`)
 
-// A stall of 800 ms after 4 s is the worst spike, at that time and of that length. Nothing
-// is recorded of the null server that explains it, and the page says so. The script's time
-// begins with the first operation, a moment before the window opens, so that the stall is
-// within one second or across two.
+// After 4 s the server stalls for 800 ms. The report must show this stall as the worst spike, with
+// the right time and length. No recorded event explains it, and the report must say so. The
+// script's clock begins with the first operation, slightly before the window opens, so that the
+// stall may be in one one-second interval or in two.
 func TestSpikeIsWhereTheStallWas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,8 +64,8 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 			r.Errorf("of the spikes %+v the page says %q", spikes, lines)
 			return
 		}
-		// 960 operations wait for up to 800 ms, and twelve in a second for longer than its
-		// p99.
+		// 960 operations wait for up to 800 ms. In a one-second interval, about twelve
+		// operations take longer than its p99.
 		checkBetween(r, "the spike's p99", spikes[worst].Worst.NS, 0.75*second, 0.95*second)
 		checkBetween(r, "the usual p99", spikes[worst].Usual.NS, 0.049*second, 0.2*second)
 		at := spikes[worst].From
@@ -79,15 +79,15 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 				r.Errorf("there is another spike: %q", lines[i])
 			}
 		}
-		// Other tests may use all CPUs, and nothing else can coincide.
+		// If other tests use all CPUs, their CPU use may coincide. No other event can.
 		if said := lines[worst][4]; said != "no recorded event occurred at this time" && !strings.Contains(said, "CPUs of the machine were busy") {
 			r.Errorf("with the spike coincides %q", said)
 		}
 	})
 }
 
-// In a closed loop the stall delays only a few operations, which no p99 shows: the second
-// is found by its throughput.
+// In a closed loop the stall delays only a few operations, too few for any p99. The report finds
+// the one-second interval by its throughput.
 func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,9 +103,9 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	})
 }
 
-// A server is stalled for most of each second until 6 s after the first operation: the
-// window opened too early, and all formats say so. A response takes so long that the effect
-// of a busy machine is small.
+// The server stalls for most of each second until 6 s after the first operation. So the window
+// opened too early, and all report formats must say so. Each response takes so long that a busy
+// machine adds comparatively little.
 func TestWindowThatOpenedTooEarlyIsReported(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestWindowThatOpenedTooEarlyIsReported(t *testing.T) {
 	})
 }
 
-// A load without disturbances has no spike, and the page says so.
+// A load without disturbances has no spike, and the report says so.
 func TestNoSpikeWithoutAStall(t *testing.T) {
 	w := newWorld(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
@@ -144,9 +144,9 @@ func TestNoSpikeWithoutAStall(t *testing.T) {
 	})
 }
 
-// An operation takes 100 ms, and every tenth one 2 s: the heat map has two bands with
-// nothing in between, nine tenths in one of them, throughout. The line of percentiles only
-// shows a step.
+// An operation takes 100 ms, and every tenth operation takes 2 s. The heat map must show two bands
+// during the whole window, with nine tenths of the operations in one band and none between the
+// bands. (A percentile curve would only show a step.)
 func TestHeatMapShowsTwoModes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -194,8 +194,8 @@ func (b *bands) add(edge, n float64) {
 
 func (b *bands) sum() float64 { return b.fast + b.between + b.slow }
 
-// The second of three members is slow: its clients get a fraction of what the others get,
-// and only this member is named, in every format of the report.
+// The second of three members is slow. Its clients complete far fewer operations than the other
+// clients. Every format of the report must name this member and no other.
 func TestSlowMemberIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -207,12 +207,12 @@ func TestSlowMemberIsNamed(t *testing.T) {
 			r.Errorf("the finding is %+v", u)
 			return
 		}
-		// A client of null2 completes one operation in 40 ms, the others' clients one in 2
-		// ms plus the effect of a busy machine.
+		// A client of null2 completes one operation in 40 ms. Other clients complete one in
+		// 2 ms, plus the delay from a busy machine.
 		checkBetween(t, "operations of a client of null2", u.Members[0].Each.Number, 1, 4/0.04+2)
 		checkBetween(r, "operations of a client of null2", u.Members[0].Each.Number, 80, 4/0.04+2)
 		checkBetween(r, "operations of another client", u.Members[0].Others.Number, 500, 4/0.002)
-		checkBetween(r, "Jain's fairness index", u.Fairness.Number, 0.66, 0.74) // 2/3 if its clients got nothing
+		checkBetween(r, "Jain's fairness index", u.Fairness.Number, 0.66, 0.74) // 2/3 if the slow member's clients completed nothing
 		checkBetween(r, "the share of the slowest", u.TenthShare.Number, 0, 0.03)
 		for what, text := range map[string]string{
 			"bench": said, "the page": page,
@@ -238,7 +238,8 @@ func TestSlowMemberIsNamed(t *testing.T) {
 	})
 }
 
-// Members with equal service are not called unfair: three null servers, and a real cluster.
+// Members that serve their clients equally are not called unfair. The test uses three null servers,
+// and a real cluster.
 func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	w := newWorld(t)
 	load := []string{"put", "--target", "all", "--conns", "6", "--clients", "13", "--duration", "3s"}
@@ -269,8 +270,8 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	}
 }
 
-// A store whose throughput halves in the middle of the window is not steady (R25), and
-// spikes are not how that is reported.
+// If a store's throughput halves in the middle of the window, the report says that it is not steady
+// (R25), instead of reporting spikes.
 func TestRateThatDropsHalfWayIsUnsteady(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// keepCPUsBusy keeps every CPU busy with another program until the test ends.
+// keepCPUsBusy keeps every CPU busy with another process until the test ends.
 func keepCPUsBusy(t *testing.T) {
 	t.Helper()
 	for range runtime.NumCPU() {
@@ -22,13 +22,13 @@ func keepCPUsBusy(t *testing.T) {
 		}
 		t.Cleanup(func() {
 			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // it fails because the process was killed
+			_ = cmd.Wait() // Wait returns an error because the process was killed
 		})
 	}
 }
 
-// The CPU time of other programs on the members' machine is recorded, and if it may have
-// moved the figures the trial is not valid.
+// The CPU time that other programs used on the members' machine is recorded. If it may have changed
+// the figures, the trial is not valid.
 func TestForeignProgramsAreDetected(t *testing.T) {
 	w := newWorld(t)
 	file := w.file(t, "reads.yaml", `
@@ -49,8 +49,8 @@ trials:
 	}
 }
 
-// Half of the operations are refused at once: the clients rest, which is neither an
-// operation in flight nor response time.
+// The server refuses half of the operations at once. Clients then pause. A pausing client has no
+// operation in flight, and its pause is not part of a response time.
 func TestRefusedClientsRest(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "delay=5ms; delay=0s every 2; error=unavailable every 2")
@@ -59,14 +59,14 @@ func TestRefusedClientsRest(t *testing.T) {
 	if rule(trial, 4) != "" {
 		t.Errorf("the verdict is %+v", trial.Verdict)
 	}
-	// A client takes 5 ms for a success, and rests for the same time after each refusal.
+	// A client takes 5 ms for each success, and pauses for 5 ms after each refusal.
 	checkBetween(t, "clients that rest", trial.MeanResting, 8*0.25, 8*0.6)
 	checkBetween(t, "clients that rest or are at work", trial.MeanResting+trial.MeanInFlight, 7.9, 8.1)
 	checkBetween(t, "the share of errors", float64(trial.Errors)/float64(trial.Due), 0.49, 0.51)
 }
 
-// A thousand clients of a store that takes 200 ms always have operations older than a tenth
-// of a second: that is not a stall when the window opens.
+// With a thousand clients and a store that takes 200 ms, some operations in flight are always older
+// than a tenth of a second. That is not a stall at the start of the window.
 func TestManyClientsAreNoStall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -79,8 +79,8 @@ func TestManyClientsAreNoStall(t *testing.T) {
 	})
 }
 
-// Members of a cluster that already ran are found on this machine by their sockets, so that
-// the effect of other programs on them is known, too.
+// Members of a cluster that already ran are found by their sockets if they run on this machine, so
+// that the effect of other programs on them is known, too.
 func TestForeignProgramsNextToAttachedMembersAreDetected(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "delay=5ms")
@@ -93,6 +93,7 @@ func TestForeignProgramsNextToAttachedMembersAreDetected(t *testing.T) {
 	if trial.Verdict.StateOf("p99") == verdict.Valid || rule(trial, 23) == "" {
 		t.Errorf("the verdict is %+v", trial.Verdict)
 	}
-	// The server sleeps for 5 ms: waiting for a CPU did not multiply its median.
+	// The server takes 5 ms anyway, so that waiting for a CPU cannot have multiplied its
+	// median.
 	checkBetween(t, "how much too high p50 can be", trial.Verdict.Effect.ForFigure("p50"), 0, 3)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// installed makes this machine's installed servers available to the world; it skips the
-// test if one is missing.
+// installed makes servers that are installed on this machine available to the world. It skips the
+// test if a server is missing.
 func (w *world) installed(t *testing.T, name string, versions ...string) {
 	t.Helper()
 	st, err := registry.Lookup(name)
@@ -56,7 +56,8 @@ trials:
   - {name: put, operation: put}
 `
 
-// Two versions of one store run the same load in one run, and each row has its version.
+// Two versions of one store are measured with the same load in one run. Each row in the table shows
+// its version.
 func TestTwoVersionsInOneTable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -83,7 +84,7 @@ func TestTwoVersionsInOneTable(t *testing.T) {
 	}
 }
 
-// The program searches for all servers before it starts the first.
+// The program looks for all servers before it starts the first one.
 func TestMissingServerIsReportedBeforeAnythingStarts(t *testing.T) {
 	t.Parallel()
 	const file = `
@@ -96,7 +97,8 @@ trials:
 	w := newWorld(t)
 	p := w.run(t, "run", w.file(t, "missing.yaml", file), "--out", w.path("run")).exits(t, exitFailed)
 	p.oneSentence(t, "zookeeper's server is not installed: run quorumbench stores install zookeeper@3.9.4")
-	// A proxy that no registry has, a missing Java, and a file that is not a program.
+	// Three cases: a proxy that is in no registry, a missing Java, and a file that is not a
+	// program.
 	if err := os.MkdirAll(w.path("server", "lib"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +122,7 @@ trials:
 	}
 }
 
-// A flag selects another binary in a scenario that does not name one.
+// A flag selects another binary for a scenario that does not specify a binary.
 func TestRunWithAnotherBinary(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

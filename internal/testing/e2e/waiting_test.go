@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// On HTTP/1.1 a connection takes one operation at a time. An operation that finds all
-// connections occupied waits for a connection, which is reported as such and not as
+// An HTTP/1.1 connection carries one operation at a time. If all connections are occupied, an
+// operation waits for a connection. That is reported as waiting for a connection and not as
 // lateness of the generator.
 func TestConnectionsLimitHTTP1(t *testing.T) {
 	t.Parallel()
@@ -19,7 +19,7 @@ func TestConnectionsLimitHTTP1(t *testing.T) {
 		w := newWorld(t)
 		endpoint := w.nullServer(t, "--protocol", store, "--script", "delay=10ms")
 		settle.RetryMeasurement(t, func(r settle.Reporter) {
-			// Two connections complete 200 operations per second.
+			// Two connections can complete 200 operations per second.
 			trial := w.bench(t, []string{endpoint}, exitDone, "put", "--store", store, "--conns", "2", "--rate", "400", "--duration", "2s", "--timeout", "1m")
 			if trial.NoRoom < trial.Due/2 || rule(trial, 16) == "" || rule(trial, 8) != "" {
 				r.Errorf("%s: %d of %d waited for a connection, and the verdict is %+v", store, trial.NoRoom, trial.Due, trial.Verdict)
@@ -28,8 +28,8 @@ func TestConnectionsLimitHTTP1(t *testing.T) {
 	}
 }
 
-// If the warm-up reached the limit of operations in flight, that does not count in the
-// window.
+// If only the warm-up reached the limit of operations in flight, the verdict does not mention the
+// limit.
 func TestLimitReachedInTheWarmUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -40,7 +40,7 @@ func TestLimitReachedInTheWarmUp(t *testing.T) {
 	}
 }
 
-// An operation that was never written is counted under its own kind.
+// An operation that was never written to a connection is counted as a separate kind of error.
 func TestUnsentOperationsHaveTheirKind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,7 +49,7 @@ func TestUnsentOperationsHaveTheirKind(t *testing.T) {
 		"--duration", "2s", "--timeout", "1s", "--out", w.path("run"), "--format", "json")
 	p.measuring(t, w.path("run"), "trial-01-get")
 	server.signal(t, syscall.SIGKILL)
-	p.end(t) // with any verdict
+	p.end(t) // the verdict does not matter
 	trial := result(t, p)
 	if trial.ErrorsByKind[kv.NotSent.String()] == 0 {
 		t.Fatalf("the errors are %v", trial.ErrorsByKind)

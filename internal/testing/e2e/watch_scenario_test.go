@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The ready scenario of watch events, shortened: every event arrives, and the table, the
-// lines and the files agree.
+// The scenario watch-latency.yaml, shortened: every event arrives, and the table, the lines printed
+// with --interval and the files agree.
 func TestWatchLatencyScenario(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,8 +64,8 @@ func TestWatchLatencyScenario(t *testing.T) {
 	}
 }
 
-// allEvents is everyEvent for an open loop, which on a busy machine may not have sent all
-// operations when its window closed.
+// allEvents does the same as everyEvent for an open loop. On a busy machine, an open loop may not
+// have sent all operations when its window closes.
 func allEvents(t *testing.T, trial *record.Trial, want uint64) {
 	t.Helper()
 	w := trial.Watch
@@ -77,7 +77,8 @@ func allEvents(t *testing.T, trial *record.Trial, want uint64) {
 	}
 }
 
-// watchLines returns the window's watch events by trial, from the lines of --interval.
+// watchLines returns, for each trial, the number of watch events in the window, from the lines
+// printed with --interval.
 func watchLines(t *testing.T, text string) map[string]uint64 {
 	t.Helper()
 	reported := map[string]uint64{}
@@ -96,8 +97,8 @@ func watchLines(t *testing.T, text string) map[string]uint64 {
 	return reported
 }
 
-// Optimistic transactions, keep-alives and reading transactions work in a scenario file as
-// in `bench`, and leave no lease.
+// Optimistic transactions, keep-alives and read-only transactions work in a scenario file as in
+// `bench`, and leave no leases.
 func TestScenarioOfTransactionsAndLeases(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,7 +141,7 @@ trials:
 			t.Errorf("%s did %+v", name, got)
 		}
 	}
-	// There are eight watchers of four keys each, and each transaction writes three keys.
+	// There are eight watchers on each of four keys, and each transaction writes three keys.
 	txn := byName(t, run, "watched-txn")
 	everyEvent(t, txn, 2*txn.Watch.Acknowledged)
 	if txn.Watch.InWindow != 2*3*txn.Operations {
@@ -148,7 +149,7 @@ trials:
 	}
 	mix := byName(t, run, "watched-mix")
 	everyEvent(t, mix, 2*mix.Watch.Acknowledged)
-	part := byName(t, run, "watched-part") // the first two keys of four, three watchers each
+	part := byName(t, run, "watched-part") // the first two of four keys, with three watchers each
 	everyEvent(t, part, part.Watch.Expected)
 	if part.Watch.InWindow != 3*part.Operations/2 {
 		t.Errorf("%d puts in turn made %d events", part.Operations, part.Watch.InWindow)

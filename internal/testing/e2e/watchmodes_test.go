@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// TestLyingWatchesAreFound checks that lost, duplicated and delayed events of persistent
-// watches are found in the history, and that correct ones have no violations.
+// TestLyingWatchesAreFound checks that verification finds lost, duplicated and delayed events of
+// persistent watches in the history, and reports no violation for correct events.
 func TestLyingWatchesAreFound(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
@@ -30,7 +30,7 @@ func TestLyingWatchesAreFound(t *testing.T) {
 		} {
 			for _, mode := range []kv.WatchMode{kv.PersistentWatch, kv.OnceWatch} {
 				if want != nil && mode == kv.OnceWatch {
-					continue // with this mode, a later event makes up for a lost one
+					continue // in this mode a later event replaces a lost event, so the loss is no violation
 				}
 				t.Run(fmt.Sprint(st.Name(), " ", mode, " ", script), func(t *testing.T) {
 					t.Parallel()
@@ -49,8 +49,8 @@ func TestLyingWatchesAreFound(t *testing.T) {
 	}
 }
 
-// TestKeysOfSessionsAreChecked checks that keys must exist until their session ends, and
-// that ended sessions cause no violations.
+// TestKeysOfSessionsAreChecked checks that verification requires a session's keys to exist until
+// the session ends, and reports no violation after that.
 func TestKeysOfSessionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
@@ -74,7 +74,7 @@ func TestKeysOfSessionsAreChecked(t *testing.T) {
 	}
 }
 
-// exitOf returns the exit code of a load whose verification must find one of the kinds of
+// exitOf returns the exit code of a load. Verification must find one of the given kinds of
 // violations, or none if the list is empty.
 func exitOf(want []string) int {
 	if want == nil {
@@ -83,8 +83,8 @@ func exitOf(want []string) int {
 	return exitFailed
 }
 
-// onlyFound fails the test unless all violations are of the given kinds and there is at
-// least one.
+// onlyFound fails the test unless there is at least one violation and all violations are of the
+// given kinds.
 func onlyFound(t *testing.T, a *record.Answers, kinds []string) {
 	t.Helper()
 	for kind := range a.Wrong {

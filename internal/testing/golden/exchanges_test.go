@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// exchanges returns the talks of a store in which the server's responses determine the next
+// exchanges returns a store's connection scripts in which the server's responses determine the next
 // request.
 func exchanges(name string) []talk {
 	switch name {
@@ -36,7 +36,7 @@ func exchanges(name string) []talk {
 	return nil
 }
 
-// submitted returns the steps of submitting an operation and receiving responses.
+// submitted returns steps that submit an operation and then receive the given responses.
 func submitted(op store.Op, answers ...[]byte) []step {
 	all := []step{{op: &op}}
 	for _, a := range answers {
@@ -54,7 +54,7 @@ func stm(i kv.Isolation) store.Op {
 	return store.Op{Kind: kv.STM, STM: &store.STMOp{Isolation: i, Pairs: []store.Pair{{Key: []byte("/a/1"), Value: []byte("value")}, {Key: []byte("/a/2")}}}}
 }
 
-// locked returns an STM transaction of one key under a lock.
+// locked returns an STM transaction on one key under a lock.
 func locked(l kv.Locker) store.Op {
 	return store.Op{Kind: kv.STM, Lease: leased, LeaseName: leaseName,
 		STM: &store.STMOp{Lock: []byte("/lock"), Locker: l, Lease: leased, Pairs: []store.Pair{{Key: []byte("/a/1"), Value: []byte("value")}}}}
@@ -103,11 +103,11 @@ func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 // headers returns the frame that begins a gRPC response.
 func headers(stream uint32) []byte {
 	const kind = "application/grpc"
-	block := append([]byte{0x88, 0x0f, 0x10, byte(len(kind))}, kind...) // :status 200, content-type
+	block := append([]byte{0x88, 0x0f, 0x10, byte(len(kind))}, kind...) // header fields :status 200 and content-type
 	return frame(1, 4, stream, block)
 }
 
-// message returns the frame of a gRPC message.
+// message returns a DATA frame with a gRPC message.
 func message(stream uint32, m proto.Message) []byte {
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
@@ -151,7 +151,7 @@ func exchangesOfEtcd() []talk {
 		steps := submitted(stm(i), answered(1, one("/a/1", 5)), answered(3, one("/a/2", 6)), answered(5, done))
 		all = append(all, talk{name: "exchange: stm, isolation " + i.String(), steps: steps})
 		switch steps = submitted(stm(i), answered(1, one("/a/1", 5)), answered(3, one("/a/2", 6))); i {
-		case kv.ReadCommitted: // read committed has no exchange
+		case kv.ReadCommitted: // a read-committed transaction needs no exchange
 			continue
 		case kv.RepeatableReads:
 			again := &etcdserverpb.TxnResponse{Header: head}
@@ -163,7 +163,7 @@ func exchangesOfEtcd() []talk {
 	}
 	all = append(all,
 		talk{name: "exchange: stm below the lock service's lock", steps: submitted(locked(kv.LockRPC),
-			answered(1, &etcdserverpb.PutRequest{Key: nil, Value: []byte("/lock/1234567890abcdef")}), // encodes like a LockResponse without a header, whose key is field 2
+			answered(1, &etcdserverpb.PutRequest{Key: nil, Value: []byte("/lock/1234567890abcdef")}), // this encodes like a LockResponse without a header, whose key is field 2
 			answered(3, one("/a/1", 5)), answered(5, done), answered(7, &etcdserverpb.PutResponse{Header: head}))},
 		talk{name: "exchange: stm below the client's lock", steps: submitted(locked(kv.LockClient),
 			answered(1, &etcdserverpb.TxnResponse{Header: head, Succeeded: true, Responses: []*etcdserverpb.ResponseOp{putDone, read(found("/lock/1234567890abcdef", 9))}}),
@@ -193,11 +193,12 @@ func exchangesOfEtcd() []talk {
 	return all
 }
 
-// juteGreeting returns the responses that grant a session and accept the user.
+// juteGreeting returns the server's responses that grant a session and accept the user's
+// credentials.
 func juteGreeting(a store.Access) []byte {
-	b := binary.BigEndian.AppendUint32(nil, 0)   // protocol
+	b := binary.BigEndian.AppendUint32(nil, 0)   // protocol version
 	b = binary.BigEndian.AppendUint32(b, 30_000) // timeout in milliseconds
-	b = binary.BigEndian.AppendUint64(b, 0x1234) // session
+	b = binary.BigEndian.AppendUint64(b, 0x1234) // session ID
 	b = append(binary.BigEndian.AppendUint32(b, 16), "0123456789abcdef"...)
 	b = packet(append(b, 0))
 	if a.User != "" {
@@ -208,8 +209,8 @@ func juteGreeting(a store.Access) []byte {
 
 func packet(b []byte) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...) }
 
-// juteAnswer returns the response to the request with number xid, with a transaction of term 3 and
-// an error code.
+// juteAnswer returns the response to the request with number xid. The transaction ID belongs to
+// term 3, and code is the error code.
 func juteAnswer(xid int32, zxid int64, code int32, record []byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(3<<32|zxid))

@@ -40,7 +40,7 @@ var (
 	numbers = flag.Bool("numbers", false, "compare only the numbers of texts; with -update, fail if they differ, and write the files")
 )
 
-// number matches a number with its unit.
+// number matches a number together with its unit.
 var number = regexp.MustCompile(`-?\b[0-9]+(?:[.,:][0-9]+)*(?: ?(?:%|/s|ns\b|µs|ms\b|s\b|[KMGT]?i?B\b))?`)
 
 // numbersOf returns the numbers of a text in order, except those in the headings of hashed files.
@@ -91,7 +91,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// TestNumbersOf extracts numbers with their units, and no hashes.
+// TestNumbersOf checks that numbers are extracted with their units, and that hashes are ignored.
 func TestNumbersOf(t *testing.T) {
 	t.Parallel()
 	text := "put 1,300/s p99 12.5 ms? (14 %), R7\n==== svg a.svg: 12 B, 6f2a\n3 KiB at 19:40:04.926, -0.5 s\n"

@@ -11,12 +11,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli"
 )
 
-// hidden lists the commands that help does not list, because only the program itself starts them.
+// hidden lists the commands that help does not list because only quorumbench itself starts them.
 var hidden = []string{"member", "disk", "network", "completion"}
 
-// TestHelp compares the help of every command with the golden file. It begins with the help of the
-// program and follows the commands that each help lists.
-// It is not parallel, so that -update has written help.txt before TestReference reads it.
+// TestHelp compares the help of every command with the golden file. It begins with the program's
+// own help, and visits the commands that each help text lists. It is not parallel, so that -update
+// has written help.txt before TestReference reads the file.
 func TestHelp(t *testing.T) {
 	var all strings.Builder
 	walk(t, &all, nil)
@@ -42,8 +42,8 @@ func walk(t *testing.T, to *strings.Builder, command []string) {
 	}
 }
 
-// checkHelp checks that a help text fits 100 columns and has examples, and that either all of its
-// flags and commands are in groups or none.
+// checkHelp checks that a help text fits 100 columns and has examples, and that either all or none
+// of its flags and commands are in groups.
 func checkHelp(t *testing.T, command []string, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {

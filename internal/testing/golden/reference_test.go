@@ -34,10 +34,10 @@ func generators() map[string]func(*block) string {
 	return all
 }
 
-// TestReference compares the generated blocks of docs/reference with the program. A block is
-// between two HTML comments; the text around it is written by hand. Most blocks are tables: the
-// program determines the rows and their order, and cells that the program cannot generate keep
-// their text on the page.
+// TestReference compares the generated blocks in docs/reference with the program. A block is
+// between two HTML comments; the text around it is written by hand. Most blocks are tables. The
+// program determines the rows and their order. Cells that the program cannot generate keep the text
+// that they have on the page.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	unused := generators()
@@ -62,7 +62,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// regenerate returns a page with new blocks, and deletes their generators from unused.
+// regenerate returns a page with regenerated blocks. It deletes the generators that it used from
+// unused.
 func regenerate(t *testing.T, page, text string, unused map[string]func(*block) string) string {
 	t.Helper()
 	const begin, end = "<!-- generated: ", "<!-- end -->\n"
@@ -86,9 +87,10 @@ func regenerate(t *testing.T, page, text string, unused map[string]func(*block) 
 	}
 }
 
-// table returns a table of rows with a heading. An empty cell is replaced by the cell of the same
-// row on the page, which must not be empty in the last column. In other cells the page may add
-// words to the program's text, as in "`all`; `any` with `endpoints`".
+// table returns a Markdown table with a heading. An empty cell is replaced by the text that the
+// page has in the same row and column. In the last column, the page must have a text. If a cell is
+// not empty, the page may add words to the program's text, for example "`all`; `any` with
+// `endpoints`".
 func (b *block) table(head []string, rows [][]string) string {
 	kept := map[string][]string{}
 	for line := range strings.Lines(b.text) {
@@ -121,7 +123,8 @@ func (b *block) table(head []string, rows [][]string) string {
 	return to.String()
 }
 
-// cellsOf returns the cells of a line of a Markdown table; nil if the line is not part of a table.
+// cellsOf returns the cells in a line of a Markdown table, or nil if the line is not part of a
+// table.
 func cellsOf(line string) []string {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "|") {
@@ -135,7 +138,7 @@ func cellsOf(line string) []string {
 	return cells
 }
 
-// code formats a text as code in Markdown; empty if the text is empty.
+// code formats a text as Markdown code. It returns an empty string for an empty text.
 func code(text string) string {
 	if text == "" {
 		return ""
@@ -164,7 +167,7 @@ func TestReferenceExamples(t *testing.T) {
 				part = "defaults: {store: etcd}\n" + part
 			}
 			if !strings.Contains(part, "\ntrials:") {
-				continue // keys of a trial
+				continue // these are keys of a trial
 			}
 			s, err := scenario.Parse("example.yaml", []byte(part), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 			if err != nil {

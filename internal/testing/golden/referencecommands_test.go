@@ -11,7 +11,7 @@ import (
 
 // helpText holds the parts of a command's help.
 type helpText struct {
-	name                     string // without the program's name
+	name                     string // command name without the program's name
 	meaning, usage, examples string
 	flags                    []flagHelp
 	under                    int // number of parent commands
@@ -79,15 +79,16 @@ func (s *section) isOfCommands() bool {
 }
 
 var (
-	// sectionHeading matches the heading of a section.
+	// sectionHeading matches a section's heading.
 	sectionHeading = regexp.MustCompile(`^([A-Z].*):$`)
-	// firstOfEntry matches the first line of an entry: a name and the beginning of its meaning.
+	// firstOfEntry matches the first line of an entry: a name and the beginning of its
+	// description.
 	firstOfEntry = regexp.MustCompile(`^  ([a-z-]+(?: \S+)?)(?: {2,}(.*))?$`)
-	// nextOfEntry matches a further line of an entry.
+	// nextOfEntry matches each further line of an entry.
 	nextOfEntry = regexp.MustCompile(`^ {4,}(\S.*)$`)
 )
 
-// sectionsOf returns the sections of a help text with commands and flags.
+// sectionsOf returns the sections in a help text that list commands or flags.
 func sectionsOf(text string) (all []section) {
 	for part := range strings.SplitSeq(text, "\n\n") {
 		lines := strings.Split(strings.Trim(part, "\n"), "\n")
@@ -109,7 +110,7 @@ func sectionsOf(text string) (all []section) {
 	return all
 }
 
-// givenDefault matches the default at the end of a flag's meaning.
+// givenDefault matches the default at the end of a flag's description.
 var givenDefault = regexp.MustCompile(`^(.*) \(default (.*)\)$`)
 
 // helpTexts returns the help of every command.
@@ -149,8 +150,8 @@ func helpTexts(b *block) (all []helpText) {
 	return all
 }
 
-// write writes the section of a command: heading, meaning, usage line with examples, and a table of
-// flags. The subcommands of bench share a table.
+// write writes the page's section on a command: heading, description, usage line with examples, and
+// a table of flags. The subcommands of bench share one table.
 func (h *helpText) write(b *block, to *strings.Builder) {
 	fmt.Fprintf(to, "%s %s\n\n", strings.Repeat("#", 2+h.under), h.name)
 	for paragraph := range strings.SplitSeq(h.meaning, "\n\n") {
@@ -184,8 +185,8 @@ func (h *helpText) write(b *block, to *strings.Builder) {
 
 func unindent(text string) string { return strings.ReplaceAll("\n"+text, "\n  ", "\n") }
 
-// benchTable returns a table with a row for each flag of the subcommands of bench: the subcommands
-// that have the flag, and its defaults.
+// benchTable returns a table with a row for each flag of bench's subcommands. A row lists the
+// subcommands that have the flag, and the flag's defaults.
 func benchTable(b *block) string {
 	type key struct{ group, name, meaning string }
 	var order []key
@@ -213,7 +214,7 @@ func benchTable(b *block) string {
 	return (&block{name: b.name, t: b.t}).table([]string{"flag", "default", "commands", "meaning"}, rows)
 }
 
-// defaultsOf returns the defaults of a flag as text, the most frequent first.
+// defaultsOf returns a flag's defaults as text, with the most frequent default first.
 func defaultsOf(with map[string][]string) string {
 	var givens []string
 	for given := range with {
@@ -242,7 +243,7 @@ func defaultsOf(with map[string][]string) string {
 	return strings.Join(cells, "; ")
 }
 
-// someOf returns a short list of commands: "all", "all but" a few, or each name.
+// someOf describes a set of commands: "all", "all but" a few, or each name.
 func someOf(these, all []string) string {
 	others := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(these, name) })
 	switch {

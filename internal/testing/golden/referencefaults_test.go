@@ -27,7 +27,7 @@ func faultBlocks() map[string]func(*block) string {
 	}
 }
 
-// faultGroup returns the number of the table with a fault kind.
+// faultGroup returns the number of the table that contains a fault kind.
 func faultGroup(k fault.Kind) int {
 	switch {
 	case k.NeedsDisk():
@@ -40,8 +40,8 @@ func faultGroup(k fault.Kind) int {
 	return 0
 }
 
-// faultTable returns a table with a row for each fault kind: its members and keys, its
-// requirements, and its effect.
+// faultTable returns a table with a row for each fault kind: the members that it can affect, its
+// keys, its requirements, and its effect.
 func faultTable(b *block, in func(fault.Kind) bool) string {
 	var rows [][]string
 	for _, k := range append(fault.All(), fault.Random) {
@@ -58,14 +58,14 @@ func faultTable(b *block, in func(fault.Kind) bool) string {
 	return b.table([]string{"`do`", "`member`", "keys", "needs", "effect"}, rows)
 }
 
-// option is a key of a fault, which a fault kind may require or accept.
+// option is a key in a fault's text, which a fault kind may require or accept.
 type option struct {
 	name string
 	set  func(*fault.Fault)
 }
 
-// faultForms returns the members and the required and optional keys of a fault kind. It finds them
-// by checking the validity of every combination.
+// faultForms returns which members a fault kind can affect, and which keys it requires or accepts.
+// It finds out by checking every combination.
 func faultForms(k fault.Kind) (members string, required, optional []string) {
 	needed := []option{
 		{"`for`", func(f *fault.Fault) { f.For = 3 * time.Second }}, {"`by` (time)", func(f *fault.Fault) { f.By = time.Second }},

@@ -27,7 +27,7 @@ func figureBlocks() map[string]func(*block) string {
 	}
 }
 
-// figureTable returns a table with a row for each figure; the figures of a distribution share a
+// figureTable returns a table with a row for each figure. All figures of one distribution share a
 // row.
 func figureTable(b *block, watched bool) string {
 	better := map[record.Better]string{record.Neither: "–", record.Less: "lower", record.More: "higher"}

@@ -72,8 +72,8 @@ func fileBlocks() map[string]func(*block) string {
 	return all
 }
 
-// csvTable returns a table with a row for each column of a CSV file in testdata/csv.txt. Columns
-// that differ only in their last part, such as the percentiles of one time, share a row.
+// csvTable returns a table with a row for each column that testdata/csv.txt lists for a CSV file.
+// Columns that differ only in their last part, such as the percentiles of one time, share a row.
 func csvTable(b *block, file string) string {
 	all, err := os.ReadFile(filepath.Join("testdata", "csv.txt"))
 	must(b.t, err)
@@ -107,8 +107,8 @@ func csvTable(b *block, file string) string {
 	return b.table([]string{"column", "meaning"}, rows)
 }
 
-// addFields adds a row for each key of a JSON object, in the order of the file, with the path of
-// keys and the type. It omits the figures of a trial, which are in docs/reference/figures.md.
+// addFields adds a row for each key in a JSON object, in the order of the file. A row has the path
+// of keys and the type. addFields omits a trial's figures, which are in docs/reference/figures.md.
 func addFields(rows *[][]string, root, of reflect.Type, path string) {
 	for i := range of.NumField() {
 		f := of.Field(i)
@@ -139,7 +139,7 @@ func addFields(rows *[][]string, root, of reflect.Type, path string) {
 	}
 }
 
-// hasTable reports whether an object has a separate table.
+// hasTable reports whether an object has its own table on the page.
 func hasTable(of reflect.Type) bool {
 	for _, o := range objects {
 		if o.of == of {
@@ -149,7 +149,7 @@ func hasTable(of reflect.Type) bool {
 	return false
 }
 
-// isFigure reports whether a key of the trial object is a figure.
+// isFigure reports whether a key in the trial object is a figure.
 func isFigure(root reflect.Type, key string) bool {
 	prefix := ""
 	switch root {
@@ -164,8 +164,8 @@ func isFigure(root reflect.Type, key string) bool {
 	})
 }
 
-// jsonType returns the name of a value's type and, if the same table has the keys of objects in the
-// value, the type of those objects.
+// jsonType returns the name of a value's type. If the value contains objects whose keys belong in
+// the same table, below is the type of these objects.
 func jsonType(root, of reflect.Type) (name string, below reflect.Type) {
 	switch of {
 	case reflect.TypeFor[time.Time]():

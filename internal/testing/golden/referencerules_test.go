@@ -24,7 +24,7 @@ func ruleBlocks() map[string]func(*block) string {
 var ruleFunction = regexp.MustCompile(`^R([0-9]+)[A-Z]`)
 
 // ruleTable returns a table with a row for each rule: its number and name, the first sentence of
-// its function's comment, and its constant limits.
+// the comment on its function, and its constant limits.
 func ruleTable(b *block) string {
 	effect := "the effect is above " + words.Share(verdict.SuspectEffect)
 	limits := map[string]string{
@@ -74,7 +74,7 @@ func ruleTable(b *block) string {
 	return b.table([]string{"rule", "reports", "figures", "suspect if", "invalid if"}, rows)
 }
 
-// remedyTable returns a table with a row for each rule: its number, name and remedy.
+// remedyTable returns a table with the number, name and remedy of each rule.
 func remedyTable(b *block) string {
 	var rows [][]string
 	for number := 1; number <= verdict.Rules(); number++ {

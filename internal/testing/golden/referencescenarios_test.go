@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// parameterGroups has the first parameter of each table in docs/reference/scenarios.md.
+// parameterGroups contains the first parameter in each table of docs/reference/scenarios.md.
 var parameterGroups = []struct{ name, first string }{
 	{"names and repeats", "name"}, {"cluster", "store"}, {"operations", "operation"}, {"keys and values", "key-size"},
 	{"transactions", "txn-keys"}, {"applications", "application"}, {"watchers", "watch"}, {"store work", "compact"}, {"time", "arrival"},
@@ -46,7 +46,7 @@ func hasKey(key string) func(*scenario.Parameter) bool {
 	return func(p *scenario.Parameter) bool { return p.Key == key }
 }
 
-// defaultLoads is a scenario whose trials together have every parameter with a default.
+// defaultLoads is a scenario whose trials, taken together, have every parameter that has a default.
 const defaultLoads = `
 defaults: {store: etcd}
 trials:
@@ -62,8 +62,8 @@ trials:
 `
 
 // parameterTable returns a table with a row for each parameter: its default in a scenario file, its
-// range, and its flag in bench with the meaning. Defaults that follow from other parameters are
-// written on the page.
+// range, its flag in bench, and its meaning. Defaults that depend on other parameters are written
+// on the page by hand.
 func parameterTable(b *block, of []*scenario.Parameter) string {
 	s, err := scenario.Parse("defaults.yaml", []byte(defaultLoads), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 	must(b.t, err)

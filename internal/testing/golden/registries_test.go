@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// entry writes a heading and indented lines, which are pairs of a label and a text. It omits lines
-// with an empty text.
+// entry writes a heading and indented lines. lines contains pairs of a label and a text. If the
+// text is empty, entry omits the line.
 func entry(to *strings.Builder, heading string, lines ...string) {
 	to.WriteString(heading + "\n")
 	for i := 0; i < len(lines); i += 2 {
@@ -133,7 +133,7 @@ func TestVocabulary(t *testing.T) {
 	compare(t, "vocabulary.txt", all.String())
 }
 
-// TestFaults compares the kinds of faults, and the result of parsing each form of a fault, with the
+// TestFaults compares the fault kinds, and the result of parsing each form of a fault, with the
 // golden file.
 func TestFaults(t *testing.T) {
 	t.Parallel()

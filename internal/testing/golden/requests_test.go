@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// step is an event on a connection: an operation is submitted, the clock advances, or a response
-// arrives.
+// step is an event on a connection: an operation is submitted, the clock advances, a response
+// arrives, or the client cancels or closes.
 type step struct {
 	op     *store.Op
 	tick   int64
@@ -26,15 +26,16 @@ type step struct {
 	cancel bool // the client cancels the operation
 }
 
-// talk is a named sequence of steps on a connection.
+// talk is a script for one connection: a name and a sequence of steps.
 type talk struct {
 	name   string
 	access store.Access
 	steps  []step
-	again  bool // a second connection replaces the first at the end
+	again  bool // at the end, a second connection replaces the first
 }
 
-// protocol splits the bytes of requests into readable pieces, and has the server's first message.
+// protocol splits the bytes of requests into readable pieces. greeting returns the server's first
+// message.
 type protocol struct {
 	greeting func(a store.Access) []byte
 	pieces   func(b []byte) []string
@@ -47,8 +48,8 @@ var (
 )
 
 // TestRequests compares the bytes that the codecs write, which are deterministic, with the golden
-// files. It also submits one operation of each kind that a store does not have, to record the
-// bytes written instead.
+// files. It also submits one operation of each kind that a store does not support, and records what
+// the codec writes for it.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
@@ -71,8 +72,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// hold adds the bytes that a codec writes in a talk. It includes the start of the connection only
-// for a talk without steps or with a user or session timeout.
+// hold runs a connection script and adds the bytes that the codec writes. It includes the start of
+// the connection only if the script has no steps, a user, or a session timeout.
 func hold(t *testing.T, all *strings.Builder, st store.Store, p *protocol, of *talk) {
 	t.Helper()
 	fmt.Fprintf(all, "== %s\n", of.name)
@@ -133,13 +134,13 @@ func hold(t *testing.T, all *strings.Builder, st store.Store, p *protocol, of *t
 	}
 }
 
-// events has the names of events.
+// events contains the names of events.
 var events = [...]string{
 	store.Done: "done", store.Late: "late", store.Held: "held", store.Freed: "freed", store.Closed: "closed",
 	store.Notify: "notify", store.Seen: "seen", store.Ended: "ended", store.Expired: "expired",
 }
 
-// take returns the bytes that the codec wants to write, and marks them as written.
+// take returns the bytes that the codec wants to write, and tells the codec that they were written.
 func take(c store.Codec) []byte {
 	b := bytes.Clone(c.Out())
 	c.Wrote(len(b))
@@ -155,10 +156,11 @@ func show(all *strings.Builder, p *protocol, b []byte) {
 	}
 }
 
-// longest is the number of bytes up to which bytes are shown in full.
+// longest is the maximum number of bytes that are shown in full.
 const longest = 600
 
-// shown returns bytes in hexadecimal or, if they are longer than longest, their number and hash.
+// shown returns bytes in hexadecimal. If there are more than longest, it returns their number and
+// hash.
 func shown(b []byte) string {
 	if len(b) <= longest {
 		return hex.EncodeToString(b)
@@ -166,7 +168,7 @@ func shown(b []byte) string {
 	return fmt.Sprintf("%d bytes, SHA-256 %x", len(b), sha256.Sum256(b))
 }
 
-// requestsOfHTTP returns the head and the body of HTTP/1.1 requests, quoted as in Go.
+// requestsOfHTTP returns the heads and bodies of HTTP/1.1 requests, quoted as in Go.
 func requestsOfHTTP(b []byte) []string {
 	head, body, _ := bytes.Cut(b, []byte("\r\n\r\n"))
 	pieces := []string{fmt.Sprintf("%+q", string(head)+"\r\n\r\n")}
@@ -218,7 +220,7 @@ func packetsOfJute(b []byte) (pieces []string) {
 	return pieces
 }
 
-// awkward has keys that an encoder can get wrong.
+// awkward lists keys that an encoder may encode incorrectly.
 var awkward = []struct{ name, key string }{
 	{"short", "k"},
 	{"folders", "/a/b/c"},
@@ -258,11 +260,12 @@ type keys struct{}
 func (keys) Begin(uint32) bool                 { return true }
 func (keys) Add(uint32, []byte, []byte, int64) {}
 
-// single returns a talk with one operation for each operation of the store.
+// single returns one connection script for each operation that the store supports. Each script
+// submits one operation.
 func single(st store.Store) (all []talk) {
 	can := st.Capabilities()
 	user := talk{name: "a connection of a user", access: store.Access{User: "root", Password: "p:w d"}}
-	if st.Name() != "etcd" { // etcd first waits for a token
+	if st.Name() != "etcd" { // etcd waits for a token first
 		user.steps = []step{{op: new(put("/a/key"))}}
 	}
 	all = append(all, talk{name: "a connection"}, user, talk{name: "put, given up", steps: []step{{op: new(put("/a/key"))}, {cancel: true}}})
@@ -370,7 +373,7 @@ func single(st store.Store) (all []talk) {
 		service("checks", store.Op{Kind: kv.Range, Consistency: kv.Lease}, store.ServiceOp{Passing: true})
 	}
 	if st.Name() == "etcd" {
-		return all // it never receives operations that the store does not have
+		return all // the codec never receives operations that the store does not support
 	}
 	for k := range kv.NumKinds {
 		if can.Operations[k] == "" {
@@ -382,8 +385,8 @@ func single(st store.Store) (all []talk) {
 	return all
 }
 
-// calls returns a talk with one call for each call of applications and recordings that the store's
-// codecs send.
+// calls returns one connection script for each call (from applications and recordings) that the
+// store's codecs can send.
 func calls(st store.Store) (all []talk) {
 	can := st.Capabilities()
 	replayer, replays := st.(store.Replayer)
@@ -417,7 +420,8 @@ func calls(st store.Store) (all []talk) {
 		with(compared(call.LeaseIs, call.Less, 0), func(p *call.Part) { p.Lease, p.Name = leased, leaseName }),
 	}
 	owned := with(write, func(p *call.Part) { p.Lease, p.Name = leased, leaseName })
-	// methods has the protocol's method of each action, for stores where it determines the request.
+	// methods contains the protocol's method for each action, for stores in which the method
+	// determines the request.
 	methods := map[call.Action]string{}
 	several := ""
 	switch st.Name() {

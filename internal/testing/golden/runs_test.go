@@ -17,21 +17,21 @@ import (
 	screen "github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The golden file has the text of the formats in whole, and the size and a hash of each file of the
-// formats in hashed.
+// The golden file contains the complete text for the formats in whole. For the formats in hashed,
+// it contains the size and hash of each file.
 var (
 	whole  = []string{"text", "text --wide", "markdown"}
 	hashed = []string{"json", "csv", "gobench", "dbtester", "html", "svg"}
 )
 
-// drawn is the only run whose charts are also tested as PNG, because drawing those of all runs
+// drawn is the only run whose charts are also tested as PNG, because drawing the charts of all runs
 // takes a minute.
 const drawn = "faults"
 
-// TestRuns compares reports of recorded runs in every format with golden files:
-// testdata/runs/NAME.tar.zst is a run directory without the members' data, and NAME.txt has its
-// reports. If a hash differs, write the reports of both programs with `report --out` and compare
-// them.
+// TestRuns compares reports on recorded runs in every format with golden files.
+// testdata/runs/NAME.tar.zst is a run directory without the members' data, and NAME.txt contains
+// its reports. If a hash differs, write the reports with the old and the new program (`report
+// --out`) and compare the files.
 func TestRuns(t *testing.T) {
 	settle.Unraced(t)
 	for _, name := range runs.Recorded(t) {
@@ -44,7 +44,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// rendered returns the reports of the run in dir/NAME, with the run's name in place of its path.
+// rendered returns the reports on the run in dir/NAME. The run's path is replaced by its name.
 func rendered(t *testing.T, dir, name string) string {
 	t.Helper()
 	var all strings.Builder
@@ -79,7 +79,8 @@ func rendered(t *testing.T, dir, name string) string {
 	return all.String()
 }
 
-// checkWidth fails the test if a line with a space, where it could wrap, is wider than a terminal.
+// checkWidth fails the test if a line is wider than a terminal although it contains a space at
+// which it could wrap.
 func checkWidth(t *testing.T, report string) {
 	t.Helper()
 	for line := range strings.Lines(report) {

@@ -28,8 +28,8 @@ import (
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // TestCSV compares the columns of every CSV file with the golden file. Package report tests the
-// columns of comparisons.csv for most metrics; this test covers metrics with other columns.
-// It is not parallel, so that -update has written csv.txt before TestReference reads it.
+// columns of comparisons.csv for most metrics, and this test covers the metrics with other columns.
+// It is not parallel, so that -update has written csv.txt before TestReference reads the file.
 func TestCSV(t *testing.T) {
 	var all strings.Builder
 	columns := func(file string, head []byte) {
@@ -87,8 +87,8 @@ func TestCSV(t *testing.T) {
 	compare(t, "csv.txt", all.String())
 }
 
-// TestJSON compares the keys and types of all JSON output with the golden file. It encodes values
-// in which every field is filled. The keys of loads are those of the examples in scenarios.
+// TestJSON compares the keys and types in all JSON output with the golden file. It encodes values
+// in which every field is filled. The keys of loads come from the examples in the folder scenarios.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -166,7 +166,7 @@ func TestJSON(t *testing.T) {
 	compare(t, "json.txt", all.String())
 }
 
-// loads is a scenario with parameters that no example has.
+// loads is a scenario with the parameters that no example uses.
 const loads = `
 trials:
   - {name: a, store: etcd, operation: range, range-key: a, range-end: b, range-limit: 5, total: 100, allow-volatile: true, require-memory: true}
@@ -178,14 +178,15 @@ trials:
   - {name: e, store: zookeeper, operation: put, duration: 5s, watch: {watchers: 2, mode: persistent}}
 `
 
-// filled returns a value whose fields are filled.
+// filled returns a value in which every field is filled.
 func filled[T any]() *T {
 	var v T
 	fill(reflect.ValueOf(&v).Elem())
 	return &v
 }
 
-// paths adds the path and the type of each value in a JSON text. Lists have [] in their path.
+// paths adds the path and the type of each value in a JSON text. The path of a list element
+// contains [].
 func paths(t *testing.T, b []byte, to map[string]string) {
 	t.Helper()
 	var value any
@@ -224,8 +225,9 @@ func paths(t *testing.T, b []byte, to map[string]string) {
 	walk("", value)
 }
 
-// fill sets every exported field that is encoded as JSON, except loads. Pointers point to a value,
-// maps have one entry, and lists two, because numbers are 1 and may be indices of a list.
+// fill sets every exported field that is encoded as JSON, except loads. Pointers point to a filled
+// value, and maps have one entry. Slices have two elements, because numbers are 1 and may be
+// indices of a slice.
 func fill(v reflect.Value) {
 	switch v.Interface().(type) {
 	case time.Time:

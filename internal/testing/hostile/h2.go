@@ -17,8 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// h2Conn is the server's end of one HTTP/2 connection. It responds to one call after the
-// other.
+// h2Conn is the server's end of an HTTP/2 connection. It responds to calls one after the other.
 type h2Conn struct {
 	net.Conn
 	fr     *http2.Framer
@@ -26,22 +25,22 @@ type h2Conn struct {
 	enc    *hpack.Encoder
 	up     *grpc.ClientConn
 	calls  map[uint32]*h2Call
-	served int // calls
+	served int // number of calls so far
 }
 
 // h2Call is a received unary call.
 type h2Call struct {
 	id     uint32
 	method string // such as /etcdserverpb.KV/Put
-	body   []byte // prefix and message
+	body   []byte // gRPC prefix and message
 }
 
-// message returns the call's message.
+// message returns the call's message without the gRPC prefix.
 func (c *h2Call) message() []byte { return c.body[min(5, len(c.body)):] }
 
-// h2Kind returns a kind with a server's actions in place of its SETTINGS frame and of its
-// response to a call; nil selects the correct action. A response that returns false ends
-// the connection.
+// h2Kind returns a kind whose server calls greet instead of sending its SETTINGS frame, and answer
+// instead of responding to a call. If a function is nil, the server behaves correctly. If answer
+// returns false, the server closes the connection.
 func h2Kind(name string, greet func(*h2Conn), answer func(*h2Conn, *h2Call) bool) Kind {
 	return Kind{Name: name, serve: func(nc net.Conn, upstream string) {
 		up, err := grpc.NewClient("passthrough:///"+upstream, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -76,7 +75,7 @@ func (c *h2Conn) run(answer func(*h2Conn, *h2Call) bool) {
 		switch f := f.(type) {
 		case *http2.SettingsFrame:
 			if !f.IsAck() {
-				_ = c.fr.WriteSettingsAck() // reading detects a lost connection
+				_ = c.fr.WriteSettingsAck() // if the connection is lost, the next read reports it
 			}
 		case *http2.PingFrame:
 			if !f.IsAck() {
@@ -114,7 +113,7 @@ func (c *h2Conn) run(answer func(*h2Conn, *h2Call) bool) {
 // settings sends a SETTINGS frame.
 func (c *h2Conn) settings(s ...http2.Setting) { _ = c.fr.WriteSettings(s...) }
 
-// raw sends a frame.
+// raw sends an arbitrary frame.
 func (c *h2Conn) raw(t http2.FrameType, flags http2.Flags, id uint32, payload []byte) bool {
 	return c.fr.WriteRawFrame(t, flags, id, payload) == nil
 }
@@ -128,7 +127,7 @@ func frameOf(t http2.FrameType, flags http2.Flags, id uint32, payload []byte) []
 	return b.Bytes()
 }
 
-// fields returns a header block.
+// fields returns an encoded header block.
 func (c *h2Conn) fields(pairs ...string) []byte {
 	c.block.Reset()
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -137,7 +136,7 @@ func (c *h2Conn) fields(pairs ...string) []byte {
 	return bytes.Clone(c.block.Bytes())
 }
 
-// begin sends the correct HEADERS of a response.
+// begin sends the correct HEADERS frame that begins a response.
 func (c *h2Conn) begin(id uint32) bool {
 	return c.raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, id, c.fields(":status", "200", "content-type", "application/grpc"))
 }
@@ -145,7 +144,7 @@ func (c *h2Conn) begin(id uint32) bool {
 // data sends a DATA frame.
 func (c *h2Conn) data(id uint32, payload []byte) bool { return c.raw(http2.FrameData, 0, id, payload) }
 
-// trailers ends a response.
+// trailers sends the trailers that end a response.
 func (c *h2Conn) trailers(id uint32, code, text string) bool {
 	return c.raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, id, c.fields("grpc-status", code, "grpc-message", text))
 }
@@ -171,7 +170,7 @@ func (c *h2Conn) refuse(id uint32, code int, text string) bool {
 		c.fields(":status", "200", "content-type", "application/grpc", "grpc-status", strconv.Itoa(code), "grpc-message", text))
 }
 
-// right responds like the upstream server.
+// right responds as the upstream server does.
 func (c *h2Conn) right(call *h2Call) bool {
 	m, err := c.ask(call.method, call.message())
 	if err != nil {
@@ -180,19 +179,19 @@ func (c *h2Conn) right(call *h2Call) bool {
 	return c.reply(call.id, m)
 }
 
-// ask sends a request to the upstream server.
+// ask sends a request to the upstream server and returns its response.
 func (c *h2Conn) ask(method string, message []byte) ([]byte, error) {
 	var answer []byte
 	err := c.up.Invoke(context.Background(), method, &message, &answer, grpc.ForceCodecV2(asIs{}))
 	return answer, err
 }
 
-// prefixed returns a gRPC message with its prefix.
+// prefixed returns a gRPC message with its length prefix.
 func prefixed(compressed byte, message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{compressed}, uint32(len(message))), message...)
 }
 
-// asIs is the codec of messages that are already bytes.
+// asIs is a codec for messages that are already encoded.
 type asIs struct{}
 
 var _ encoding.CodecV2 = asIs{}

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The methods whose responses are tampered with.
+// These are the methods whose responses the server changes.
 const (
 	rangeCall  = "/etcdserverpb.KV/Range"
 	putCall    = "/etcdserverpb.KV/Put"
@@ -22,8 +22,8 @@ const (
 	listCall   = "/etcdserverpb.Cluster/MemberList"
 )
 
-// tampered returns a kind that changes the responses of one method, and responds correctly
-// to others.
+// tampered returns a kind that changes the responses to one method, and responds correctly to all
+// other methods.
 func tampered[M any, P interface {
 	*M
 	proto.Message
@@ -45,8 +45,8 @@ func tampered[M any, P interface {
 	return k
 }
 
-// replaced returns a kind that responds to one method with bytes, whatever the request; an
-// empty method selects all.
+// replaced returns a kind that responds to one method with the bytes from message, whatever the
+// request is. An empty method selects all methods.
 func replaced(name, ops, method string, message func(c *h2Conn, call *h2Call) []byte) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if method != "" && call.method != method {
@@ -58,11 +58,11 @@ func replaced(name, ops, method string, message func(c *h2Conn, call *h2Call) []
 	return k
 }
 
-// withHeader returns a kind that tampers with the header of every response.
+// withHeader returns a kind that changes the header in every response.
 func withHeader(name, ops string, change func(c *h2Conn, h *etcdserverpb.ResponseHeader)) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		b, err := c.ask(call.method, call.message())
-		m := &etcdserverpb.CompactionResponse{} // all responses have the header in this place; the rest stays unchanged
+		m := &etcdserverpb.CompactionResponse{} // all responses have the header in the same field; unknown fields stay unchanged
 		if err != nil || proto.Unmarshal(b, m) != nil || m.Header == nil {
 			return c.right(call)
 		}
@@ -129,7 +129,7 @@ func h2Counts() []Kind {
 }
 
 // h2Invented returns kinds with invented members, terms and texts. A single response may be
-// possible, but all together are not.
+// possible, but all responses together are not.
 func h2Invented() []Kind {
 	kinds := []Kind{
 		withHeader("another member in each response", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.MemberId = uint64(c.served) * 7919 }),
@@ -144,7 +144,7 @@ func h2Invented() []Kind {
 	}
 	text := strings.Repeat("v", 3<<20)
 	status := func(name string, change func(m *etcdserverpb.StatusResponse)) Kind {
-		return possible(tampered(name, "put", statusCall, change)) // the load requests no status
+		return possible(tampered(name, "put", statusCall, change)) // a load that only puts requests no status
 	}
 	list := possible(tampered("a list of 20,000 members", "put", listCall, func(m *etcdserverpb.MemberListResponse) {
 		for i := range uint64(20_000) {

@@ -20,7 +20,7 @@ func H2() []Kind {
 		h2Keys(), h2Counts(), h2Invented(), h2Garbage())
 }
 
-// h2Greetings returns kinds that go wrong before the first call.
+// h2Greetings returns kinds that violate the protocol before the first call.
 func h2Greetings() []Kind {
 	garbage := make([]byte, 4096)
 	for i := range garbage {
@@ -48,7 +48,8 @@ func h2Greetings() []Kind {
 	}
 }
 
-// once returns a kind whose response begins correctly and then floods with a frame.
+// once returns a kind that responds correctly to the first calls, and then sends the same frame
+// without end.
 func once(name string, frame func(c *h2Conn, call *h2Call) []byte) Kind {
 	return h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if c.served < 3 {
@@ -59,7 +60,7 @@ func once(name string, frame func(c *h2Conn, call *h2Call) []byte) Kind {
 	})
 }
 
-// h2Floods returns kinds that never end, or that start again with each call.
+// h2Floods returns kinds that send without end.
 func h2Floods() []Kind {
 	same := func(t http2.FrameType, flags http2.Flags, payload []byte) func(*h2Conn, *h2Call) []byte {
 		return func(*h2Conn, *h2Call) []byte { return frameOf(t, flags, 0, payload) }
@@ -117,8 +118,8 @@ func h2Floods() []Kind {
 	)
 }
 
-// bomb ends a header block, whose HEADERS were sent, with references to one long entry of
-// the table: 256 KiB that decode to a gigabyte.
+// bomb ends a header block whose HEADERS frame was already sent. It refers again and again to one
+// long entry in the header table, so that 256 KiB decode to a gigabyte.
 func (c *h2Conn) bomb(call *h2Call) bool {
 	var block bytes.Buffer
 	enc := hpack.NewEncoder(&block)
@@ -153,7 +154,7 @@ func (c *h2Conn) sendLongError(id uint32, text string) bool {
 	}
 }
 
-// h2Broken returns kinds that break the protocol in the response to a call.
+// h2Broken returns kinds whose response to a call violates the protocol.
 func h2Broken() []Kind {
 	later := func(name string, answer func(c *h2Conn, call *h2Call) bool) Kind {
 		return h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
@@ -181,7 +182,8 @@ func h2Broken() []Kind {
 	}
 }
 
-// h2Streams returns kinds that break only the call that they respond to, or respond slowly.
+// h2Streams returns kinds that violate the protocol only in the stream of one call, or respond
+// slowly.
 func h2Streams() []Kind {
 	answer := func(name string, do func(*h2Conn, *h2Call) bool) Kind { return h2Kind(name, nil, do) }
 	large := func(size, sent int) func(c *h2Conn, call *h2Call) bool {

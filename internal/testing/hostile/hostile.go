@@ -1,9 +1,9 @@
-// Package hostile has servers that try to harm their client: floods, wrong lengths, endless
+// Package hostile contains servers that try to harm their client: floods, wrong lengths, endless
 // headers, compression bombs, swapped and impossible responses, silence. A kind is one such
-// behaviour in one protocol. If a server has to behave for a while before it does harm, an
+// behavior in one protocol. If a server must behave correctly for a while before it causes harm, an
 // upstream null server provides the correct responses.
 //
-// Only tests may import it.
+// Only tests may import this package.
 package hostile
 
 import (
@@ -18,41 +18,41 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// Kind is one way in which a server is hostile.
+// Kind describes one way in which a server is hostile.
 type Kind struct {
 	Name string
-	// Ops are the load's operations, by their names in loads.
+	// Ops selects the load's operations: a key in the map that loads returns.
 	Ops string
-	// Impossible reports that the server's responses are impossible: no load on it may be
-	// valid.
+	// Impossible is set if the server's responses are impossible. Then no load on the server
+	// may be valid.
 	Impossible bool
-	// Flood reports that the server sends without end: the load is longer, so that the cost
-	// of each byte shows.
+	// Flood is set if the server sends without end. Then the load lasts longer, so that the
+	// cost of each byte becomes visible.
 	Flood bool
-	// serve serves a connection until its end; upstream is the null server.
+	// serve serves a connection until it ends. upstream is the endpoint of the null server.
 	serve func(c net.Conn, upstream string)
 }
 
 // greeting returns a kind that sends the same text to every client, and then nothing.
 func greeting(name, text string) Kind {
 	return Kind{Name: name, serve: func(c net.Conn, _ string) {
-		_, _ = io.WriteString(c, text) // a client that has gone does not matter
+		_, _ = io.WriteString(c, text) // an error only means that the client has closed the connection
 		_, _ = io.Copy(io.Discard, c)
 	}}
 }
 
-// Undisturbed is the name of each protocol's first kind, which is harmless: the needs of
-// clients of other kinds are compared with it.
+// Undisturbed is the name of each protocol's first kind, which is harmless. Its client is the
+// baseline for the resources that clients of other kinds need.
 const Undisturbed = "undisturbed"
 
-// Server serves one kind on its own port.
+// Server is a server of one kind on its own port.
 type Server struct {
 	Address string
-	// Close ends all connections and waits for their goroutines.
+	// Close closes all connections and waits for their goroutines.
 	Close func()
 }
 
-// Serve serves a kind on loopback until Close.
+// Serve starts a server of a kind on the loopback interface. The server runs until Close is called.
 func Serve(k Kind, upstream string) (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -65,7 +65,7 @@ func Serve(k Kind, upstream string) (*Server, error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(ctx, []net.Listener{l}) // if nothing is accepted, the client reports it
+		_ = server.Serve(ctx, []net.Listener{l}) // if the server accepts no connection, the client reports that
 	}()
 	return &Server{Address: l.Addr().String(), Close: func() { cancel(); <-ended }}, nil
 }
@@ -80,8 +80,8 @@ func (c *conn) Serve()           { c.serve() }
 func (c *conn) Socket() net.Conn { return c.Conn }
 func (c *conn) Hangup()          {}
 
-// swapped returns a function that returns the value of its previous call on any connection,
-// and at first its argument.
+// swapped returns a function that returns the argument of its previous call, from whichever
+// connection. Its first call returns its own argument.
 func swapped[T any]() func(T) T {
 	var lock sync.Mutex
 	var held *T
@@ -97,7 +97,7 @@ func swapped[T any]() func(T) T {
 	}
 }
 
-// fill writes size bytes of one value, in parts of 16 KiB.
+// fill writes size bytes with the same value, in parts of 16 KiB.
 func fill(size int, with byte, write func(part []byte) bool) bool {
 	part := bytes.Repeat([]byte{with}, 16<<10)
 	for ; size > 0; size -= len(part) {
@@ -108,7 +108,7 @@ func fill(size int, with byte, write func(part []byte) bool) bool {
 	return true
 }
 
-// impossible marks a kind as having impossible responses; possible unmarks it.
+// impossible returns the kind marked as having impossible responses; possible removes the mark.
 func impossible(k Kind) Kind { k.Impossible = true; return k }
 func possible(k Kind) Kind   { k.Impossible = false; return k }
 
@@ -120,8 +120,8 @@ func flooding(kinds ...Kind) []Kind {
 	return kinds
 }
 
-// zipped returns mebibytes of zeros in gzip format, which may have several members in
-// sequence.
+// zipped returns compressed zeros in gzip format, mebibytes long. A gzip file may consist of
+// several such members.
 func zipped(mebibytes int) []byte {
 	var one bytes.Buffer
 	zip := gzip.NewWriter(&one)
@@ -130,7 +130,7 @@ func zipped(mebibytes int) []byte {
 	return bytes.Repeat(one.Bytes(), mebibytes)
 }
 
-// flood writes b repeatedly until the client has gone. It does not read.
+// flood writes b repeatedly until the client closes the connection. It does not read.
 func flood(c net.Conn, b []byte) {
 	many := bytes.Repeat(b, max(1, 64<<10/len(b)))
 	for {
@@ -140,10 +140,11 @@ func flood(c net.Conn, b []byte) {
 	}
 }
 
-// slowly reads a byte occasionally and sends nothing until the client has gone.
+// slowly reads one byte from time to time, and sends nothing, until the client closes the
+// connection.
 func slowly(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetReadBuffer(1) // the minimum of the system
+		_ = tcp.SetReadBuffer(1) // the system's minimum
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

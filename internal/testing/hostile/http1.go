@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// h1Conn is the server's end of one HTTP/1.1 connection.
+// h1Conn is the server's end of an HTTP/1.1 connection.
 type h1Conn struct {
 	net.Conn
 	in     *bufio.Reader
 	up     *http.Transport
-	host   string // of the upstream server
-	served int    // requests
+	host   string // address of the upstream server
+	served int    // number of requests so far
 }
 
 // h1Answer is a response.
@@ -27,8 +27,8 @@ type h1Answer struct {
 	body   []byte
 }
 
-// h1Kind returns a kind with a server's response to a request; nil selects the correct
-// response. A response that returns false ends the connection.
+// h1Kind returns a kind whose server calls answer for each request, or responds correctly if answer
+// is nil. If answer returns false, the server closes the connection.
 func h1Kind(name string, answer func(c *h1Conn, r *http.Request) bool) Kind {
 	return Kind{Name: name, serve: func(nc net.Conn, upstream string) {
 		c := &h1Conn{Conn: nc, in: bufio.NewReader(nc), up: &http.Transport{DisableCompression: true}, host: upstream}
@@ -55,7 +55,7 @@ func h1Kind(name string, answer func(c *h1Conn, r *http.Request) bool) Kind {
 	}}
 }
 
-// right returns the response of the upstream server.
+// right returns the upstream server's response.
 func (c *h1Conn) right(r *http.Request) h1Answer {
 	failed := h1Answer{status: http.StatusBadGateway, fields: http.Header{}}
 	r.URL.Scheme, r.URL.Host, r.RequestURI = "http", c.host, ""
@@ -63,7 +63,7 @@ func (c *h1Conn) right(r *http.Request) h1Answer {
 	if err != nil {
 		return failed
 	}
-	defer func() { _ = got.Body.Close() }() // it was read
+	defer func() { _ = got.Body.Close() }() // the body was read completely
 	body, err := io.ReadAll(got.Body)
 	if err != nil {
 		return failed
@@ -71,12 +71,12 @@ func (c *h1Conn) right(r *http.Request) h1Answer {
 	return h1Answer{got.StatusCode, got.Header, body}
 }
 
-// head returns a response's head, with a Content-Length.
+// head returns the head of a response, with a Content-Length field.
 func (a *h1Answer) head() []byte {
 	return a.headOf("Content-Length: " + strconv.Itoa(len(a.body)))
 }
 
-// headOf returns a head with the given last field or fields.
+// headOf returns the head of a response that ends with the given field or fields.
 func (a *h1Answer) headOf(last string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
@@ -93,7 +93,7 @@ func (a *h1Answer) headOf(last string) []byte {
 	return b.Bytes()
 }
 
-// send sends a response unchanged.
+// send sends a response as it is.
 func (c *h1Conn) send(a h1Answer) bool {
 	return c.write(append(a.head(), a.body...))
 }
@@ -103,8 +103,8 @@ func (c *h1Conn) write(b []byte) bool {
 	return err == nil
 }
 
-// operation returns the name, as in loads, of the operation that a request asks for; empty
-// if it is not an operation.
+// operation returns the operation that a request asks for, by its name in loads, or an empty string
+// if the request is not an operation.
 func operation(r *http.Request) string {
 	query := r.URL.Query()
 	has := func(name string) bool { _, ok := query[name]; return ok }
@@ -127,8 +127,8 @@ func operation(r *http.Request) string {
 	return "get"
 }
 
-// gatewayOperation returns the operation of a request to etcd's JSON gateway, which the
-// body determines.
+// gatewayOperation returns the operation of a request to etcd's JSON gateway. The request's body
+// determines the operation.
 func gatewayOperation(r *http.Request) string {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -153,8 +153,8 @@ func gatewayOperation(r *http.Request) string {
 	return ""
 }
 
-// EmptyLists is not hostile: for a missing key it responds that the list of its values is
-// empty, while the upstream server responds 404.
+// EmptyLists returns a kind that is not hostile. For a missing key, its server responds with an
+// empty list of values. The upstream server would respond with status 404.
 func EmptyLists() Kind {
 	return h1Kind("404 as an empty list", func(c *h1Conn, r *http.Request) bool {
 		a := c.right(r)

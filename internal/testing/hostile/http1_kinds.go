@@ -17,8 +17,8 @@ func HTTP1() []Kind {
 	return slices.Concat([]Kind{h1Kind(Undisturbed, nil)}, h1Raw(), h1Heads(), h1Bodies(), h1Endless(), h1Answers(), h1Keys(), h1Numbers())
 }
 
-// h1Raw returns kinds that respond to a request with bytes, and then with nothing or the
-// end.
+// h1Raw returns kinds that respond to a request with fixed bytes, and then remain silent or close
+// the connection.
 func h1Raw() (kinds []Kind) {
 	for _, of := range []struct {
 		name, bytes string
@@ -118,7 +118,7 @@ func h1Bodies() []Kind {
 	}
 }
 
-// h1Endless returns kinds that never end.
+// h1Endless returns kinds that send without end.
 func h1Endless() []Kind {
 	endless := func(name, begin, again string) Kind {
 		return impossible(h1Kind(name, func(c *h1Conn, r *http.Request) bool {
@@ -147,8 +147,8 @@ func h1Endless() []Kind {
 	)
 }
 
-// h1For returns a kind that changes the responses to one operation, and responds correctly
-// to others. An empty operation selects every request, including administrative ones.
+// h1For returns a kind that changes the responses to one operation, and responds correctly to all
+// others. An empty operation selects every request, including administrative requests.
 func h1For(name, ops string, change func(c *h1Conn, r *http.Request, a *h1Answer)) Kind {
 	k := h1Kind(name, func(c *h1Conn, r *http.Request) bool {
 		of := operation(r)
@@ -224,7 +224,7 @@ func h1Keys() []Kind {
 	}
 }
 
-// valued damages a value, plain or in base64.
+// valued damages a value, either in plain text or in base64.
 func valued(name string, value any) any {
 	text, ok := value.(string)
 	if !ok || !strings.EqualFold(name, "value") {
@@ -236,7 +236,8 @@ func valued(name string, value any) any {
 	return strings.Repeat("x", len(text))
 }
 
-// walked returns JSON with each member's value replaced by the result of change.
+// walked returns the JSON text with the value of each object member replaced by the result of
+// change.
 func walked(body []byte, change func(name string, value any) any) []byte {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -279,11 +280,11 @@ func h1Numbers() []Kind {
 		if a.fields.Get("X-Raft-Term") != "" {
 			a.fields.Set("X-Raft-Term", number(c))
 		}
-	})) // only protocols with terms
+	})) // only for protocols with terms
 	terms.Flood = true
 	return []Kind{
 		terms,
-		possible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })), // not every store uses them
+		possible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })), // not every store uses indexes
 		possible(field("indexes below 0", "", func(*h1Conn) string { return "-1" })),
 		possible(field("another index in each response", "", number)),
 		field("puts at index 0", "put", func(*h1Conn) string { return "0" }),

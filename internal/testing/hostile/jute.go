@@ -13,14 +13,14 @@ import (
 type juteConn struct {
 	net.Conn
 	up     net.Conn
-	served int // requests
+	served int // number of requests so far
 }
 
 // juteCall is a received request.
 type juteCall struct {
 	xid  int32
 	op   jute.Op
-	body []byte // after xid and op
+	body []byte // the bytes after xid and op
 }
 
 // juteAnswer is a response.
@@ -31,15 +31,15 @@ type juteAnswer struct {
 	body []byte
 }
 
-// juteHooks are a server's actions in place of the correct ones; nil selects the correct
-// one.
+// juteHooks contains functions that the server calls instead of responding correctly. If a function
+// is nil, the server responds correctly.
 type juteHooks struct {
-	word   func(c *juteConn, word string)                    // a four-letter word
-	greet  func(c *juteConn, granted []byte) bool            // start of a session, with the upstream server's frame
-	answer func(c *juteConn, r *juteCall, a juteAnswer) bool // a request, with its correct response
+	word   func(c *juteConn, word string)                    // called for a four-letter word
+	greet  func(c *juteConn, granted []byte) bool            // called at the start of a session, with the upstream server's frame
+	answer func(c *juteConn, r *juteCall, a juteAnswer) bool // called for a request, with its correct response
 }
 
-// juteKind returns a kind. A hook that returns false ends the connection.
+// juteKind returns a kind. If a hook returns false, the server closes the connection.
 func juteKind(name string, h juteHooks) Kind {
 	return Kind{Name: name, serve: func(nc net.Conn, upstream string) {
 		up, err := net.Dial("tcp", upstream)
@@ -67,7 +67,7 @@ func (c *juteConn) answerWord(word string, instead func(*juteConn, string)) {
 		return
 	}
 	if _, err := c.up.Write([]byte(word)); err == nil {
-		_, _ = io.Copy(c, c.up) // the end of the connection ends the response
+		_, _ = io.Copy(c, c.up) // the response ends when the connection ends
 	}
 }
 
@@ -132,19 +132,19 @@ func (c *juteConn) raw(b []byte) bool {
 // reply sends a response.
 func (c *juteConn) reply(a juteAnswer) bool { return c.send(a.bytes()) }
 
-// bytes returns a response's frame without its length.
+// bytes returns a response's frame without the length.
 func (a *juteAnswer) bytes() []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(a.xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(a.zxid))
 	return append(binary.BigEndian.AppendUint32(b, uint32(a.code)), a.body...)
 }
 
-// framed returns a frame with its length.
+// framed returns a frame with the length in front.
 func framed(b []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
 }
 
-// frame reads a frame.
+// frame reads a frame and returns it without the length.
 func frame(from io.Reader) ([]byte, error) {
 	length := make([]byte, 4)
 	if _, err := io.ReadFull(from, length); err != nil {

@@ -37,9 +37,8 @@ func juteRaw() []Kind {
 	return kinds
 }
 
-// juteSessions returns kinds that start sessions in a wrong way. The frame is
-// ConnectResponse{ protocolVersion int, timeOut int, sessionId long, passwd buffer,
-// readOnly bool}.
+// juteSessions returns kinds that start a session incorrectly. The frame is ConnectResponse{
+// protocolVersion int, timeOut int, sessionId long, passwd buffer, readOnly bool}.
 func juteSessions() []Kind {
 	greeted := func(name string, change func(c *juteConn, b []byte) []byte) Kind {
 		return juteKind(name, juteHooks{greet: func(c *juteConn, b []byte) bool { return c.send(change(c, b)) }})
@@ -73,7 +72,8 @@ func juteSessions() []Kind {
 	}
 }
 
-// juteLater returns a kind whose responses are correct at first.
+// juteLater returns a kind whose server responds correctly at first. answer is called for later
+// requests.
 func juteLater(name string, answer func(c *juteConn, r *juteCall, a juteAnswer) bool) Kind {
 	return impossible(juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
 		if c.served < 4 {
@@ -83,7 +83,7 @@ func juteLater(name string, answer func(c *juteConn, r *juteCall, a juteAnswer) 
 	}}))
 }
 
-// juteFrames returns kinds that break the framing or the order.
+// juteFrames returns kinds that violate the framing or the order of responses.
 func juteFrames() []Kind {
 	raw := func(name, bytes string) Kind {
 		return juteLater(name, func(c *juteConn, _ *juteCall, _ juteAnswer) bool { return c.raw([]byte(bytes)) })
@@ -119,7 +119,7 @@ func juteFrames() []Kind {
 	}
 }
 
-// juteFloods returns kinds that never end.
+// juteFloods returns kinds that send without end.
 func juteFloods() []Kind {
 	header := func(xid int32, body []byte) []byte {
 		a := juteAnswer{xid: xid, body: body}
@@ -149,8 +149,7 @@ func juteFloods() []Kind {
 	)
 }
 
-// juteWords returns kinds that respond wrongly to four-letter words, and correctly in
-// sessions.
+// juteWords returns kinds that respond incorrectly to four-letter words, and correctly in sessions.
 func juteWords() (kinds []Kind) {
 	say := func(name, text string) Kind {
 		return juteKind(name, juteHooks{word: func(c *juteConn, _ string) { c.raw([]byte(text)) }})

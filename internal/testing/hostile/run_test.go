@@ -26,40 +26,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// Limits for what a client may need beyond the undisturbed one.
+// These limits apply to what a client of a hostile server needs in addition to the client of the
+// undisturbed server.
 const (
 	moreMemory    = 64 << 20
 	moreProcessor = 2 * time.Second
 	window        = 400 * time.Millisecond
 	floodWindow   = 2 * time.Second
-	// hung is the time after which a client is killed: far beyond what it reports as too
-	// late.
+	// hung is the time after which the test kills a client. It is far longer than the times
+	// that a client itself reports as late.
 	hung = time.Minute
-	// tooMuch is the memory at which a client is killed, to protect the machine.
+	// tooMuch is the memory in bytes at which the test kills a client, to protect the machine.
 	tooMuch = 1 << 30
-	// tries is the number of attempts for a kind: on a busy machine the servers and the
-	// watching goroutines can be late, too.
+	// tries is the number of attempts per kind. On a busy machine, the servers and the
+	// goroutines that watch the clients may be late, too.
 	tries = 3
-	// atOnce is the number of concurrent clients: most of them wait.
+	// atOnce is the number of clients that run concurrently. Most of them only wait.
 	atOnce = 4
 )
 
-// Without settle.Long a fixed sample of the kinds runs, a different one for each store and
-// part.
+// Without settle.Long the test runs only a fixed sample of the kinds. The sample differs between
+// stores and parts.
 const (
 	onlyEnv = "QUORUMBENCH_HOSTILE_KIND" // part of the names of the kinds to run
 	sample  = 8
 )
 
-// realEtcd is the server for a protocol that no null server speaks.
+// realEtcd stands for a real etcd. It is used for a protocol that no null server speaks.
 const realEtcd = "a real etcd"
 
-// protocols lists the kinds, with the stores that speak the protocol and whose null server
-// responds correctly.
+// protocols lists the protocols: their kinds, and the stores that speak the protocol and have a
+// null server that responds correctly.
 var protocols = []struct {
 	name  string
 	kinds func() []hostile.Kind
-	// A store without a null server uses that of the store with the same protocol.
+	// stores maps each store to the store whose null server it uses. A store without a null
+	// server uses one from a store with the same protocol.
 	stores map[string]string
 }{
 	{"h2", hostile.H2, map[string]string{"etcd": "etcd"}},
@@ -67,10 +69,10 @@ var protocols = []struct {
 	{"jute", hostile.Jute, map[string]string{"zookeeper": "zookeeper", "zetcd": "zookeeper"}},
 }
 
-// fewest is the minimum number of kinds of each protocol, including the harmless one.
+// fewest is the minimum number of kinds per protocol, including the harmless kind.
 const fewest = 60
 
-// TestNoStoreIsLeftOut compares the stores above with those of the registry.
+// TestNoStoreIsLeftOut checks that protocols contains every store in the registry.
 func TestNoStoreIsLeftOut(t *testing.T) {
 	var named []string
 	for _, p := range protocols {
@@ -113,7 +115,7 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// build builds the client without the race detector, which multiplies the memory use.
+// build builds the client without the race detector, which would multiply the client's memory.
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "client")
@@ -146,24 +148,24 @@ func nullServer(t *testing.T, name string) string {
 	return s.Address
 }
 
-// suite runs the clients of one store's part.
+// suite runs all clients for one store and part (load or admin).
 type suite struct {
 	binary, store, part, honest string
 
-	base outcome // of the undisturbed client
+	base outcome // of the client of the undisturbed server
 }
 
-// outcome is the result of a client.
+// outcome is the result of running a client.
 type outcome struct {
 	report    hostile.Report
-	ended     string // the failure, if it failed
+	ended     string // why the client failed, or empty
 	stderr    string
 	stdout    string
 	processor time.Duration
 	took      time.Duration
 }
 
-// slots limits the number of clients.
+// slots limits the number of concurrent clients.
 var slots = make(chan struct{}, atOnce)
 
 func (s *suite) run(t *testing.T, kinds []hostile.Kind) {
@@ -197,7 +199,7 @@ func (s *suite) run(t *testing.T, kinds []hostile.Kind) {
 	all.Wait()
 }
 
-// isSelected reports whether a kind is in the sample, which differs between stores and parts.
+// isSelected reports whether a kind is in the sample. The sample differs between stores and parts.
 func (s *suite) isSelected(i int, k hostile.Kind) bool {
 	if only := os.Getenv(onlyEnv); only != "" {
 		return strings.Contains(k.Name, only)
@@ -205,7 +207,7 @@ func (s *suite) isSelected(i int, k hostile.Kind) bool {
 	return settle.Long() || (i+len(s.store)+3*len(s.part))%sample == 0
 }
 
-// client runs a client against a kind and waits for its end.
+// client runs a client against a server of a kind, and waits until the client ends.
 func (s *suite) client(t *testing.T, i int, k hostile.Kind) (o outcome) {
 	server, err := hostile.Serve(k, s.honest)
 	if err != nil {
@@ -251,8 +253,8 @@ func (s *suite) client(t *testing.T, i int, k hostile.Kind) (o outcome) {
 	return o
 }
 
-// watchMemory kills a client that uses too much memory, and returns at its end whether it
-// did.
+// watchMemory kills a client that uses too much memory. When the client has ended, it sends whether
+// it killed the client.
 func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
 	greedy := make(chan bool, 1)
 	go func() {
@@ -266,7 +268,7 @@ func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
 			case <-tick.C:
 			}
 			if n, err := hostile.MaxRSSOf(c.Process.Pid); err == nil && n > tooMuch {
-				_ = c.Process.Kill() // it may have ended already
+				_ = c.Process.Kill() // fails if the client has already ended
 				greedy <- true
 				return
 			}
@@ -275,8 +277,8 @@ func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
 	return greedy
 }
 
-// undisturbed reports whether the result is usable for comparison; the last attempt must
-// be.
+// undisturbed reports whether the result can serve as a baseline. If it cannot and this is the last
+// attempt, undisturbed fails the test.
 func (s *suite) undisturbed(t *testing.T, last bool) bool {
 	t.Helper()
 	b := &s.base
@@ -295,7 +297,7 @@ func (s *suite) undisturbed(t *testing.T, last bool) bool {
 // trace matches a stack trace.
 var trace = regexp.MustCompile(`goroutine \d+ \[|\.go:\d+|panic:|fatal error:`)
 
-// check returns in what a client exceeds the limits.
+// check returns the limits that a client exceeds.
 func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) (wrong []string) {
 	bad := func(format string, args ...any) {
 		wrong = append(wrong, fmt.Sprintf("%s: %s (%d MiB, %v of processor time, %v; verdict %s %.300q, due %d, errors %v, said %.400q)", k.Name, fmt.Sprintf(format, args...),
@@ -336,21 +338,22 @@ func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) (wrong []string) 
 	return wrong
 }
 
-// maxText is the maximum length of one sentence about a server, in bytes.
+// maxText is the maximum length in bytes of a message about a server.
 const maxText = 4 << 10
 
-// ownRules are the verdict's rules about the generator, its machine and the load's length:
-// a short load on a busy machine always violates them.
+// ownRules lists the verdict's rules on the generator, its machine and the load's length. A short
+// load on a busy machine always violates some of them.
 var ownRules = []int{5, 6, 7, 8, 9, 10, 12, 15, 19, 23}
 
-// condemned reports whether a verdict has a reason about the responses.
+// condemned reports whether a verdict has a reason that concerns the responses.
 func condemned(r *hostile.Report) bool {
 	return slices.ContainsFunc(r.Reasons, func(reason string) bool {
 		return !slices.ContainsFunc(ownRules, func(n int) bool { return strings.HasPrefix(reason, fmt.Sprintf("R%d:", n)) })
 	})
 }
 
-// unharmed lists impossible kinds that do not affect a store's responses.
+// unharmed lists kinds with impossible responses that a store's protocol does not even contain. The
+// text is the reason.
 var unharmed = map[string]string{
 	"consul/puts at index 0":       "Consul answers a put with no index",
 	"etcd-gateway/puts at index 0": "etcd's gateway says no index in a field",

@@ -15,41 +15,40 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The client's limits.
+// These are the client's limits.
 const (
-	// Timeout is the limit of one operation, of one request to an endpoint, and of
-	// connecting.
+	// Timeout limits one operation, one request to an endpoint, and the time to connect.
 	Timeout = 300 * time.Millisecond
-	// callTimeout is the limit of one administrative call, which may send several requests.
+	// callTimeout limits one administrative call, which may send several requests.
 	callTimeout = 2 * Timeout
 
 	clients  = 4
 	keySpace = 100
 )
 
-// Task is the work of one client.
+// Task describes the work of one client.
 type Task struct {
 	Store           string
 	Part            string // load or admin
-	Ops             string // of a load
+	Ops             string // operations of a load
 	Honest, Hostile string // HOST:PORT
-	Prefix          string // of keys, unique for the task
+	Prefix          string // prefix of keys, unique for the task
 	Window          time.Duration
 }
 
-// Report is the result of a task.
+// Report contains the results of a task.
 type Report struct {
-	Verdict string            `json:"verdict"` // of a load; empty if it did not run
+	Verdict string            `json:"verdict"` // the load's verdict; empty if the load did not run
 	Reasons []string          `json:"reasons"`
 	Due     uint64            `json:"due"`
 	Errors  map[string]uint64 `json:"errors"`
 	Wrong   uint64            `json:"wrong"`
-	Texts   []string          `json:"texts"` // texts of errors
-	Late    []string          `json:"late"`  // calls that did not end in time
+	Texts   []string          `json:"texts"` // error texts
+	Late    []string          `json:"late"`  // calls that did not end within their timeout
 	MaxRSS  int64             `json:"max_rss"`
 }
 
-// beyond is the factor by which anything may exceed its timeout.
+// beyond is the time by which a call may exceed its timeout.
 const beyond = 5 * time.Second
 
 // Run runs the task.
@@ -61,11 +60,11 @@ func (t *Task) Run(ctx context.Context, st store.Store) (Report, error) {
 	} else {
 		err = t.load(ctx, st, &r)
 	}
-	r.MaxRSS, _ = MaxRSSOf(os.Getpid()) // 0 if not known
+	r.MaxRSS, _ = MaxRSSOf(os.Getpid()) // 0 if unknown
 	return r, err
 }
 
-// loads returns the operations of loads by name.
+// loads returns, by name, the sets of operations from which a kind selects one.
 func loads(strongest kv.Consistency) map[string][]scenario.Operation {
 	return map[string][]scenario.Operation{
 		"put":    {{Kind: kv.Put, Weight: 1}},
@@ -81,8 +80,7 @@ func loads(strongest kv.Consistency) map[string][]scenario.Operation {
 	}
 }
 
-// assignment returns the task's load at an endpoint, with the operations that the store
-// supports.
+// assignment returns the task's load on an endpoint, limited to operations that the store supports.
 func (t *Task) assignment(st store.Store, endpoint string) *load.Assignment {
 	can := st.Capabilities()
 	l := scenario.Load{
@@ -102,7 +100,7 @@ func (t *Task) assignment(st store.Store, endpoint string) *load.Assignment {
 	}
 }
 
-// load preloads the honest server, and runs the load on the hostile one.
+// load preloads the honest server, and then runs the load on the hostile server.
 func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
 	worker := &load.Local{Stores: func(string) (store.Store, error) { return st, nil }}
 	honest := t.assignment(st, t.Honest)
@@ -111,7 +109,7 @@ func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
 	if err != nil {
 		return err
 	}
-	preloaded.Versions = nil // they belong to another server
+	preloaded.Versions = nil // the preloaded versions belong to the honest server
 	a := t.assignment(st, t.Hostile)
 	a.Preloaded = preloaded
 	if len(a.Load.Mix) == 0 {
@@ -146,7 +144,8 @@ func (r *Report) addText(text string) {
 	}
 }
 
-// bounded calls do, which has a timeout, and records if it was late.
+// bounded calls do, and records in Late if the call takes much longer than the timeout. do must
+// apply the timeout itself.
 func (r *Report) bounded(what string, timeout time.Duration, do func() error) {
 	began := time.Now()
 	err := do()
@@ -158,7 +157,7 @@ func (r *Report) bounded(what string, timeout time.Duration, do func() error) {
 	}
 }
 
-// admin calls every function of an administration.
+// admin calls every method of the store's Admin.
 func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 	a, err := st.Admin(store.Access{Endpoints: []string{t.Hostile}, DialTimeout: Timeout})
 	if err != nil {
@@ -206,8 +205,8 @@ func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 	return nil
 }
 
-// MaxRSSOf returns a process's peak resident memory in bytes. The system's ru_maxrss would
-// include the parent's.
+// MaxRSSOf returns a process's peak resident memory in bytes. It does not use ru_maxrss, which
+// would include the parent's memory.
 func MaxRSSOf(pid int) (int64, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {

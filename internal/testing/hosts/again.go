@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// insideEnv marks a process that has its own network.
+// insideEnv marks a process that runs in its own network namespace.
 const insideEnv = "QUORUMBENCH_TEST_NETWORK"
 
 // IsRestarted reports whether RestartCommand started this process.
 func IsRestarted() bool { return os.Getenv(insideEnv) != "" }
 
-// RestartCommand returns a command that starts this program again with its own network namespace,
-// in which it has all permissions: root's, or those of a user namespace. The kernel kills it
-// when this process ends.
+// RestartCommand returns a command that starts this program again in its own network namespace.
+// There the program has all permissions, because it runs as root or in a user namespace. The kernel
+// kills the started program when this process ends.
 func RestartCommand(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, os.Args[0], args...)
 	c.Env = append(os.Environ(), insideEnv+"=1")
@@ -32,8 +32,8 @@ func RestartCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// ExplainRefusal turns an error of starting RestartCommand's command into a sentence if this
-// machine does not allow it, and returns nil otherwise.
+// ExplainRefusal explains an error from starting RestartCommand's command. If this machine does not
+// allow the namespaces, it returns an error that says so, otherwise nil.
 func ExplainRefusal(err error) error {
 	for _, number := range []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EINVAL, syscall.ENOSYS, syscall.ENOSPC, syscall.EUSERS} {
 		if errors.Is(err, number) {

@@ -14,24 +14,24 @@ import (
 	"syscall"
 )
 
-// Port is the port at which every agent listens, at its host's address.
+// Port is the port on which every agent listens, at its host's address.
 const Port = "7420"
 
 // Agent is a "quorumbench agent" process on a host.
 type Agent struct {
 	*Host
-	Dir     string // the folder to which it may write
+	Dir     string // the folder in which the agent may write
 	Process *os.Process
 	Ended   chan struct{}
-	state   *os.ProcessState // after its end
+	state   *os.ProcessState // set after the process has ended
 }
 
 // Target is the agent's HOST:PORT.
 func (a *Agent) Target() string { return a.Address + ":" + Port }
 
-// Agents creates certificates in the folder DIR/certs and starts an agent on each host,
-// with its folder DIR/NAME and further flags. It returns when all listen; their output goes
-// to say.
+// Agents creates certificates in DIR/certs and starts an agent on each host, with the folder
+// DIR/NAME and the given flags. It returns when all agents listen. The agents' output is written to
+// say.
 func (n *Network) Agents(program, dir string, say io.Writer, flags ...string) ([]*Agent, error) {
 	addresses := make([]string, len(n.Hosts))
 	for i, h := range n.Hosts {
@@ -69,7 +69,7 @@ func (h *Host) agent(program, certs, dir string, say io.Writer, flags []string) 
 	a.Process = c.Process
 	line, err := bufio.NewReader(out).ReadString('\n')
 	go func() {
-		_ = c.Wait() // its state has the result
+		_ = c.Wait() // c.ProcessState has the result
 		a.state = c.ProcessState
 		close(a.Ended)
 	}()
@@ -83,8 +83,8 @@ func (h *Host) agent(program, certs, dir string, say io.Writer, flags []string) 
 	return a, err
 }
 
-// Stop asks the agents to end, waits until they have, and reports those that failed, except
-// agents that had already ended.
+// Stop asks the agents to end, waits until they have ended, and returns an error that lists those
+// that failed. Agents that had already ended are not included.
 func Stop(all []*Agent) (err error) {
 	var running []*Agent
 	for _, a := range all {

@@ -1,8 +1,8 @@
-// Package hosts contains the tests that every host.Host passes, and simulates several
-// machines on this one for tests and tools/hostsdemo: hosts with their own networks and
-// names, joined by a bridge, with an agent on each. They live in the network namespace of a
-// process that RestartCommand starts, so that the machine's own network is not changed and nothing
-// is left when that process ends. Linux only.
+// Package hosts contains the tests that every host.Host must pass. It also simulates several
+// machines on this machine, for tests and for tools/hostsdemo: hosts with their own networks and
+// names, connected by a bridge, with an agent on each host. The hosts exist in the network
+// namespace of a process that RestartCommand starts. So the machine's own network does not change,
+// and nothing remains when that process ends. Linux only.
 package hosts
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// TestHost runs the contract. dir is a folder on the host, created for this test; the host
-// has a POSIX shell.
+// TestHost tests that h satisfies the contract of host.Host. dir is a folder on the host that was
+// created for this test. The host must have a POSIX shell.
 func TestHost(t *testing.T, h host.Host, dir string) {
 	s := suite{h, dir}
 	for name, test := range map[string]func(*testing.T){
@@ -40,8 +40,8 @@ type suite struct {
 // patience is the limit for every wait.
 const patience = 2 * time.Minute
 
-// sh starts a shell, which ends with the test at the latest. The context for starting it
-// has ended when sh returns.
+// sh starts a shell, which ends with the test at the latest. The shell must survive that the
+// context with which it was started ends, so sh cancels this context before it returns.
 func (s suite) sh(t *testing.T, script string, change ...func(*host.Command)) host.Process {
 	t.Helper()
 	c := host.Command{Path: "/bin/sh", Args: []string{"-c", script}, Dir: s.dir}
@@ -74,7 +74,7 @@ func exited(t *testing.T, p host.Process) host.Exit {
 	return p.Exit()
 }
 
-// holds reports whether a test of the host's shell succeeds.
+// holds reports whether a condition for the shell command test is true on the host.
 func (s suite) holds(t *testing.T, test string) bool {
 	t.Helper()
 	return exited(t, s.sh(t, test)).Code == 0
@@ -89,7 +89,7 @@ func (s suite) signal(t *testing.T, p host.Process, signals ...host.Signal) {
 	}
 }
 
-// sentence fails unless an error is one line.
+// sentence fails the test unless the error is a single line.
 func sentence(t *testing.T, what string, err error) {
 	t.Helper()
 	if err == nil || strings.Contains(err.Error(), "\n") {
@@ -119,7 +119,7 @@ func (s suite) exit(t *testing.T) {
 	s.signal(t, p, host.Kill) // has no effect
 }
 
-// A log is appended to: the output of an earlier process stays.
+// New output is appended to a log, so the output of an earlier process stays.
 func (s suite) log(t *testing.T) {
 	file := path.Join(s.dir, "log.log")
 	exited(t, s.sh(t, "echo one", logTo(file)))
@@ -152,7 +152,7 @@ func (s suite) signals(t *testing.T) {
 	}
 }
 
-// Children of a process end with it.
+// If a process ends, its child processes end, too.
 func (s suite) group(t *testing.T) {
 	file := path.Join(s.dir, "group.log")
 	l := s.followed(t, file)
@@ -263,7 +263,7 @@ func (s suite) followed(t *testing.T, files ...string) host.Logs {
 	return l
 }
 
-// awaitLines reads until that many lines have arrived, as "FILE TEXT".
+// awaitLines reads until n lines have arrived, and returns them in the form "FILE TEXT".
 func awaitLines(t *testing.T, l host.Logs, n int) (out []string) {
 	t.Helper()
 	deadline := time.After(patience)
@@ -291,7 +291,8 @@ func awaitLines(t *testing.T, l host.Logs, n int) (out []string) {
 	}
 }
 
-// Logs are followed from their current ends, and a later one from its beginning.
+// An existing log is followed from its current end. A log that is created later is followed from
+// its beginning.
 func (s suite) follow(t *testing.T) {
 	first, second := path.Join(s.dir, "first"), path.Join(s.dir, "second")
 	if err := s.WriteFile(t.Context(), first, []byte("before\nhalf of ")); err != nil {
@@ -309,7 +310,7 @@ func (s suite) follow(t *testing.T) {
 	}
 }
 
-// Data that exceeds one response arrives in several, each of limited size.
+// If the data exceeds the size limit of one response, it arrives in several responses.
 func (s suite) followMuch(t *testing.T) {
 	const lines, length = 50, 60_000
 	file := path.Join(s.dir, "much")
@@ -338,7 +339,7 @@ func (s suite) followMuch(t *testing.T) {
 	}
 }
 
-// Folders on one device are measured once.
+// If several folders are on one device, the device is measured only once.
 func (s suite) fsync(t *testing.T) {
 	got, err := s.Fsync(t.Context(), []string{s.dir, s.dir}, 3)
 	if err != nil || len(got) != 1 || got[0].Count != 3 || got[0].FileSystem == "" {
@@ -391,7 +392,7 @@ func (s suite) weigh(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0] != -1 || cost < 0 {
 		t.Fatalf("%v in %v, %v", got, cost, err)
 	}
-	if got[1] < 1<<20 && got[1] != -1 { // not known on this system
+	if got[1] < 1<<20 && got[1] != -1 { // unknown on this system
 		t.Errorf("a folder with a file of a mebibyte takes %d bytes", got[1])
 	}
 }

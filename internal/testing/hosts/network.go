@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Place describes a host.
+// Place is the name and address of a host.
 type Place struct{ Name, Address string } // an IPv4 address of 198.18.0.0/24
 
 // Places assigns each name an address of the range that RFC 2544 reserves for benchmarks.
@@ -26,21 +26,22 @@ func Places(names ...string) (all []Place) {
 	return all
 }
 
-// OwnAddress is this process's address among the hosts.
+// OwnAddress is the address of this process in the hosts' network.
 const OwnAddress = "198.18.0.254"
 
-// Network is a set of hosts that reach each other and this process.
+// Network is a set of hosts that can reach each other and this process.
 type Network struct{ Hosts []*Host }
 
-// Host is a simulated machine with its own network and name. One thread lives as long as
-// the host and starts its processes.
+// Host is a simulated machine with its own network and name. A dedicated thread starts the host's
+// processes. The thread exists as long as the host.
 type Host struct {
 	Place
 	work chan func()
 	gone chan struct{}
 }
 
-// New creates hosts in this process's network, which must be separate (see RestartCommand).
+// New creates hosts in this process's network namespace, which must not be the machine's own (see
+// RestartCommand).
 func New(places ...Place) (*Network, error) {
 	if !IsRestarted() {
 		return nil, errors.New("hosts are created in a separate network namespace, and this process is in its machine's")
@@ -65,8 +66,8 @@ func New(places ...Place) (*Network, error) {
 	return n, nil
 }
 
-// setLinkUp sets the address, if there is one, of a link in the thread's network, and activates
-// it.
+// setLinkUp activates a link in the thread's network namespace. If address is not empty, it is set
+// first.
 func setLinkUp(link, address string) error {
 	l, err := netlink.LinkByName(link)
 	if err != nil {
@@ -81,7 +82,7 @@ func setLinkUp(link, address string) error {
 	return netlink.LinkSetUp(l)
 }
 
-// newHost creates a host at a port of the bridge.
+// newHost creates a host and connects it to a port of the bridge.
 func newHost(p Place, port string, bridge int) (*Host, error) {
 	h := &Host{Place: p, work: make(chan func()), gone: make(chan struct{})}
 	made := make(chan error)
@@ -112,13 +113,14 @@ func newHost(p Place, port string, bridge int) (*Host, error) {
 	return h, nil
 }
 
-// live moves the thread into a host's namespaces and runs functions there until the host is
-// closed. The thread then ends, and with it its processes.
+// live moves the current thread into the host's namespaces and runs functions there until the host
+// is closed. Then the thread ends, and the host's processes end with it.
 func (h *Host) live(made chan<- error) {
-	runtime.LockOSThread() // only unlocked here
+	runtime.LockOSThread() // unlocked only in the case below
 	if unix.Gettid() == os.Getpid() {
-		// The process's first thread represents the process in /proc and never ends: while
-		// this goroutine holds it, another goroutine gets another thread.
+		// /proc shows the process through its first thread, which never ends. If this
+		// goroutine runs on that thread, it keeps it locked, so that the new goroutine runs
+		// on another thread.
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -149,14 +151,15 @@ func (h *Host) runOnThread(what func() error) error {
 	return <-done
 }
 
-// Start starts a process on the host. The kernel kills it when the host is closed or this
+// Start starts a process on the host. The kernel kills the process when the host is closed or this
 // process ends.
 func (h *Host) Start(c *exec.Cmd) error {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	return h.runOnThread(c.Start)
 }
 
-// Limit limits the host's outgoing traffic, in bytes per second, until Unlimit.
+// Limit limits the rate of the host's outgoing traffic, in bytes per second, until Unlimit is
+// called.
 func (h *Host) Limit(perSecond uint64) error {
 	return h.sending(func(q netlink.QdiscAttrs) error {
 		const burst, waiting = 8 << 10, 1 << 20 // bytes
@@ -169,7 +172,7 @@ func (h *Host) Unlimit() error {
 	return h.sending(func(q netlink.QdiscAttrs) error { return netlink.QdiscDel(&netlink.Tbf{QdiscAttrs: q}) })
 }
 
-// sending changes the queue of the host's outgoing traffic.
+// sending changes the queueing discipline for the host's outgoing traffic.
 func (h *Host) sending(what func(netlink.QdiscAttrs) error) error {
 	return h.runOnThread(func() error {
 		l, err := netlink.LinkByName("eth0")
@@ -185,7 +188,7 @@ func (h *Host) close() {
 	<-h.gone
 }
 
-// Close closes the hosts, and with them their processes. It must be called only once.
+// Close closes the hosts, which ends their processes. It must be called only once.
 func (n *Network) Close() {
 	for _, h := range n.Hosts {
 		h.close()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// If the process that created the hosts is killed, nothing of them is left.
+// If the process that created the hosts is killed, nothing remains of the hosts.
 func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
 	if IsRestarted() {
 		n, err := New(Places("a")...)
@@ -45,7 +45,7 @@ func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait() // it fails because the process was killed
+	_ = c.Wait() // Wait returns an error because the process was killed
 	deadline := time.After(time.Minute)
 	for {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -1,12 +1,13 @@
-// Package image writes a container image of one static binary as an archive in the OCI's
-// image layout. It needs no tools, and containerd, podman and Docker can read the archive.
+// Package image writes a container image that contains one static binary. The output is an archive
+// in the OCI image layout, which containerd, podman and Docker can read. The package needs no
+// tools.
 package image
 
 import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	_ "crypto/sha256" // which go-digest leaves to its users
+	_ "crypto/sha256" // go-digest requires that its users import the hash
 	"debug/elf"
 	"encoding/json"
 	"errors"
@@ -21,22 +22,22 @@ import (
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// containerdName is the annotation with an image's full name for containerd and Docker.
+// containerdName is the annotation in which containerd and Docker expect an image's full name.
 const containerdName = "io.containerd.image.name"
 
-// User is the user and group of the image, without permissions: containers that need others
-// set them.
+// User is the user and group of the image's processes. It has no permissions; containers that need
+// other users set them.
 const User = "65532:65532"
 
-// Image is an image of one file.
+// Image describes an image that contains one file.
 type Image struct {
-	Name   string // with its tag, such as localhost/quorumbench:1.0
-	Binary string // the file's path on this machine: a static ELF binary for Linux
-	Entry  string // its path in the image, which is also the entry point
+	Name   string // the image's name with its tag, such as localhost/quorumbench:1.0
+	Binary string // path of the binary on this machine; it must be a static ELF binary for Linux
+	Entry  string // path of the binary in the image, which is also the entry point
 	Labels map[string]string
 }
 
-// Write writes the archive. The same binary results in the same archive.
+// Write writes the archive. The same binary always results in the same archive.
 func (i *Image) Write(to io.Writer) error {
 	arch, err := architecture(i.Binary)
 	if err != nil {
@@ -90,8 +91,8 @@ func (i *Image) Write(to io.Writer) error {
 	return out.Close()
 }
 
-// layer returns the image's only layer, compressed, and the digest of its uncompressed
-// contents.
+// layer returns the compressed contents of the image's only layer, and the digest of the
+// uncompressed contents.
 func (i *Image) layer() (compressed []byte, plain digest.Digest, err error) {
 	binary, err := os.ReadFile(i.Binary)
 	if err != nil {
@@ -128,8 +129,8 @@ func blob(contents []byte) string {
 	return path.Join(v1.ImageBlobsDir, d.Algorithm().String(), d.Encoded())
 }
 
-// architecture returns the name of a binary's machine in Go and the OCI. It refuses a
-// binary that needs a loader or libraries, which the image would not have.
+// architecture returns the name that Go and the OCI use for a binary's machine type. It refuses a
+// binary that needs a loader or libraries, because the image would not contain them.
 func architecture(binary string) (string, error) {
 	f, err := elf.Open(binary)
 	var format *elf.FormatError
@@ -139,7 +140,7 @@ func architecture(binary string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // the file was only read
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
 			return "", fmt.Errorf("%s is linked dynamically, and nothing else is in its image: build it with CGO_ENABLED=0", binary)

@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// built returns a small static program with the header of another machine.
+// built returns a small static program whose header claims another machine type.
 func built(t *testing.T, machine elf.Machine) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func built(t *testing.T, machine elf.Machine) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const ofMachine = 18 // in the header of an ELF file
+	const ofMachine = 18 // offset in the header of an ELF file
 	binary[ofMachine], binary[ofMachine+1] = byte(machine), byte(machine>>8)
 	if err := os.WriteFile(path, binary, 0o600); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func read[T any](t *testing.T, all map[string][]byte, d v1.Descriptor) (v T) {
 	return v
 }
 
-// An archive's index leads to the binary, with correct digests.
+// The archive's index leads to the binary, and all digests are correct.
 func TestArchive(t *testing.T) {
 	settle.Unraced(t)
 	binary := built(t, elf.EM_AARCH64)
@@ -124,7 +124,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// Binaries that could not run in an image by themselves are refused.
+// Binaries that cannot run in an image without other files are refused.
 func TestRefused(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(text, []byte("no binary"), 0o600); err != nil {

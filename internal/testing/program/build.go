@@ -1,5 +1,5 @@
-// Package program builds the program for tests that run it as a process, and shows what a
-// terminal would display of its output.
+// Package program builds quorumbench for tests that run it as a process, and shows its output as a
+// terminal would display it.
 package program
 
 import (
@@ -13,18 +13,18 @@ import (
 	"testing"
 )
 
-// Env is the variable with the program's path for the processes of the tests.
+// Env is the environment variable with the program's path, for processes that tests start.
 const Env = "QUORUMBENCH_TEST_PROGRAM"
 
-// raceEnv, if set, builds the program with the race detector.
+// If raceEnv is set, the program is built with the race detector.
 const raceEnv = "QUORUMBENCH_TEST_RACE"
 
 // parallel is testing's flag for the number of concurrent tests.
 const parallel = "test.parallel"
 
-// Run builds the program, runs the tests with it first in the PATH, and returns their exit
-// code. It builds without the race detector, which would slow the generator down and take
-// most of the tests' time: the packages that do the work use it in their own tests.
+// Run builds the program, runs the tests with the program first in the PATH, and returns their exit
+// code. It does not use the race detector, which would slow down the generator and take most of the
+// tests' time. The packages that implement the program use the detector in their own tests.
 func Run(m *testing.M) (code int) {
 	dir, err := os.MkdirTemp("", "quorumbench-test-")
 	if err != nil {
@@ -50,9 +50,9 @@ func Run(m *testing.M) (code int) {
 	return m.Run()
 }
 
-// runOneMoreAtOnce runs one more test concurrently than there are CPUs, unless a flag sets
-// the number, because tests mostly wait for their processes. With twice as many, loads
-// disturbed each other so much that it affected their verdicts.
+// runOneMoreAtOnce lets one more test than there are CPUs run concurrently, because tests mostly
+// wait for their processes. It does nothing if a flag sets the number. With twice as many tests as
+// CPUs, loads disturbed each other so much that their verdicts changed.
 func runOneMoreAtOnce() {
 	flag.Parse()
 	given := false

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// erase matches the commands that move the cursor up by some lines and erase everything below.
+// erase matches the control sequences that move the cursor up by some lines and erase everything
+// below.
 var erase = regexp.MustCompile(`\x1b\[(\d+)A\x1b\[J`)
 
-// Screen returns what a terminal shows after the text was written to it: it interprets line
-// ends, and the erasing of the lines above and everything below.
+// Screen returns what a terminal shows after the text was written. It interprets line ends, and the
+// control sequences that move the cursor up and erase everything below.
 func Screen(written string) []string {
 	lines := []string{""}
 	for written != "" {

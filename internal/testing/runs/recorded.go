@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// recorded is the folder, relative to the repository's root, of runs on real clusters:
+// recorded is the folder with runs on real clusters, relative to the repository's root.
 // NAME.tar.zst is a run directory without the members' data.
 const recorded = "internal/testing/golden/testdata/runs"
 
@@ -38,7 +38,8 @@ func Unpack(tb testing.TB, dir, name string) string {
 	return to
 }
 
-// folder returns the folder of the archives. Tests run in the folder of their package.
+// folder returns the folder with the archives. It searches upwards from the working folder, which
+// is the folder of the tested package.
 func folder(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.Getwd()
@@ -60,7 +61,7 @@ func unpack(archive, to string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // the file was only read
 	plain, err := zstd.NewReader(f)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package runs records runs that are too long for tests, for example an hour with 100
-// million operations: every operation passes through the histograms and the recorder of a
-// real trial, in simulated time.
+// Package runs records runs that would take too long in tests, for example an hour with 100 million
+// operations. Every operation passes through the histograms and the recorder that a real trial
+// uses, but in simulated time.
 package runs
 
 import (
@@ -19,24 +19,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Hour is the run for which a report must be quick: an hour of 27,778 operations per
+// Hour is a large run for which a report must still be quick: an hour with 27,778 operations per
 // second, 100 million in total.
 var Hour = Run{Name: "hour", Warmup: 10, Seconds: 3600, PerSecond: 27_778, Seed: 1}
 
-// Run is an open loop of reads and writes on a cluster of three members, with metrics and
-// events of the members.
+// Run describes an open loop of reads and writes on a cluster of three members, with metrics and
+// events from the members.
 type Run struct {
 	Name      string
-	Warmup    int // seconds of the warm-up
-	Seconds   int // seconds of the window
+	Warmup    int // in seconds
+	Seconds   int // length of the window in seconds
 	PerSecond int
 	Seed      uint64
 	// Slower is the relative increase of every time: 0.02 for 2 %.
 	Slower float64
-	// Trials is the number of such trials of the run, if more than one.
+	// Trials is the number of trials in the run; 0 means 1.
 	Trials int
-	// Day is the number of days after Noon on which the run begins, and Version the store's version, if
-	// it is not 3.7.3.
+	// Day is the number of days from Noon to the start of the run. Version is the store's
+	// version; if it is empty, the version is 3.7.3.
 	Day     int
 	Version string
 }
@@ -44,11 +44,11 @@ type Run struct {
 // TenThousand is a run with the highest realistic number of trials, each of them short.
 var TenThousand = Run{Name: "ten-thousand", Warmup: 1, Seconds: 2, PerSecond: 100, Seed: 3, Trials: 10_000}
 
-// Noon is the time at which the runs begin.
+// Noon is the time at which runs with Day 0 begin.
 var Noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
 
-// StallTime is the time of one operation of every run, after a third of its window. After
-// two thirds there is a second without completions.
+// StallTime is the response time of one operation in every run, one third into the window. Two
+// thirds into the window, one second has no completions.
 const StallTime = 1_062 * time.Millisecond
 
 const shards = 2 // event loops of the generator
@@ -70,7 +70,7 @@ func (r Run) Record(tb testing.TB, dir string) string {
 	return w.Dir()
 }
 
-// trial records the run's n-th trial.
+// trial records the n-th trial of the run.
 func (m *maker) trial(w *record.Writer, n int, began time.Time) {
 	r, tb := &m.Run, m.tb
 	tw, err := w.Trial(r.conditions(n), began)
@@ -141,8 +141,8 @@ func (r *Run) conditions(n int) record.Conditions {
 	}
 }
 
-// kinds are the series of responses, each with its share of the operations in hundredths
-// and its median time.
+// kinds lists the series of responses, each with its share of the operations in percent and its
+// median time.
 var kinds = [...]struct {
 	measure.Series
 	share  int
@@ -155,7 +155,7 @@ var kinds = [...]struct {
 	{measure.Series{Kind: kv.Get, Consistency: kv.Local, Member: ids[1], Term: 2}, 20, 0.3e6},
 }
 
-// maker simulates the output of a generator.
+// maker simulates the output of a load generator.
 type maker struct {
 	Run
 	tb    testing.TB
@@ -174,7 +174,8 @@ func (m *maker) histogram() *measure.Histogram {
 	return measure.NewHistogram()
 }
 
-// second returns a shard's part of a second of the window, or of the warm-up if negative.
+// second returns one event loop's part of a one-second interval. at counts from the start of the
+// window; it is negative in the warm-up.
 func (m *maker) second(shard, at int) *measure.Second {
 	s := &measure.Second{Phase: measure.Measured, Index: at, Length: 1e9, Connections: 15, InFlight: 20 + m.rng.IntN(20)}
 	if at < 0 {
@@ -187,7 +188,8 @@ func (m *maker) second(shard, at int) *measure.Second {
 	if at == m.Seconds*2/3 {
 		return s
 	}
-	// A wave of a minute, noise per second, and an occasional bad second.
+	// A wave with a period of one minute, noise that changes every second, and an occasional
+	// slow second.
 	pace := (1 + m.Slower) * (1 + 0.1*math.Sin(float64(at)/60*2*math.Pi) + 0.05*m.rng.Float64())
 	if m.rng.IntN(60) == 0 {
 		pace *= 1 + 3*m.rng.Float64()
@@ -217,13 +219,14 @@ func (m *maker) second(shard, at int) *measure.Second {
 	return s
 }
 
-// member holds what a member's process has used and timed so far.
+// member contains the resources that a member's process has used so far, and the times that it has
+// measured.
 type member struct {
 	cpu, written float64
-	timers       [3]store.Reading // by the timers' metrics
+	timers       [3]store.Reading // readings of the timer metrics
 }
 
-// samples writes the samples at the end of a second.
+// samples writes the samples for the end of a one-second interval.
 func (m *maker) samples(at time.Time, second int) {
 	elapsed := float64(second + m.Warmup + 1)
 	process := func(name string, cpu, rss, written float64) *record.MachineRow {
@@ -262,7 +265,8 @@ func (m *maker) samples(at time.Time, second int) {
 	}
 }
 
-// stores writes a member's own metrics; its timers have as many buckets as etcd's.
+// stores writes the metrics that a member itself reports. Its timers have as many buckets as
+// etcd's.
 func (m *maker) stores(at time.Time, i, second int) {
 	u := &m.used[i]
 	for t := range u.timers {

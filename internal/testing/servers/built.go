@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// goSource describes a server that is a Go module, whose go.mod and go.sum are in the
-// folder of its name, and how it is built; command is the package within the module.
+// goSource describes a server that is built from a Go module. The folder called name contains its
+// go.mod and go.sum. command is the path of the package within the module.
 func goSource(files embed.FS, name, version, module, command string) (store.ServerSource, error) {
 	s := store.ServerSource{
 		Store: name, Version: version, Versions: []string{version}, Kind: store.GoModule,
@@ -31,8 +31,8 @@ func goSource(files embed.FS, name, version, module, command string) (store.Serv
 	return s, err
 }
 
-// built returns the path of a server, which is built if necessary; without it the test is
-// skipped.
+// built returns the path of a server, and builds the server if necessary. It skips the test if that
+// is not possible.
 func built(t testing.TB, describe func() (store.ServerSource, error)) string {
 	t.Helper()
 	source, err := describe()
@@ -46,7 +46,7 @@ func built(t testing.TB, describe func() (store.ServerSource, error)) string {
 	return path
 }
 
-// freeAddress returns an address on loopback that is reserved until the end of the test.
+// freeAddress returns a loopback address that is reserved until the end of the test.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), 1)
@@ -57,7 +57,7 @@ func freeAddress(t testing.TB) string {
 	return net.JoinHostPort(lease.Address, strconv.Itoa(lease.Ports[0]))
 }
 
-// started starts a server, whose log is in its folder, and waits until it listens.
+// started starts a server that writes a log in its folder, and waits until it listens.
 func started(t testing.TB, address string, c host.Command) host.Process {
 	t.Helper()
 	c.LogFile = filepath.Join(c.Dir, "log")
@@ -77,8 +77,8 @@ func started(t testing.TB, address string, c host.Command) host.Process {
 	return p
 }
 
-// killed kills a process like a crash.
+// killed kills a process, which looks like a crash.
 func killed(p host.Process) {
-	_ = p.Signal(context.Background(), host.Kill) // it may have ended
+	_ = p.Signal(context.Background(), host.Kill) // fails if the process has ended
 	<-p.Exited()
 }

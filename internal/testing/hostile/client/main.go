@@ -1,6 +1,6 @@
-// Command client runs against the hostile servers: a store's load or its administration, in
-// a separate process, so that its memory can be measured and a hang can be ended. Its
-// argument is a hostile.Task as JSON, and it prints a hostile.Report.
+// Command client runs one task against a hostile server: a store's load or its administrative
+// calls. It is a separate process, so that the test can measure its memory and kill it if it hangs.
+// Its argument is a hostile.Task as JSON, and it prints a hostile.Report.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 func main() {
 	var t hostile.Task
 	if err := json.Unmarshal([]byte(os.Args[1]), &t); err != nil {
-		panic(err) // a bug of the test that started it
+		panic(err) // a bug in the test that started this process
 	}
 	st, err := registry.Lookup(t.Store)
 	if err == nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// patience is the time limit for a member to be ready, even on a slow machine.
+// patience limits the wait until a member is ready, even on a slow machine.
 const patience = 2 * time.Minute
 
-// Etcd starts a cluster of one member until the end of the test, and returns its endpoint.
+// Etcd starts a one-member cluster that runs until the end of the test, and returns its endpoint.
 func Etcd(t testing.TB) string {
 	t.Helper()
 	m := New(t)
