@@ -37,8 +37,8 @@ func lyingElection(protocol, kind, ttl, duration string) string {
 // the request, but the client does not know that.
 const closings = "half every 37; close@1200ms; close@1600ms"
 
-// sampled returns the lies with the given names, or all lies in a long test. The kinds of responses
-// depend on the store, but the verification handles them in the same way.
+// In a long test sampled returns all entries, otherwise only those with the given names. The kinds of
+// responses depend on the store, but verification handles them in the same way.
 func sampled(all map[string]lies, some ...string) map[string]lies {
 	if !settle.Long() {
 		maps.DeleteFunc(all, func(name string, _ lies) bool { return !slices.Contains(some, name) })

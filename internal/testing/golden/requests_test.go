@@ -140,7 +140,7 @@ var events = [...]string{
 	store.Notify: "notify", store.Seen: "seen", store.Ended: "ended", store.Expired: "expired",
 }
 
-// take returns the bytes that the codec wants to write, and tells the codec that they were written.
+// take returns the bytes that the codec wants to write, and marks them in the codec as written.
 func take(c store.Codec) []byte {
 	b := bytes.Clone(c.Out())
 	c.Wrote(len(b))
