@@ -1,6 +1,5 @@
-// Package cetcd implements the store cetcd, a proxy that translates a part of
-// Consul's HTTP API to etcd: its capabilities, launching and administration of
-// its members, and its codec.
+// Package cetcd implements the store cetcd, a proxy that translates a part of Consul's HTTP API to
+// etcd. It contains cetcd's capabilities, how to launch and administer its members, and its codec.
 package cetcd
 
 import (
@@ -20,20 +19,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Name is the store's name in --store and in scenario files.
+// Name identifies cetcd in --store and in scenario files.
 const Name = "cetcd"
 
 // Store implements store.Store for cetcd.
 type Store struct{ etcdproxy.Store }
 
-// New returns the store cetcd.
+// New returns a Store.
 func New() *Store { return &Store{} }
 
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Capabilities implements store.Store. cetcd has its own descriptions, not
-// Consul's.
+// Capabilities implements store.Store. The descriptions are cetcd's own, because Consul's do not
+// apply to it.
 func (*Store) Capabilities() kv.Capabilities {
 	can := etcdproxy.Capabilities(Name, "a GET of the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
@@ -65,8 +64,9 @@ func (*Store) Server(version string) (store.ServerSource, error) {
 	return store.HandBuiltServer(Name, "build it as docs/reference/commands.md says under stores", version)
 }
 
-// Launch implements store.Store. It launches embedded etcd members with a cetcd
-// in front of each. Exec is cetcd's binary, which is in no registry.
+// Launch implements store.Store. Each member consists of an embedded etcd member and a cetcd
+// process in front of it. spec.Exec is the path of cetcd's binary; it must be given, because no
+// registry has the binary.
 func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	source, err := s.Server("")
 	if err != nil {
@@ -85,8 +85,8 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	return etcdproxy.NewAdmin(Name, a, probe)
 }
 
-// probe checks that a cetcd serves by reading a missing key, because cetcd has no
-// /v1/status. It costs etcd one local read.
+// probe checks that a cetcd process serves requests. It reads a missing key, because cetcd has no
+// /v1/status. The read costs etcd one local read.
 func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+endpoint+"/v1/kv/quorumbench/is/there?keys=true", nil)
 	if err != nil {
@@ -101,7 +101,7 @@ func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = response.Body.Close() }() // the relevant part was read
+	defer func() { _ = response.Body.Close() }() // ignore the error: the relevant part was read
 	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 1<<10)); err != nil {
 		return err
 	}
@@ -114,19 +114,19 @@ func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 // Tap implements store.Tapped.
 func (s *Store) Tap(cfg store.TapConfig) store.Tap { return s.dialect().Tap(cfg) }
 
-// Replays implements store.Replayer. Not replayed, because cetcd does not support
-// them: deletes, transactions, and sessions with their locks.
+// Replays implements store.Replayer. It returns false for deletes, transactions, and sessions with
+// their locks, because cetcd does not support them.
 func (*Store) Replays(r *call.Call) bool { return consul.ReplaysKeys(r) }
 
-// Requires implements store.Replayer: no key depends on another key.
+// Requires implements store.Replayer. It returns nil because no key depends on another key.
 func (*Store) Requires(*call.Part) []byte { return nil }
 
-// Codecs implements store.Store with Consul's codecs. They do not send requests
-// that cetcd does not support. Without a quorum cetcd never responds to a PUT.
+// Codecs implements store.Store. It returns Consul's codecs, restricted to the requests that cetcd
+// supports. If etcd has no quorum, cetcd never responds to a PUT.
 func (s *Store) Codecs(a store.Access) store.Codecs { return s.dialect().Codecs(a) }
 
-// dialect describes how cetcd differs from Consul: it ignores parameters without
-// a value.
+// dialect describes how cetcd differs from Consul: for example, cetcd ignores parameters without a
+// value.
 func (s *Store) dialect() *consul.Dialect {
 	return &consul.Dialect{JSON: true, Failed: failed, StoreInfo: httpkv.StoreInfo{
 		Operations: s.Capabilities().Operations, Name: Name,
@@ -134,8 +134,8 @@ func (s *Store) dialect() *consul.Dialect {
 	}}
 }
 
-// failed returns the outcome and text of a response other than 200. A 400 to a
-// write may stand for an etcd error, so it is not definite; a redirect is.
+// failed returns the outcome and text for a response with a status other than 200. A 400 response
+// to a write may hide an etcd error, so its outcome is indefinite. A redirect is a definite error.
 func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	text = httpkv.AppendText(nil, r)
 	switch {

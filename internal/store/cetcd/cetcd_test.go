@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestCapabilities checks that cetcd lists only working operations, explains the
-// broken ones, and reuses no description of Consul's.
+// TestCapabilities checks that cetcd lists only operations that work, explains those that are
+// broken, and reuses none of Consul's descriptions.
 func TestCapabilities(t *testing.T) {
 	s := New().Capabilities()
 	for _, k := range []kv.Kind{kv.Delete, kv.Txn} {

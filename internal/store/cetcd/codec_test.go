@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// answer returns an HTTP response.
+// answer returns an HTTP response with the given status and body.
 func answer(status int, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %d X\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
 }
@@ -81,8 +81,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestUnknownVersion checks that a compare-and-set with an unknown version reads
-// first.
+// TestUnknownVersion checks that a compare-and-set whose version is unknown first reads the key.
 func TestUnknownVersion(t *testing.T) {
 	for body, write := range map[string]string{one: "PUT /v1/kv/k?cas=7 v", "[]": "PUT /v1/kv/k?cas=0 v"} {
 		s := newScripted(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// binaryEnv is the environment variable with the path of cetcd's binary.
+// binaryEnv is the environment variable that contains the path of cetcd's binary.
 const binaryEnv = "QUORUMBENCH_CETCD"
 
 func binary(t *testing.T) string {
@@ -35,7 +35,7 @@ func TestConform(t *testing.T) {
 			return &storetest.Server{Access: c.Access}
 		},
 		Official: func(t testing.TB, a store.Access) storetest.Client {
-			// cetcd treats a list as a read of one key.
+			// cetcd returns a list even for a read of one key.
 			return official.ConsulView{KV: official.Consul(t, a).KV(), List: true}
 		},
 		Keys: []string{"k", "a b", "ключ", "folder/deep/er", "%41?b=c&d#e;f", `"quoted\"`, "\x01\n", "...", strings.Repeat("k", 256)},
@@ -51,8 +51,8 @@ func TestConform(t *testing.T) {
 	storetest.Conform(t, f)
 }
 
-// TestLiveIndexes checks that responses have an index only in their JSON, so that
-// the codec cannot require another one.
+// TestLiveIndexes checks that a response contains an index only in its JSON, so the codec cannot
+// require an index in the header.
 func TestLiveIndexes(t *testing.T) {
 	endpoint := proxied.Start(t, New(), binary(t), 1).Access.Endpoints[0]
 	for _, method := range []string{http.MethodPut, http.MethodGet} {
@@ -64,15 +64,15 @@ func TestLiveIndexes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = response.Body.Close() // only the fields matter
+		_ = response.Body.Close() // only the header fields are needed
 		if index := response.Header.Values("X-Consul-Index"); response.StatusCode != http.StatusOK || len(index) > 0 {
 			t.Errorf("%s: status %d, indexes %q", method, response.StatusCode, index)
 		}
 	}
 }
 
-// TestLiveWithoutQuorum checks that without a quorum neither a PUT nor a
-// linearizable read gets a response, and a local read does.
+// TestLiveWithoutQuorum checks that without a quorum a PUT or a linearizable read gets no response,
+// but a local read does.
 func TestLiveWithoutQuorum(t *testing.T) {
 	c := proxied.Start(t, New(), binary(t), 3)
 	w := storetest.Dial(t, New(), c.Access)
@@ -83,7 +83,7 @@ func TestLiveWithoutQuorum(t *testing.T) {
 	if e, err := w.Try(store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Linearizable}); e.Outcome != kv.ConnectionLost {
 		t.Errorf("a linearizable read without a quorum: %v, %v", e.Outcome, err)
 	}
-	w = storetest.Dial(t, New(), c.Access) // the read still waits on the other connection
+	w = storetest.Dial(t, New(), c.Access) // the linearizable read still waits on the other connection
 	w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
 	w.SetTimeLimit(3 * time.Second)
 	if e, err := w.Try(store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("w")}); e.Outcome != kv.ConnectionLost {

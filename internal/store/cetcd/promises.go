@@ -6,16 +6,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Sources of the guarantees: cetcd documents only that it serves Consul's
-// requests with etcd's transactions.
+// The sources of the guarantees. cetcd itself documents only that it serves Consul's requests with
+// transactions in etcd.
 const (
 	readme = "cetcd's README (https://github.com/etcd-io/cetcd): it serves Consul's requests from etcd"
 	txns   = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), by one transaction of the etcd behind it for each request: "
 )
 
-// Promises implements store.Store. A ModifyIndex is an etcd revision. The
-// response to a write has none, and the response false may stand for an etcd
-// error.
+// Promises implements store.Store. A ModifyIndex is an etcd revision. The response to a write
+// contains no ModifyIndex, and the response false may hide an etcd error.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
@@ -26,7 +25,7 @@ func (*Store) Promises() store.Promises {
 			history.Once:         txns + "\"KV Service operations are atomic\"",
 			history.Compare:      readme + ", where a write with cas is done if the index is the key's ModifyIndex",
 		},
-		Own:              kv.Linearizable, // a local read of the proxy's etcd member, after a quorum read
+		Own:              kv.Linearizable, // a local read at the proxy's etcd member, after a quorum read
 		Unsure:           true,
 		NoWriteRevisions: true,
 	}

@@ -7,16 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemClock waits on a timerfd, which the kernel delivers within some 50 µs.
-// Go's own timers are rounded up to a millisecond while the process is otherwise
-// idle.
+// systemClock waits on a timerfd, which the kernel signals within about 50 us. A timer in Go would
+// be rounded up to a millisecond while the process is otherwise idle.
 type systemClock struct {
 	start time.Time
 	fd    int
 }
 
-// NewClock returns a clock that starts at 0 now. It fails if the process has no
-// file descriptor left.
+// NewClock returns a clock whose time is now 0. It fails if the process has no free file
+// descriptor.
 func NewClock() (Clock, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC)
 	if err != nil {
@@ -30,7 +29,7 @@ func (c *systemClock) Now() int64 { return int64(time.Since(c.start)) }
 func (c *systemClock) Arm(at int64) {
 	var spec unix.ItimerSpec
 	spec.Value = unix.NsecToTimespec(max(at-c.Now(), 1)) // 0 would disarm the timer
-	_ = unix.TimerfdSettime(c.fd, 0, &spec, nil)         // cannot fail: fd is a timer, spec in range
+	_ = unix.TimerfdSettime(c.fd, 0, &spec, nil)         // cannot fail: fd is a timer and spec is in range
 }
 
 // Wait blocks its OS thread in the kernel.

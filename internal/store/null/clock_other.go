@@ -4,14 +4,13 @@ package null
 
 import "time"
 
-// systemClock waits on a timer of the Go runtime, which may be a millisecond
-// late.
+// systemClock waits on a timer of the Go runtime, which may fire a millisecond late.
 type systemClock struct {
 	start time.Time
 	timer *time.Timer
 }
 
-// NewClock returns a clock that starts at 0 now.
+// NewClock returns a clock whose time is now 0.
 func NewClock() (Clock, error) {
 	c := &systemClock{start: time.Now(), timer: time.NewTimer(time.Hour)}
 	c.timer.Stop()

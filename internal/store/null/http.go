@@ -8,29 +8,28 @@ import (
 	"time"
 )
 
-// HTTPService implements a member's protocol. Its methods are called
-// concurrently. Answer and Error append a whole response, head and body, to b.
+// HTTPService implements the protocol of one member. Its methods are called concurrently. Answer
+// and Error append a whole response, with head and body, to b.
 type HTTPService interface {
-	// Operation reports whether a request is an operation on keys. Only
-	// operations follow the script; administration and denied requests do not.
+	// Operation reports whether a request is an operation on keys. The script applies only to
+	// operations, not to administration and denied requests.
 	Operation(r *HTTPRequest) bool
-	// Answer executes a request and appends the response. wrong is null.Answer or
-	// the way in which the response must be wrong, such as null.WrongKey or
-	// null.WrongValue.
+	// Answer executes a request and appends the response. If wrong is null.Answer, the response
+	// must be correct. Otherwise wrong is the way in which the response must be wrong, such as
+	// null.WrongKey or null.WrongValue.
 	Answer(b []byte, r *HTTPRequest, wrong Kind) []byte
-	// Error appends the response for error=NAME in a script.
+	// Error appends the response that a script demands with error=NAME.
 	Error(b []byte, name string) []byte
-	// Waits reports whether the request, which is not an Operation, may wait for
-	// a change.
+	// Waits reports whether a request may have to wait for a change. Such a request must not be an
+	// Operation.
 	Waits(r *HTTPRequest) bool
-	// Wait reports whether the request must wait now. The service then calls wake
-	// at most once, when the awaited change happens; the request is answered
-	// then, or after most.
+	// Wait reports whether the request must wait now. If so, the service calls wake when the change
+	// happens, at most once. The server answers the request when wake is called or when the time
+	// most has passed.
 	Wait(r *HTTPRequest, wake func()) (waits bool, most time.Duration)
 }
 
-// NoWaiting implements Waits and Wait for an HTTPService whose requests never
-// wait.
+// NoWaiting implements Waits and Wait for an HTTPService in which no request ever waits.
 type NoWaiting struct{}
 
 // Waits implements HTTPService.
@@ -42,17 +41,16 @@ func (NoWaiting) Wait(*HTTPRequest, func()) (waits bool, most time.Duration) { r
 // HTTPServer implements store.NullServer.
 type HTTPServer struct {
 	Script *Script
-	TLS    *tls.Config // nil: plain
-	// AuthField is the header field, in lower case, that is stored in
-	// HTTPRequest.Auth.
+	TLS    *tls.Config // nil for connections without TLS
+	// AuthField is the name of the header field that is stored in HTTPRequest.Auth, in lower case.
 	AuthField string
-	// Member returns the service of the i-th member, counted from 0. The members
-	// listen on all, in this order.
+	// Member returns the service for member i, counted from 0. all has the listeners of all members
+	// in the same order.
 	Member func(i int, all []net.Listener) HTTPService
 }
 
-// maxDue limits how many delayed responses are sent in one batch; a larger batch
-// would delay its first response.
+// maxDue limits how many delayed responses are sent in one batch. A larger batch would delay its
+// first response.
 const maxDue = 64
 
 // server holds the members of one null cluster.
@@ -74,34 +72,33 @@ func (o *HTTPServer) Serve(ctx context.Context, listeners []net.Listener) error 
 	return s.Serve(ctx, listeners)
 }
 
-// keepBuffer is the size in bytes up to which a response's buffer is kept for
-// reuse.
+// keepBuffer is the maximum size in bytes of a response buffer that is kept for reuse.
 const keepBuffer = 1 << 20
 
-// conn is one connection. Its goroutine reads and answers requests. The server's
-// schedule sends delayed responses; until then the following requests wait.
+// conn is one connection. Its goroutine reads and answers requests. The server's schedule sends
+// delayed responses. While a response is delayed, the requests after it wait.
 type conn struct {
-	Writer  // writes out; its lock guards the following fields
+	Writer  // writes out; its lock guards the fields below
 	server  *server
 	service HTTPService
-	member  int    // index of the member that accepted it
-	out     []byte // to be written
+	member  int    // index of the member that accepted the connection
+	out     []byte // pending output
 	closing bool   // close the connection once out is written
-	in      []byte // bytes read while a response was due
+	in      []byte // bytes that were read while a response was delayed
 	request HTTPRequest
 	served  uint64
-	busy    bool // a response is due later, or never
-	last    bool // the present response is the connection's last one
+	busy    bool // a response is delayed, or will never be sent
+	last    bool // the current response is the connection's last one
 	pending pending
-	waiting *pending // the request that waits for a change
+	waiting *pending // the request that waits for a change, or nil
 }
 
-// pending is a response that is due later.
+// pending is a delayed response.
 type pending struct {
 	conn *conn
 	kind Kind
 	body []byte
-	asks *HTTPRequest // the request that waits for a change; nil: body is the response
+	asks *HTTPRequest // the request that waits for a change; if nil, body is the response
 }
 
 func (s *server) open(nc net.Conn, member int) *conn {
@@ -113,8 +110,8 @@ func (s *server) open(nc net.Conn, member int) *conn {
 // Serve implements Conn.
 func (c *conn) Serve() { c.Feed(c.handleRequests) }
 
-// handleRequests answers the complete requests of in. It keeps them for later while a
-// response is due.
+// handleRequests answers the complete requests in the input. While a response is delayed, it keeps
+// the requests for later.
 func (c *conn) handleRequests(in []byte) (used int, goesOn bool) {
 	now := c.server.Clock.Now()
 	c.Lock()
@@ -129,14 +126,14 @@ func (c *conn) handleRequests(in []byte) (used int, goesOn bool) {
 	return used, !c.Ended()
 }
 
-// answerKept answers the requests that arrived while a response was due.
+// answerKept answers the requests that arrived while a response was delayed.
 func (c *conn) answerKept(now int64) {
 	used := c.answer(c.in, now)
 	c.in = append(c.in[:0], c.in[used:]...)
 }
 
-// answer answers requests until a response is delayed and returns the number of
-// bytes used.
+// answer answers requests until a response must be delayed. It returns the number of bytes that it
+// consumed.
 func (c *conn) answer(in []byte, now int64) (used int) {
 	for used < len(in) && !c.busy && !c.last {
 		n, err := c.request.parse(in[used:], c.server.authField)
@@ -158,7 +155,7 @@ func (c *conn) answer(in []byte, now int64) (used int) {
 	return used
 }
 
-// handle answers the request, or schedules its response.
+// handle answers one request, or schedules its response.
 func (c *conn) handle(now int64) {
 	c.served++
 	s := c.server
@@ -178,7 +175,7 @@ func (c *conn) handle(now int64) {
 	switch a.Kind {
 	case Error:
 		p.body = c.service.Error(p.body[:0], a.Name)
-	case Reset: // is not executed
+	case Reset: // the operation is not executed
 	default:
 		p.body = c.service.Answer(p.body[:0], &c.request, a.Kind)
 	}
@@ -193,8 +190,7 @@ func (c *conn) handle(now int64) {
 	}
 }
 
-// wait makes the request wait for a change, if it can wait, and reports
-// whether it does.
+// wait reports whether the request must wait for a change. If so, it schedules the response.
 func (c *conn) wait(now int64) bool {
 	if !c.service.Waits(&c.request) {
 		return false
@@ -208,7 +204,7 @@ func (c *conn) wait(now int64) bool {
 	return waits
 }
 
-// answerWaiting answers the waiting request, unless it has been answered already.
+// answerWaiting answers the request that waits for a change, unless it was already answered.
 func (c *conn) answerWaiting(p *pending) {
 	if c.waiting != p {
 		return
@@ -219,7 +215,7 @@ func (c *conn) answerWaiting(p *pending) {
 	c.announceClose(at)
 }
 
-// perform executes the script's action with the pending response.
+// perform sends the delayed response in the way that the script demands.
 func (c *conn) perform() {
 	p := &c.pending
 	c.busy = false
@@ -248,8 +244,8 @@ func (c *conn) perform() {
 	}
 }
 
-// announceClose adds a Connection: close field to the response that starts at out[at]
-// if it is the connection's last one.
+// announceClose adds the field Connection: close to the response at out[at:] if it is the
+// connection's last response.
 func (c *conn) announceClose(at int) {
 	if !c.last {
 		return
@@ -259,8 +255,8 @@ func (c *conn) announceClose(at int) {
 	c.out = append(c.out[:at+head], rest...)
 }
 
-// sendDue sends the pending responses that are due, and answers the requests received
-// meanwhile.
+// sendDue sends the delayed responses that are due, and then answers the requests that arrived in
+// the meantime.
 func (s *server) sendDue(batch []*pending) {
 	for _, p := range batch {
 		c := p.conn

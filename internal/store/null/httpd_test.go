@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// echo responds with the request.
+// echo responds with the contents of the request.
 type echo struct{ NoWaiting }
 
 func (echo) Operation(r *HTTPRequest) bool { return string(r.Path) != "/admin" }
@@ -55,18 +55,18 @@ func dial(t *testing.T, to string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(2 * time.Minute)) // no test hangs forever
+	_ = c.SetDeadline(time.Now().Add(2 * time.Minute)) // so that the test cannot hang forever
 	return c
 }
 
-// answered is the status of a response.
+// answered holds the status of a response.
 type answered struct {
 	StatusCode int
 	Close      bool
 }
 
-// talk sends in at once and reads n responses. It returns their joined bodies and
-// the last status.
+// talk sends in with one write and reads n responses. It returns their concatenated bodies and the
+// status of the last response.
 func talk(t *testing.T, c net.Conn, in string, n int) (bodies string, last answered) {
 	t.Helper()
 	if _, err := c.Write([]byte(in)); err != nil {
@@ -86,8 +86,8 @@ func talk(t *testing.T, c net.Conn, in string, n int) (bodies string, last answe
 	return bodies, last
 }
 
-// TestPipelined checks that requests that arrive together are answered in order,
-// with and without delays.
+// TestPipelined checks that requests that arrive together are answered in order, with and without
+// delays.
 func TestPipelined(t *testing.T) {
 	const in = "GET /a%20b?x=y HTTP/1.1\r\nHost: h\r\nX-Auth: me\r\n\r\n" +
 		"PUT /p HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc" + "GET /last HTTP/1.1\r\nConnection: close\r\n\r\n"
@@ -139,9 +139,8 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestScript checks that administration does not follow the script, that a
-// request that is never answered leaves the connection open, and that close@
-// closes it.
+// TestScript checks that the script does not apply to administration, that the connection stays
+// open if a request is never answered, and that close@ closes the connection.
 func TestScript(t *testing.T) {
 	c := dial(t, start(t, "error=what every 2"))
 	const get, admin = "GET / HTTP/1.1\r\n\r\n", "GET /admin HTTP/1.1\r\n\r\n"

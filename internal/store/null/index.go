@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// settle updates the index with the entries added and removed since the last
-// call. It finds their places by binary search and moves the entries in between
-// as blocks, so that a list after every write stays cheap.
+// settle adds to the index the entries that were added since the last call, and removes those that
+// were removed. It finds their positions by binary search and moves the entries between them as
+// blocks. So listing keys after every write stays cheap.
 func (s *Space[T]) settle() {
 	var added, removed []*Entry[T]
 	for i := range s.shards {
@@ -25,7 +25,7 @@ func (s *Space[T]) settle() {
 
 func byKey[T any](a, b *Entry[T]) int { return strings.Compare(a.Key, b.Key) }
 
-// drop removes entries from the index, in ascending order.
+// drop removes entries from the index, starting with the lowest key.
 func (s *Space[T]) drop(removed []*Entry[T]) {
 	if len(removed) == 0 {
 		return
@@ -45,7 +45,7 @@ func (s *Space[T]) drop(removed []*Entry[T]) {
 	s.index = s.index[:kept]
 }
 
-// merge inserts entries into the index, in descending order.
+// merge inserts entries into the index, starting with the highest key.
 func (s *Space[T]) merge(added []*Entry[T]) {
 	slices.SortFunc(added, byKey)
 	end := len(s.index)
@@ -58,8 +58,8 @@ func (s *Space[T]) merge(added []*Entry[T]) {
 	}
 }
 
-// search returns the position in index[from:to] of the first key that is not less
-// than key.
+// search returns the position of the first key in index[from:to] that is not less than key, or to
+// if there is none.
 func (s *Space[T]) search(from, to int, key []byte) int {
 	return from + sort.Search(to-from, func(i int) bool { return s.index[from+i].Key >= string(key) })
 }

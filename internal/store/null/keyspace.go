@@ -9,46 +9,46 @@ import (
 	"sync/atomic"
 )
 
-// Space holds keys with their newest versions only. Overwriting a key with a
-// value that is not larger than before does not allocate. T is the protocol's
-// additional data of a key.
+// Space holds keys with their newest values only. Overwriting a value does not allocate memory
+// unless the new value is larger. T is the type of the additional data that a protocol stores with
+// each key.
 //
-// Keys are distributed over shards with one lock each. A request first locks the
-// shards of all its keys in ascending order, which makes it atomic; a request for
-// an interval locks all shards.
+// The keys are distributed over shards, and each shard has a lock. A request first locks the shards
+// of all its keys in ascending order, which makes the request atomic. A request for an interval
+// locks all shards.
 type Space[T any] struct {
 	seed     maphash.Seed
 	revision atomic.Int64
 	shards   []shard[T]
-	index    []*Entry[T] // sorted by key, as of the latest interval; guarded by all locks
+	index    []*Entry[T] // sorted by key, as of the latest call of Interval; guarded by all locks
 }
 
-// MaxShards is the maximum number of shards of a space.
+// MaxShards is the maximum number of shards in a space.
 const MaxShards = 16
 
-// keepAdded is how many removed entries may stay in the list of added ones.
+// keepAdded is how many removed entries may remain in shard.added before they are deleted from it.
 const keepAdded = 64
 
 type shard[T any] struct {
 	mu      sync.Mutex
 	entries map[string]*Entry[T]
-	added   []*Entry[T] // not in index yet
-	removed []*Entry[T] // still in index
-	_       [64]byte    // keeps the next shard's lock off this cache line
+	added   []*Entry[T] // entries that are not yet in the index
+	removed []*Entry[T] // removed entries that are still in the index
+	_       [64]byte    // keeps the next shard's lock on another cache line
 }
 
 // Entry is a key with its value and revisions.
 type Entry[T any] struct {
 	Key              string
 	Value            []byte
-	Created, Changed int64 // the revisions of the first and the latest write
-	Version          int64 // number of writes since it was created; 0 before the first
+	Created, Changed int64 // revision of the first and of the latest write
+	Version          int64 // number of writes since the key was created; 0 before the first write
 	Data             T
 
 	indexed, removed bool
 }
 
-// NewSpace returns a space without keys and with the given revision.
+// NewSpace returns a space with the given number of shards and revision, and without keys.
 func NewSpace[T any](shards int, revision int64) *Space[T] {
 	s := &Space[T]{seed: maphash.MakeSeed(), shards: make([]shard[T], shards)}
 	s.revision.Store(revision)
@@ -71,13 +71,13 @@ func (s *Space[T]) shardOf(key []byte) int {
 	return int(maphash.Bytes(s.seed, key) % uint64(len(s.shards)))
 }
 
-// Shards is a set of shards, one bit each.
+// Shards is a set of shards with one bit per shard.
 type Shards uint16
 
-// SingleShard is the set of all shards of a space with one shard.
+// SingleShard is the set of all shards if the space has only one shard.
 const SingleShard Shards = 1
 
-// ShardSet returns the set with a key's shard.
+// ShardSet returns the set that contains only the shard of a key.
 func (s *Space[T]) ShardSet(key []byte) Shards { return 1 << s.shardOf(key) }
 
 // AllShards returns the set of all shards.
@@ -97,14 +97,14 @@ func (s *Space[T]) Unlock(set Shards) {
 	}
 }
 
-// Get returns a key's entry, or nil. The caller of this and the following methods
-// must hold the lock of the key's shard.
+// Get returns a key's entry, or nil if the key does not exist. The caller of Get and of the methods
+// below must hold the lock of the key's shard.
 func (s *Space[T]) Get(key []byte) *Entry[T] {
 	return s.shards[s.shardOf(key)].entries[string(key)]
 }
 
-// Entry returns a key's entry, which is new if the key does not exist, for a call
-// of Set.
+// Entry returns a key's entry. If the key does not exist, Entry adds a new entry, for which the
+// caller must call Set.
 func (s *Space[T]) Entry(key []byte) *Entry[T] {
 	h := &s.shards[s.shardOf(key)]
 	e := h.entries[string(key)]
@@ -116,7 +116,7 @@ func (s *Space[T]) Entry(key []byte) *Entry[T] {
 	return e
 }
 
-// Set stores a value with a revision.
+// Set stores a value and the revision of the write.
 func (e *Entry[T]) Set(value []byte, revision int64) {
 	if e.Version == 0 {
 		e.Created = revision
@@ -126,14 +126,14 @@ func (e *Entry[T]) Set(value []byte, revision int64) {
 	e.Version++
 }
 
-// Put writes a key at the next revision.
+// Put writes a key with the next revision.
 func (s *Space[T]) Put(key, value []byte) *Entry[T] {
 	e := s.Entry(key)
 	e.Set(value, s.NextRevision())
 	return e
 }
 
-// Delete removes a key at the next revision and reports whether the key existed.
+// Delete removes a key with the next revision and reports whether the key existed.
 func (s *Space[T]) Delete(key []byte) bool {
 	e := s.Get(key)
 	if e != nil {
@@ -143,7 +143,7 @@ func (s *Space[T]) Delete(key []byte) bool {
 	return e != nil
 }
 
-// Remove removes an entry from the space and leaves the entry unchanged.
+// Remove removes an entry from the space. It does not change the entry's value.
 func (s *Space[T]) Remove(e *Entry[T]) {
 	h := &s.shards[s.shardOf([]byte(e.Key))]
 	delete(h.entries, e.Key)
@@ -156,9 +156,9 @@ func (s *Space[T]) Remove(e *Entry[T]) {
 	}
 }
 
-// Interval returns the entries of the keys in [from, end) in order; an empty end
-// means no end. The result is valid until the next call, even if its entries are
-// removed meanwhile. The caller must hold all locks.
+// Interval returns the entries of the keys in [from, end) in order. If end is empty, the interval
+// has no end. The result is valid until the next call of Interval, even if some of its entries are
+// removed in the meantime. The caller must hold all locks.
 func (s *Space[T]) Interval(from, end []byte) []*Entry[T] {
 	s.settle()
 	first, last := s.search(0, len(s.index), from), len(s.index)
@@ -168,13 +168,13 @@ func (s *Space[T]) Interval(from, end []byte) []*Entry[T] {
 	return s.index[first:last]
 }
 
-// Prefixed returns the entries of the keys with a prefix, like Interval.
+// Prefixed returns the entries of the keys with the given prefix, with the same rules as Interval.
 func (s *Space[T]) Prefixed(prefix []byte) []*Entry[T] {
 	return s.Interval(prefix, prefixEnd(prefix))
 }
 
-// prefixEnd returns the end of the interval of the keys with a prefix; nil for no
-// end.
+// prefixEnd returns the end of the interval that contains the keys with a prefix, or nil if the
+// interval has no end.
 func prefixEnd(prefix []byte) []byte {
 	for n := len(prefix) - 1; n >= 0; n-- {
 		if prefix[n] < 0xff {

@@ -17,8 +17,8 @@ func names[T any](list []*Entry[T]) (keys []string) {
 	return keys
 }
 
-// TestSpaceIsASortedMap compares a space with a sorted map under random writes,
-// removals and intervals.
+// TestSpaceIsASortedMap compares a space with a sorted map during random writes, removals and
+// listings of intervals.
 func TestSpaceIsASortedMap(t *testing.T) {
 	for _, shards := range []int{1, MaxShards} {
 		r := rand.New(rand.NewPCG(1, uint64(shards)))
@@ -57,7 +57,7 @@ func TestSpaceIsASortedMap(t *testing.T) {
 					t.Fatalf("with %q begin %q, want %q", key, got, keys)
 				}
 			case 7:
-				for _, e := range s.Prefixed([]byte(key)) { // entries are removed while the result is read
+				for _, e := range s.Prefixed([]byte(key)) { // remove entries while reading the result
 					s.Remove(e)
 					delete(want, e.Key)
 				}
@@ -75,7 +75,7 @@ func TestPrefixEnd(t *testing.T) {
 	}
 }
 
-// TestPutAndDelete checks that Put and Delete each use a new revision.
+// TestPutAndDelete checks that each call of Put or Delete uses a new revision.
 func TestPutAndDelete(t *testing.T) {
 	s := NewSpace[struct{}](1, 1)
 	for _, k := range []string{"b", "a/2", "a/1", "c"} {
@@ -93,8 +93,8 @@ func TestPutAndDelete(t *testing.T) {
 	}
 }
 
-// TestRemovedKeysAreNotKept checks that keys that were removed without ever being
-// listed are not kept.
+// TestRemovedKeysAreNotKept checks that the space does not keep entries that were removed before an
+// interval was ever listed.
 func TestRemovedKeysAreNotKept(t *testing.T) {
 	s := NewSpace[struct{}](1, 1)
 	for i := range 10_000 {
@@ -107,8 +107,7 @@ func TestRemovedKeysAreNotKept(t *testing.T) {
 	}
 }
 
-// TestShardsAreIndependent runs writers of different keys and readers of all keys
-// concurrently.
+// TestShardsAreIndependent runs writers for different keys and readers for all keys concurrently.
 func TestShardsAreIndependent(t *testing.T) {
 	s := NewSpace[struct{}](MaxShards, 1)
 	var all sync.WaitGroup
@@ -148,8 +147,8 @@ func BenchmarkOverwrite(b *testing.B) {
 	}
 }
 
-// BenchmarkListAfterWrite adds a key to 100,000 keys and lists its prefix, as a
-// lock does.
+// BenchmarkListAfterWrite adds one key to 100,000 keys and then lists the keys with its prefix, as
+// a lock does.
 func BenchmarkListAfterWrite(b *testing.B) {
 	s := NewSpace[struct{}](1, 1)
 	for i := range 100_000 {

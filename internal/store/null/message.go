@@ -9,26 +9,26 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a request in bytes.
+// Limits of a request, in bytes.
 const (
 	maxHead = 64 << 10
 	maxBody = 64 << 20
 )
 
-// HTTPRequest is a request as an HTTPService receives it. Its bytes are valid
-// only during the call.
+// HTTPRequest is a request to an HTTPService. Its bytes are valid only until the method of
+// HTTPService returns.
 type HTTPRequest struct {
 	Method   []byte
-	Path     []byte // decoded, with the leading slash
+	Path     []byte // decoded, with a leading slash
 	Query    []byte // raw, without the question mark
 	Body     []byte
-	Auth     []byte // the value of HTTPServer.AuthField
-	Close    bool   // the client wants the connection to be closed
+	Auth     []byte // value of the header field HTTPServer.AuthField
+	Close    bool   // the client asks to close the connection
 	Continue bool   // the client waits for 100 Continue before it sends the body
 }
 
-// parse parses a request (RFC 9112) at the start of in and returns its length; 0
-// if it is incomplete.
+// parse parses the request at the start of in (RFC 9112) and returns its length. It returns 0 if
+// the request is incomplete.
 func (r *HTTPRequest) parse(in []byte, authField string) (n int, err error) {
 	*r = HTTPRequest{}
 	end := bytes.Index(in, []byte("\r\n\r\n"))
@@ -96,7 +96,7 @@ func (r *HTTPRequest) startLine(line []byte) error {
 	return nil
 }
 
-// copied returns a copy of the request with its own memory.
+// copied returns a copy of the request that shares no memory with it.
 func (r *HTTPRequest) copied() *HTTPRequest {
 	c := *r
 	for _, b := range []*[]byte{&c.Method, &c.Path, &c.Query, &c.Body, &c.Auth} {
@@ -105,7 +105,8 @@ func (r *HTTPRequest) copied() *HTTPRequest {
 	return &c
 }
 
-// Param returns the raw value of the first query parameter with this name.
+// Param returns the raw value of the first query parameter with the given name. ok is false if
+// there is none.
 func (r *HTTPRequest) Param(name string) (value []byte, ok bool) { return param(r.Query, name) }
 
 func param(list []byte, name string) (value []byte, ok bool) {
@@ -124,7 +125,8 @@ func param(list []byte, name string) (value []byte, ok bool) {
 	return nil, false
 }
 
-// Form returns the decoded value of a form field in the body.
+// Form returns the decoded value of a form field in the body. ok is false if the field is missing
+// or invalid.
 func (r *HTTPRequest) Form(name string) (value string, ok bool) {
 	raw, ok := param(r.Body, name)
 	if !ok {
@@ -134,14 +136,14 @@ func (r *HTTPRequest) Form(name string) (value string, ok bool) {
 	return value, err == nil
 }
 
-// AppendAnswer appends a response: a status such as "200 OK", further header
-// fields, each with its line end, and the body.
+// AppendAnswer appends a response. status is for example "200 OK". fields has further header
+// fields, each with its line end.
 func AppendAnswer(b []byte, status, fields, body string) []byte {
 	b = AppendHead(b, status, fields, len(body))
 	return append(b, body...)
 }
 
-// AppendDamaged appends a copy of value with a changed last byte to b.
+// AppendDamaged appends a copy of value in which the last byte is changed.
 func AppendDamaged(b, value []byte) []byte {
 	b = append(b, value...)
 	if len(value) > 0 {
@@ -161,12 +163,12 @@ func AppendHead(b []byte, status, fields string, size int) []byte {
 	return append(b, "\r\n\r\n"...)
 }
 
-// AppendJSON appends s as a JSON string and replaces invalid UTF-8. Plain ASCII
-// text, such as a load's keys, is only copied.
+// AppendJSON appends s as a JSON string. It replaces invalid UTF-8. It only copies plain ASCII
+// text, such as a load's keys.
 func AppendJSON(b, s []byte) []byte {
 	for _, c := range s {
 		if c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			text, _ := json.Marshal(string(s)) // strings can always be encoded
+			text, _ := json.Marshal(string(s)) // cannot fail for a string
 			return append(b, text...)
 		}
 	}

@@ -18,10 +18,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// ReadScript parses the script of a null server and checks its user. names are
-// the valid names of error=NAME; local reports whether the server supports lag
-// and refuse=local. A user without a colon may be a password, so the error does
-// not contain it.
+// ReadScript parses the script for a null server and checks the server's user. names lists the
+// valid names for error=NAME. local is set if the server supports lag and refuse=local. The error
+// does not contain the user, because a user without a colon may be a password.
 func ReadScript(o store.NullOptions, names []string, local bool) (*Script, error) {
 	if o.User != "" && !strings.Contains(o.User, ":") {
 		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
@@ -33,52 +32,52 @@ func ReadScript(o store.NullOptions, names []string, local bool) (*Script, error
 	return s, err
 }
 
-// Conn is one connection of a server.
+// Conn is one connection to a server.
 type Conn interface {
 	comparable
-	// Serve reads and answers until the connection ends.
+	// Serve reads requests and answers them until the connection ends.
 	Serve()
-	// Socket returns the connection to close when the server stops or Serve
+	// Socket returns the network connection. The server closes it when the server stops or Serve
 	// returns.
 	Socket() net.Conn
-	// Hangup closes the connection because of a script's close@.
+	// Hangup closes the connection, because the script contains close@.
 	Hangup()
 }
 
-// NetConfig configures the connections of a server.
+// NetConfig configures how a server handles connections.
 type NetConfig[C Conn, T comparable] struct {
-	// Open returns a new connection to a member, counted from 0.
+	// Open returns a new connection to the given member, counted from 0.
 	Open func(nc net.Conn, member int) C
-	// Due handles items that are due, in order. It must return soon, because
-	// later items wait for it.
+	// Due handles items that are due, in order. It must return quickly, because later items wait
+	// for it.
 	Due func(batch []T)
-	// MaxDue is the largest batch for Due, at least 1.
+	// MaxDue is the maximum number of items in a batch for Due. It must be at least 1.
 	MaxDue int
-	// TLS enables TLS; nil for plain connections. Protocol, if not empty, is
-	// negotiated with ALPN.
+	// TLS is the TLS configuration, or nil for connections without TLS. If Protocol is not empty,
+	// the server negotiates it with ALPN.
 	TLS      *tls.Config
 	Protocol string
 }
 
-// Base holds the part of a server that its connections use. Its fields are
-// constant while the server runs.
+// Base holds the part of a server that its connections use. The fields do not change while the
+// server runs.
 type Base struct {
 	Script *Script
-	Run    *Run // nil: every request is answered at once
+	Run    *Run // nil if every request is answered at once
 	Clock  Clock
 
 	running sync.WaitGroup
 	done    chan struct{} // closed when the server stops
 }
 
-// Server runs the members of one null cluster. C is the type of its connections,
-// and T the pointer type of the items in its schedule. It can serve only once.
+// Server runs the members of one null cluster. C is the type of its connections. T is the type of
+// the items in its schedule, which must be a pointer type. Serve can be called only once.
 type Server[C Conn, T comparable] struct {
 	Base
 	config   NetConfig[C, T]
 	schedule *Schedule[T]
 
-	mu    sync.Mutex // guards conns, which is nil once the server stops
+	mu    sync.Mutex // guards conns, which becomes nil when the server stops
 	conns map[C]struct{}
 }
 
@@ -95,15 +94,15 @@ func NewServer[C Conn, T comparable](script *Script, c NetConfig[C, T]) *Server[
 	return s
 }
 
-// UseClock sets the server's clock before it serves; the default is the system's
+// UseClock sets the server's clock. It must be called before Serve. The default is the system's
 // clock.
 func (s *Server[C, T]) UseClock(c Clock) {
 	s.Clock, s.schedule = c, NewSchedule[T](c, s.config.MaxDue)
 }
 
-// Serve runs one member on each listener until ctx ends. It then closes
-// everything, waits for all of its goroutines, and returns nil. It returns an
-// error if a listener fails. The listeners are closed in any case.
+// Serve runs one member on each listener until ctx ends. Then it closes all connections, waits for
+// its goroutines, and returns nil. If a listener fails, it returns an error. In both cases it
+// closes the listeners.
 func (s *Server[C, T]) Serve(ctx context.Context, listeners []net.Listener) error {
 	defer closeAll(listeners)
 	if len(listeners) == 0 {
@@ -143,13 +142,13 @@ func closeAll(listeners []net.Listener) {
 	}
 }
 
-// accept serves a member's connections until its listener is closed.
+// accept serves the connections to one member until the member's listener is closed.
 func (s *Server[C, T]) accept(l net.Listener, member int) error {
 	for n := uint64(1); ; n++ {
 		nc, err := l.Accept()
 		switch {
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
-			s.pause(10 * time.Millisecond) // other connections may be closed meanwhile
+			s.pause(10 * time.Millisecond) // other connections may close in the meantime
 			continue
 		case errors.Is(err, net.ErrClosed):
 			return nil
@@ -175,7 +174,7 @@ func (s *Server[C, T]) accept(l net.Listener, member int) error {
 	}
 }
 
-// enter adds a connection, unless the server is stopping.
+// enter adds a connection. If the server is stopping, it returns false.
 func (s *Server[C, T]) enter(c C) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,23 +205,22 @@ func (s *Server[C, T]) stop() {
 	}
 }
 
-// Schedule schedules items for NetConfig.Due.
+// Schedule adds items to the schedule, which passes them to NetConfig.Due when they are due.
 func (s *Server[C, T]) Schedule(items ...Item[T]) { s.schedule.Add(items...) }
 
-// Arrive numbers an operation that arrived now at a member, counted from 0, and
-// returns its action and the time of the action by the Clock. The server must
-// have a Run.
+// Arrive assigns a number to an operation that arrived now at a member (counted from 0). It returns
+// the script's action and the time of the action on the server's Clock. Run must not be nil.
 func (s *Server[C, T]) Arrive(now int64, member int) (a Action, due int64) {
 	a, due, first := s.Run.Arrive(now, member+1)
 	if first {
 		for _, at := range s.Script.Closes {
-			s.schedule.Add(Item[T]{Due: now + int64(at)}) // an item without content: a hangup
+			s.schedule.Add(Item[T]{Due: now + int64(at)}) // an empty item means a hangup
 		}
 	}
 	return a, due
 }
 
-// hangup closes every open connection because of the script's close@.
+// hangup closes every open connection, because the script contains close@.
 func (s *Server[C, T]) hangup() {
 	s.mu.Lock()
 	conns := make([]C, 0, len(s.conns))
@@ -235,9 +233,9 @@ func (s *Server[C, T]) hangup() {
 	}
 }
 
-// fire delivers due items until the server stops. It locks its OS thread, which
-// the kernel wakes at the right time; otherwise another goroutine may be running
-// there and delay the item.
+// fire delivers due items until the server stops. It locks its OS thread so that the kernel wakes
+// this thread at the correct time. Otherwise another goroutine might be running on the thread and
+// delay the item.
 func (s *Server[C, T]) fire() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -262,7 +260,7 @@ func (s *Server[C, T]) fire() {
 	}
 }
 
-// write writes everything, in chunks if the script requests it.
+// write writes all of out. If the script sets a chunk size, it writes in chunks.
 func (b *Base) write(to net.Conn, out []byte) error {
 	chunk := b.Script.Chunk
 	if chunk == 0 {
@@ -281,7 +279,7 @@ func (b *Base) write(to net.Conn, out []byte) error {
 	return nil
 }
 
-// pause sleeps, unless the server stops.
+// pause sleeps for d. It returns earlier if the server stops.
 func (b *Base) pause(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -291,17 +289,16 @@ func (b *Base) pause(d time.Duration) {
 	}
 }
 
-// badRequest is a web server's response to bytes that are not HTTP, or to an
-// unknown request.
+// badRequest is the response of a web server to an unknown request, or to bytes that are not HTTP.
 const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: 37\r\nConnection: close\r\n\r\n" +
 	"<html><h1>400 Bad Request</h1></html>"
 
-// garbageSize is how many random bytes a connection gets: more than the first
-// message's header of any protocol.
+// garbageSize is how many random bytes a connection receives. It is more than the header of the
+// first message in any protocol.
 const garbageSize = 4096
 
-// refuse handles a member's n-th connection according to the script's mode,
-// without speaking the protocol.
+// refuse handles connection n to a member in the way that the script's mode demands, without
+// speaking the protocol.
 func (b *Base) refuse(nc net.Conn, n uint64) {
 	switch b.Script.Mode {
 	case Garbage:
@@ -312,8 +309,7 @@ func (b *Base) refuse(nc net.Conn, n uint64) {
 		}
 		_ = b.write(nc, garbage)
 	case HTTP1:
-		// Such a server responds once it has read a request, or bytes that it
-		// takes for one.
+		// A web server responds after it has read a request, or bytes that it takes for a request.
 		if _, err := nc.Read(make([]byte, 1)); err != nil {
 			return
 		}

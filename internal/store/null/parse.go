@@ -9,38 +9,39 @@ import (
 	"time"
 )
 
-// Parse parses a script: statements separated by semicolons or line ends; #
-// starts a comment that extends to the end of its line. errors are the valid
-// names of error=NAME, which depend on the protocol. The statements:
+// Parse parses a script. Statements are separated by semicolons or line ends. A # starts a comment,
+// which extends to the end of the line. errors has the valid names for error=NAME, which depend on
+// the protocol. In the list of statements, "..." stands for "every 50th operation":
 //
-//	delay=1ms                  respond after a delay
-//	delay=uniform(1ms,5ms)     ... of random length; also exponential(MEAN)
-//	delay=50ms every 100       ... only for every 100th operation
-//	delay=20ms on m2           ... only for the second member's operations
-//	seed=7                     seed of all random numbers
+//	delay=1ms                  every response is delayed by 1 ms
+//	delay=uniform(1ms,5ms)     every response is delayed by a random time; also exponential(MEAN)
+//	delay=50ms every 100       only every 100th response is delayed
+//	delay=20ms on m2           only responses from the second member are delayed
+//	seed=7                     seed for all random numbers
 //	stall=1s@4s                from 4 s after the first operation, send no responses for 1 s
-//	error=unavailable every 50 every 50th operation gets this error
-//	reset=refused every 50     ... is cancelled: refused, cancel or internal
-//	never every 50             ... is never answered
-//	lie=lost every 50          ... if a write, is acknowledged but not executed
-//	wrong=value every 50       ... if a read, gets a wrong value; or wrong=key
+//	error=unavailable every 50 ... gets this error
+//	reset=refused every 50     ... is canceled: refused, cancel or internal
+//	never every 50             ... gets no response
+//	lie=lost every 50          ... if it is a write, is acknowledged but not executed
+//	wrong=value every 50       ... if it is a read, gets a wrong value; or wrong=key
 //	half every 50              ... gets half a response, and the connection is closed
-//	huge=frame every 50        ... gets a frame of impossible length; or huge=message
-//	close every 50             ... closes its connection instead of being answered
+//	huge=frame every 50        ... gets a frame with an impossible length; or huge=message
+//	close every 50             ... gets no response, and the connection is closed
 //	close@3s                   3 s after the first operation all connections are closed
 //	watch=lose every 50        every 50th watch event is not sent
-//	watch=duplicate every 50   ... is sent twice
-//	watch=reorder every 50     ... is sent after its watcher's next one
-//	watch=invent every 50      ... is followed by an event that no write caused
-//	watch=5ms every 50         ... is sent 5 ms late
-//	goaway every 1000          a connection accepts 1,000 requests, then announces its end
+//	watch=duplicate every 50   every 50th watch event is sent two times
+//	watch=reorder every 50     every 50th watch event is sent after its watcher's next event
+//	watch=invent every 50      after every 50th watch event, an event is sent that no write caused
+//	watch=5ms every 50         every 50th watch event is sent 5 ms late
+//	goaway every 1000          a connection accepts 1,000 requests and then announces its end
 //	chunk=7                    write 7 bytes at a time
-//	chunk=7/1ms                ... with a pause of 1 ms in between
-//	lag=300ms                  local reads of all members except the first lag by this time
-//	refuse=local               local reads fail as an unsupported feature
-//	mode=garbage               don't speak the protocol: garbage, http1 or silent
+//	chunk=7/1ms                write 7 bytes at a time, with a pause of 1 ms between two writes
+//	lag=300ms                  local reads at all members except the first return the state
+//	                           300 ms ago
+//	refuse=local               local reads fail, as if the server did not support them
+//	mode=garbage               do not speak the protocol: garbage, http1 or silent
 //
-// An error is one sentence with the position and the valid words there.
+// An error is one sentence with the position and the words that are valid there.
 func Parse(text string, errors []string) (*Script, error) {
 	p := parser{script: &Script{}, errors: errors, text: text}
 	for p.at <= len(text) && p.err == nil {
@@ -67,8 +68,8 @@ func Parse(text string, errors []string) (*Script, error) {
 	return p.script, nil
 }
 
-// parser parses one statement after the other, each from text[at:end]. It keeps
-// the first error; results after an error are meaningless.
+// parser parses one statement after another; the current statement is text[at:end]. It keeps the
+// first error. After an error its results are meaningless.
 type parser struct {
 	script  *Script
 	errors  []string
@@ -77,7 +78,7 @@ type parser struct {
 	err     error
 }
 
-// statements lists the statements for error messages.
+// statements lists the names of all statements, for error messages.
 const statements = "delay, seed, stall, error, reset, never, wrong, lie, half, huge, close, watch, goaway, chunk, lag, refuse, mode"
 
 func (p *parser) statement() {
@@ -186,8 +187,8 @@ func (p *parser) stall() {
 	p.script.Stalls = append(p.script.Stalls, s)
 }
 
-// event parses =lose, =duplicate, =reorder, =invent or =DURATION, followed by
-// every N.
+// event parses the rest of a watch statement: =lose, =duplicate, =reorder, =invent or =DURATION,
+// and then every N.
 func (p *parser) event() {
 	p.symbol('=', "watch=lose, watch=duplicate, watch=reorder, watch=invent or watch=5ms")
 	begin, r := p.at, EventRule{}
@@ -212,13 +213,13 @@ func (p *parser) event() {
 	p.script.Events = append(p.script.Events, r)
 }
 
-// rule parses every N and adds the rule.
+// rule parses "every N" and adds r with this N to the script.
 func (p *parser) rule(r Rule) {
 	r.Every = p.every()
 	p.script.Rules = append(p.script.Rules, r)
 }
 
-// every parses every N.
+// every parses "every N" and returns N.
 func (p *parser) every() uint64 {
 	p.space()
 	if begin := p.at; p.word("") != "every" {
@@ -234,7 +235,7 @@ func (p *parser) every() uint64 {
 	return n
 }
 
-// member parses on mN.
+// member parses "on mN" and returns N.
 func (p *parser) member() int {
 	p.word("")
 	p.space()
@@ -248,8 +249,9 @@ func (p *parser) member() int {
 	return int(n)
 }
 
-// number parses = and a whole number of at most this many bits, at least least,
-// up to a space or a character of stop. wrong describes an invalid word.
+// number parses = and a whole number that is at least least and has at most the given number of
+// bits. The number ends at a space or at a character in stop. wrong is used in the error for an
+// invalid number.
 func (p *parser) number(stop, form string, least uint64, bits int, wrong string) uint64 {
 	p.symbol('=', form)
 	begin := p.at
@@ -261,7 +263,7 @@ func (p *parser) number(stop, form string, least uint64, bits int, wrong string)
 	return n
 }
 
-// oneOf parses =NAME.
+// oneOf parses =NAME, where NAME must be one of names.
 func (p *parser) oneOf(what string, names ...string) string {
 	p.symbol('=', what+"="+strings.Join(names, ", "+what+"="))
 	begin := p.at
@@ -272,7 +274,7 @@ func (p *parser) oneOf(what string, names ...string) string {
 	return word
 }
 
-// duration parses a duration up to a space or a character of stop.
+// duration parses a duration, which ends at a space or at a character in stop.
 func (p *parser) duration(stop string) time.Duration {
 	begin := p.at
 	d, err := duration(p.word(stop))
@@ -282,7 +284,7 @@ func (p *parser) duration(stop string) time.Duration {
 	return d
 }
 
-// longest is the maximum duration; it prevents overflow of sums.
+// longest is the maximum duration. The limit prevents overflow when durations are added.
 const longest = 1000 * time.Hour
 
 func duration(word string) (time.Duration, error) {
@@ -296,7 +298,7 @@ func duration(word string) (time.Duration, error) {
 	return d, nil
 }
 
-// word returns the text up to a space or a character of stop.
+// word returns the text up to the next space or the next character in stop.
 func (p *parser) word(stop string) string {
 	begin := p.at
 	for p.at < p.end && strings.IndexByte(spaces+stop, p.text[p.at]) < 0 {
@@ -305,14 +307,14 @@ func (p *parser) word(stop string) string {
 	return p.text[begin:p.at]
 }
 
-// symbol parses the character c, which is part of the given form.
+// symbol parses the character c. If c is missing, the error shows the form of the whole statement.
 func (p *parser) symbol(c byte, form string) {
 	if !p.found(c) {
 		p.fail(p.at, "%q is missing here; write %s", string(c), form)
 	}
 }
 
-// found skips c if it is the next character, and reports whether it was.
+// found reports whether the next character is c, and skips it if so.
 func (p *parser) found(c byte) bool {
 	if p.at == p.end || p.text[p.at] != c {
 		return false

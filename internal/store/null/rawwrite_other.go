@@ -4,7 +4,7 @@ package null
 
 import "syscall"
 
-// rawWriter is for systems whose sockets support non-blocking writes.
+// rawWriter is used only on systems whose sockets support non-blocking writes.
 type rawWriter struct{}
 
 func newRawWriter(syscall.RawConn) *rawWriter { return nil }

@@ -7,7 +7,7 @@ import "syscall"
 // rawWriter writes to a socket without blocking.
 type rawWriter struct {
 	conn syscall.RawConn
-	once func(fd uintptr) bool // kept, because a new closure would be allocated each time
+	once func(fd uintptr) bool // stored, because a new closure for each write would be allocated
 	data []byte
 	n    int
 	err  error
@@ -22,7 +22,7 @@ func newRawWriter(rc syscall.RawConn) *rawWriter {
 	return w
 }
 
-// write writes as much as the socket accepts now, possibly nothing.
+// write writes as many bytes as the socket accepts now, possibly none.
 func (w *rawWriter) write(b []byte) (int, error) {
 	w.data = b
 	err := w.conn.Write(w.once)

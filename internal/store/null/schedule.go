@@ -2,37 +2,36 @@ package null
 
 import "sync"
 
-// Clock is the time source of a schedule. Only one goroutine calls Wait; the
-// other methods may be called concurrently.
+// Clock is the time source for a schedule. Only one goroutine calls Wait; the other methods may be
+// called concurrently.
 type Clock interface {
-	Now() int64   // nanoseconds, never negative
-	Arm(at int64) // makes Wait return at this time; only the latest call counts
-	Wait()        // blocks until the time set by Arm
-	Close()       // no method may be called afterwards
+	Now() int64   // current time in nanoseconds, never negative
+	Arm(at int64) // makes Wait return at the given time; replaces an earlier Arm
+	Wait()        // blocks until the time that Arm has set
+	Close()       // afterwards no method may be called
 }
 
-// Schedule holds items that are due later, in a heap, for one goroutine that
-// sleeps until the first one is due. It does not allocate once it has reached its
-// maximum size.
+// Schedule holds items until they are due. It uses a heap. One goroutine takes the items, and
+// sleeps until the first one is due. A schedule allocates no memory once it has reached its maximum
+// size.
 type Schedule[T any] struct {
 	clock Clock
 	most  int
 
-	mu      sync.Mutex // guards the following fields
+	mu      sync.Mutex // guards the fields below
 	heap    []entry[T]
 	turn    uint64
-	armed   int64 // the latest argument of Arm, 0 for none
+	armed   int64 // latest argument of Arm, or 0
 	stopped bool
 }
 
-// Item is something that is due at a time in nanoseconds of the schedule's clock.
+// Item is a value with the time at which it is due, in nanoseconds on the schedule's clock.
 type Item[T any] struct {
 	Due  int64
 	What T
 }
 
-// entry is an item in the heap. turn keeps the order of items that are due at the
-// same time.
+// entry is an item in the heap. turn preserves the order of items that are due at the same time.
 type entry[T any] struct {
 	Item[T]
 	turn uint64
@@ -42,8 +41,7 @@ func (a *entry[T]) isBefore(b *entry[T]) bool {
 	return a.Due < b.Due || a.Due == b.Due && a.turn < b.turn
 }
 
-// NewSchedule returns a schedule whose Next returns at most most items, at least
-// 1.
+// NewSchedule returns a schedule whose Next returns at most most items. most must be at least 1.
 func NewSchedule[T any](clock Clock, most int) *Schedule[T] {
 	return &Schedule[T]{clock: clock, most: most}
 }
@@ -69,9 +67,8 @@ func (s *Schedule[T]) arm(at int64) {
 	s.clock.Arm(at)
 }
 
-// Next waits until an item is due and appends the due items to to, earliest
-// first. It returns false when the schedule is stopped. Only one goroutine may
-// call it.
+// Next waits until an item is due. It appends the due items to the slice to, the earliest first.
+// When the schedule is stopped, it returns false. Only one goroutine may call Next.
 func (s *Schedule[T]) Next(to []T) ([]T, bool) {
 	for {
 		s.mu.Lock()

@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// TestOrder checks that every item is returned once and not before it is due, in
-// order of time and, for equal times, in order of addition.
+// TestOrder checks that Next returns every item exactly once and not before it is due. Items must
+// be in the order of their times; items with equal times must be in the order in which they were
+// added.
 func TestOrder(t *testing.T) {
 	const n, most = 2000, 7
 	clock := settle.NewClock()
@@ -52,8 +53,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestWaits checks that a waiting Next wakes for a new item that is due sooner,
-// and when the schedule stops.
+// TestWaits checks that a waiting Next returns when a new item is due sooner, and when the schedule
+// is stopped.
 func TestWaits(t *testing.T) {
 	for name, newClock := range map[string]func() (Clock, func(int64)){
 		"simulated": func() (Clock, func(int64)) {
@@ -106,8 +107,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestAddAndNextDoNotAllocate checks a schedule that has reached its maximum
-// size.
+// TestAddAndNextDoNotAllocate checks that a schedule that has reached its maximum size allocates no
+// memory.
 func TestAddAndNextDoNotAllocate(t *testing.T) {
 	s := NewSchedule[*int](settle.NewClock(), 8)
 	what := new(int)

@@ -1,13 +1,11 @@
-// Package null is shared by the null servers of all protocols. A null server has
-// no store. It measures the load generator itself and provides known results for
-// its accuracy tests. A script decides when each operation is answered, and which
-// ones get a wrong response, an error, or no response; a schedule delivers
-// delayed responses with a precision of some 50 µs; a Space holds the keys of a
-// null cluster.
+// Package null contains what the null servers for all protocols share. A null server stores nothing
+// on disk. It is used to measure the load generator itself, and accuracy tests use it because its
+// true behavior is known. A script decides when the server answers each operation, and which
+// operations get a wrong response, an error, or no response. A schedule delivers delayed responses
+// with a precision of about 50 us. A Space holds the keys of a null cluster.
 //
-// A Script has no clock. Its decision about an operation is a pure function of
-// the operation's number and arrival time, so that a test can compute the results
-// that a load generator must measure.
+// A Script has no clock. Its decision about an operation depends only on the operation's number and
+// arrival time. So a test can compute the results that a load generator must measure.
 package null
 
 import (
@@ -19,35 +17,36 @@ import (
 // Kind is what happens to an operation when its response is due.
 type Kind uint8
 
-// Kinds. The server executes the operation first, except for Error and Reset, so
-// a write whose response is lost has been executed.
+// The values of Kind. The server executes the operation first, except for Error and Reset. So if a
+// write's response is lost, the write was still executed.
 const (
-	Answer      Kind = iota // the right response
-	Error                   // an error; its name is in Action.Name
+	Answer      Kind = iota // the correct response
+	Error                   // an error response; the error is Action.Name
 	Never                   // no response, and the connection stays open
-	Close                   // the connection is closed instead
-	WrongKey                // a read returns another key
+	Close                   // the connection is closed without a response
+	WrongKey                // a read returns a different key
 	WrongValue              // a read returns a damaged value
-	Half                    // the first half of the response, then the connection is closed
+	Half                    // half of the response, and then the connection is closed
 	HugeFrame               // a frame whose length exceeds every limit
 	HugeMessage             // a message with a length of 4 GiB
-	Reset                   // only this request is cancelled; the reason is in Action.Name
+	Reset                   // only this request is canceled; the reason is Action.Name
 
-	// Plausible but wrong responses, for testing the verification of a store's
-	// guarantees. A server without support for a kind sends the right response.
+	// The following responses are plausible but wrong. They test the verification of a store's
+	// guarantees. A server that does not support a kind sends the correct response.
 	LieLost    // a write is acknowledged but not executed
-	LieTwice   // a write is executed twice
+	LieTwice   // a write is executed two times
 	LieAbsent  // a read does not find an existing key
-	LieBehind  // the response's revision is LieDistance too low
-	LieCAS     // a transaction is executed although its comparisons do not hold
-	LieLease   // a renewed lease has expired
+	LieBehind  // the revision in the response is LieDistance too low
+	LieCAS     // a transaction is executed although its conditions do not hold
+	LieLease   // a lease that was just renewed has expired
 	LieOutlive // a key outlives the session that it is bound to
 )
 
-// LieDistance is by how many revisions LieBehind is wrong.
+// LieDistance is how many revisions too low the revision is with LieBehind.
 const LieDistance = 1000
 
-// ResponseRevision returns the revision that a response contains.
+// ResponseRevision returns the revision to put into a response of kind k, if revision is the true
+// one.
 func ResponseRevision(revision int64, k Kind) int64 {
 	if k == LieBehind {
 		return max(revision-LieDistance, 1)
@@ -55,46 +54,46 @@ func ResponseRevision(revision int64, k Kind) int64 {
 	return revision
 }
 
-// Answered reports whether the operation gets a right or wrong response when it
-// is due.
+// Answered reports whether the operation gets a complete response, correct or wrong, when the
+// response is due.
 func (k Kind) Answered() bool {
 	return k == Answer || k == WrongKey || k == WrongValue || k >= LieLost
 }
 
-// Mode is how the server treats whole connections.
+// Mode is how the server treats connections as a whole.
 type Mode uint8
 
-// Modes.
+// The modes.
 const (
-	NormalMode Mode = iota // the protocol, correctly
-	Garbage                // random bytes instead of the protocol
-	HTTP1                  // a page in HTTP/1.1 instead of the protocol
-	Silent                 // nothing: connections are only accepted
+	NormalMode Mode = iota // the server speaks the protocol
+	Garbage                // the server sends random bytes
+	HTTP1                  // the server responds with a web page in HTTP/1.1
+	Silent                 // the server accepts connections but sends nothing
 )
 
-// Distribution is the distribution of a delay over operations.
+// Distribution is the probability distribution of a delay.
 type Distribution uint8
 
-// Distributions.
+// The distributions.
 const (
-	Fixed       Distribution = iota // always Low
-	Uniform                         // from Low to High, all equally likely
-	Exponential                     // with the mean Low: most are short and a few are long
+	Fixed       Distribution = iota // every delay is Low
+	Uniform                         // uniform between Low and High
+	Exponential                     // exponential with the mean Low: most delays are short and a few are long
 )
 
 // Delay is the time between an operation's arrival and its response.
 type Delay struct {
 	Distribution Distribution
-	Low, High    time.Duration // High is used only by Uniform
+	Low, High    time.Duration // only Uniform uses High
 	Every        uint64        // applies to every Every-th operation; 1 for all
-	Member       int           // applies to this member's operations, counted from 1; 0 for all members
+	Member       int           // applies to operations at this member, counted from 1; 0 for all members
 }
 
-// Rule gives every Every-th operation the same fate.
+// Rule sets the Kind for every Every-th operation.
 type Rule struct {
 	Kind  Kind
-	Name  string // of Error and Reset
-	Every uint64 // from 1
+	Name  string // error or reason, for Error and Reset
+	Every uint64 // at least 1
 }
 
 // EventFault is what happens to a watch event.
@@ -105,40 +104,40 @@ const (
 	NoFault   EventFault = iota // none
 	Lose                        // the event is not sent
 	Duplicate                   // the event is sent twice
-	Reorder                     // the event is sent after its watcher's next event, if there is one
+	Reorder                     // the event is sent after the watcher's next event, if there is one
 	Postpone                    // the event is sent later
-	Invent                      // the event is followed by one that no write caused
+	Invent                      // an additional event follows that no write caused
 )
 
-// EventRule gives every Every-th watch event the same fate. Events are counted
-// over all watchers: a write with ten watchers counts ten times.
+// EventRule sets the fault for every Every-th watch event. Events are counted over all watchers: a
+// write that ten watchers see counts as ten events.
 type EventRule struct {
 	Fault EventFault
-	By    time.Duration // of Postpone
-	Every uint64        // from 1
+	By    time.Duration // delay, for Postpone
+	Every uint64        // at least 1
 }
 
-// Stall is a period without responses.
+// Stall is a period in which the server sends no responses.
 type Stall struct {
-	Start  time.Duration // since the first operation
+	Start  time.Duration // time after the first operation
 	Length time.Duration
 }
 
-// Script is the behavior of a null server. With the zero Script it responds to
-// everything at once. All times count from the arrival of the first operation.
+// Script is the behavior of a null server. With the zero Script the server answers everything at
+// once. All times are measured from the arrival of the first operation.
 type Script struct {
 	Mode   Mode
-	Seed   uint64          // of the random delays and of Garbage
+	Seed   uint64          // for random delays and for Garbage
 	Delays []Delay         // the last one that applies to an operation is used
 	Stalls []Stall         // in order of Start
 	Rules  []Rule          // the first one that applies to an operation is used
-	Events []EventRule     // for watch events, used like Rules
-	Closes []time.Duration // when all open connections are closed; ascending
-	GoAway uint64          // requests that a connection accepts; 0 for no limit
+	Events []EventRule     // for watch events; the first one that applies is used
+	Closes []time.Duration // times at which all open connections are closed; ascending
+	GoAway uint64          // how many requests a connection accepts; 0 for no limit
 	Chunk  int             // maximum bytes per write; 0 for no limit
-	Pause  time.Duration   // between chunks
-	// Lag is by how much the local reads of all members except the first lag;
-	// NoLocal makes local reads fail. Not every protocol's server supports them.
+	Pause  time.Duration   // pause between two chunks
+	// Lag is how far behind local reads are at all members except the first. NoLocal makes local
+	// reads fail. The null servers of some protocols support neither.
 	Lag     time.Duration
 	NoLocal bool
 }
@@ -146,24 +145,19 @@ type Script struct {
 // Action is what happens to an operation, and when.
 type Action struct {
 	Kind Kind
-	Name string        // of Error and Reset
-	At   time.Duration // time of the action since the first operation; not before the operation's arrival
+	Name string        // error or reason, for Error and Reset
+	At   time.Duration // time after the first operation; not before the operation's arrival
 }
 
-// Decide returns the action for operation n, counted from 1, that arrived at a
-// member, counted from 1, at the given time after the first operation.
+// Decide returns the action for operation n (counted from 1). The operation arrived at the given
+// member (counted from 1). arrival is the time between the first operation and this arrival.
 //
-// A response that would be due during a stall is delayed until the stall's end.
-// With 1,000 operations per second for 10 s and stall=1s@4s, the 1,000 operations
-// of the fifth second wait 5 s − arrival, from 1 s down to nothing. The other
-// 9,000 of 10,000 take no time, and of the slowest tenth half wait more than 0.5
-// s and a tenth more than 0.9 s: p95 is 0.5 s and p99 is 0.9 s.
-//
-// An answer that would be due inside a stall is held until the stall's end.
-// With 1,000 operations a second for 10 s and stall=1s@4s, those that arrive in
-// the fifth second, 1,000 of 10,000, wait 5 s - arrival, from 1 s down to
-// nothing. So 9,000 take no time, and of the slowest tenth half wait over
-// 0.5 s and a tenth over 0.9 s: p95 is 0.5 s and p99 is 0.9 s.
+// If a response would be due during a stall, it is delayed until the end of the stall. Example:
+// 1,000 operations per second arrive for 10 s, and the script is stall=1s@4s. Then the 1,000
+// operations that arrive in the fifth second must wait until 5 s. Their waiting times decrease
+// evenly from 1 s to 0. The other 9,000 operations do not wait. Half of the 1,000 wait more than
+// 0.5 s, and a tenth of them more than 0.9 s. So p95 of all 10,000 operations is 0.5 s and p99 is
+// 0.9 s.
 func (s *Script) Decide(n uint64, member int, arrival time.Duration) Action {
 	a := Action{At: arrival + s.delay(n, member)}
 	for _, stall := range s.Stalls {
@@ -180,8 +174,7 @@ func (s *Script) Decide(n uint64, member int, arrival time.Duration) Action {
 	return a
 }
 
-// DecideEvent returns the fault of the n-th watch event, counted from 1, and its
-// delay.
+// DecideEvent returns the fault of watch event n (counted from 1), and the event's delay.
 func (s *Script) DecideEvent(n uint64) (EventFault, time.Duration) {
 	for i := range s.Events {
 		if r := &s.Events[i]; n%r.Every == 0 {
@@ -191,13 +184,13 @@ func (s *Script) DecideEvent(n uint64) (EventFault, time.Duration) {
 	return NoFault, 0
 }
 
-// Immediate reports whether every operation gets the right response without delay,
-// so that the server need not call Decide.
+// Immediate reports whether every operation gets the correct response without delay. If so, the
+// server need not call Decide.
 func (s *Script) Immediate() bool {
 	return len(s.Delays) == 0 && len(s.Stalls) == 0 && len(s.Rules) == 0 && len(s.Closes) == 0
 }
 
-// delay returns the delay of operation n at a member.
+// delay returns the delay for operation n at a member.
 func (s *Script) delay(n uint64, member int) time.Duration {
 	for i := len(s.Delays) - 1; i >= 0; i-- {
 		if d := &s.Delays[i]; n%d.Every == 0 && (d.Member == 0 || d.Member == member) {
@@ -207,8 +200,8 @@ func (s *Script) delay(n uint64, member int) time.Duration {
 	return 0
 }
 
-// draw draws the delay of operation n by inverting the distribution function at a
-// number that depends only on seed and n.
+// draw returns the delay for operation n. It evaluates the inverse of the distribution function at
+// a number that depends only on seed and n.
 func (d *Delay) draw(seed, n uint64) time.Duration {
 	switch d.Distribution {
 	case Uniform:
@@ -219,9 +212,9 @@ func (d *Delay) draw(seed, n uint64) time.Duration {
 	return d.Low
 }
 
-// unit returns a number in [0, 1) that is uniform over n: the n-th output of
-// SplitMix64 (Steele, Lea and Flood 2014) with a scrambled seed. Unlike a
-// generator with state it can be evaluated for any n.
+// unit returns a number in [0, 1). The numbers for n = 1, 2, ... are distributed uniformly. The
+// number is output n of SplitMix64 (Steele, Lea and Flood 2014) with a scrambled seed. Unlike a
+// generator with state, unit can be evaluated for any n.
 func unit(seed, n uint64) float64 {
 	return float64(scramble(scramble(seed)+n*0x9e3779b97f4a7c15)>>11) / (1 << 53)
 }
@@ -232,22 +225,21 @@ func scramble(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Run is the execution of a script: it numbers the operations and records the
-// arrival of the first one. The members of a null cluster share a Run. It is safe
-// for concurrent use.
+// Run is one execution of a script. It numbers the operations and stores the arrival time of the
+// first one. All members of a null cluster share a Run. It is safe for concurrent use.
 type Run struct {
 	script *Script
 	count  atomic.Uint64
-	start  atomic.Int64 // 1 + the first operation's arrival; 0 before it
+	start  atomic.Int64 // 1 + arrival time of the first operation; 0 before that
 }
 
 // NewRun starts the execution of a script.
 func NewRun(s *Script) *Run { return &Run{script: s} }
 
-// Arrive numbers an operation that arrived at a member, counted from 1, and
-// decides about it. now is in nanoseconds of any clock that starts at 0 or above.
-// due is Action.At on that clock. first is true for the first operation, at which
-// all times start.
+// Arrive assigns a number to an operation that arrived at a member (counted from 1) and returns the
+// script's action. now is in nanoseconds on any clock that is never negative. due is the time of
+// the action on the same clock. first is true for the first operation, from which all times are
+// measured.
 func (r *Run) Arrive(now int64, member int) (a Action, due int64, first bool) {
 	n := r.count.Add(1)
 	start := r.start.Load()
@@ -256,8 +248,8 @@ func (r *Run) Arrive(now int64, member int) (a Action, due int64, first bool) {
 		start = r.start.Load()
 	}
 	start--
-	// Another goroutine's operation may have set start although it read the clock
-	// later.
+	// The result of now-start can be negative: another goroutine may have set start although it
+	// read the clock later.
 	a = r.script.Decide(n, member, time.Duration(max(now-start, 0)))
 	return a, start + int64(a.At), n == 1
 }

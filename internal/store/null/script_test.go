@@ -18,8 +18,9 @@ func parse(t *testing.T, text string) *Script {
 	return s
 }
 
-// TestStallArithmetic computes "coordinated omission": the results that a load
-// generator that keeps to its schedule must find.
+// TestStallArithmetic computes the effect of a stall on all operations that were due. A load
+// generator that keeps to its schedule must find these results; a generator that does not suffers
+// from "coordinated omission".
 func TestStallArithmetic(t *testing.T) {
 	s := parse(t, "stall=1s@4s")
 	waits := make([]time.Duration, 10_000)
@@ -38,7 +39,7 @@ func TestStallArithmetic(t *testing.T) {
 	if stalled != 1000 {
 		t.Errorf("%d operations stalled, want 1000", stalled)
 	}
-	// By nearest rank: the 9,500th and the 9,900th of 10,000.
+	// Nearest rank: p95 is the 9,500th and p99 the 9,900th of 10,000 values.
 	if p95, p99 := waits[9499], waits[9899]; p95 != 500*time.Millisecond || p99 != 900*time.Millisecond {
 		t.Errorf("p95 %s, p99 %s; want 0.5 s and 0.9 s", p95, p99)
 	}
@@ -90,7 +91,7 @@ func TestDelays(t *testing.T) {
 			}
 			sum += d
 		}
-		// 5 standard errors of the exponential's mean.
+		// 5 standard errors of the mean of an exponential distribution
 		if off := math.Abs(float64(sum)/n - float64(c.avg)); off > 5*float64(c.avg)/math.Sqrt(n) {
 			t.Errorf("%s: mean delay %s, want %s", c.text, sum/n, c.avg)
 		}
@@ -107,16 +108,16 @@ func TestRules(t *testing.T) {
 			t.Fatalf("operation %d: %+v", n, a)
 		}
 	}
-	// Multiples of 20 are errors, other multiples of 4 get no response. Multiples of 5
-	// that are not multiples of 10 are odd, so none is a multiple of 4.
+	// Multiples of 20 are errors, and other multiples of 4 get no response. The multiples of 5 that
+	// are not multiples of 10 are odd, so none of them is a multiple of 4.
 	want := map[Kind]int{Error: 100, Never: 200, WrongKey: 100, Answer: 600}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestPure checks that decisions do not depend on the order of calls, so that two
-// runs with equal arrivals get the same script.
+// TestPure checks that a decision does not depend on the order of calls. So two runs with the same
+// arrivals get the same actions.
 func TestPure(t *testing.T) {
 	const text = "seed=5; delay=exponential(3ms); stall=1s@2s; error=unavailable every 7; never every 11"
 	a, b := parse(t, text), parse(t, text)
@@ -137,7 +138,7 @@ func TestPure(t *testing.T) {
 }
 
 func TestRunCountsFromTheFirstOperation(t *testing.T) {
-	clock := int64(5_000_000_000) // an injected clock, far from zero
+	clock := int64(5_000_000_000) // a clock controlled by the test, far from zero
 	run := NewRun(parse(t, "delay=1ms; stall=1s@1s; error=unavailable every 3"))
 	type result struct {
 		Kind  Kind
@@ -168,8 +169,8 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestDelayOnAMember checks that a member's delay applies only to that member,
-// also with every.
+// TestDelayOnAMember checks that a member's delay applies only to that member, with and without
+// every.
 func TestDelayOnAMember(t *testing.T) {
 	s := parse(t, "delay=1ms; delay=20ms on m2; delay=50ms every 10 on m3")
 	for n := uint64(1); n <= 20; n++ {

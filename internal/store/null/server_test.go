@@ -17,12 +17,11 @@ import (
 // patience limits every wait, so that no test hangs forever.
 const patience = 2 * time.Minute
 
-// later is a connection that sends a byte back for each byte read, a microsecond
-// later.
+// later is a connection that returns each byte that it reads, a microsecond later.
 type later struct {
 	Writer
 	server  *Server[*later, *later]
-	taken   chan<- struct{} // a byte was read
+	taken   chan<- struct{} // signals that a byte was read
 	out     []byte
 	closing bool
 }
@@ -43,8 +42,8 @@ func (c *later) Serve() {
 	}
 }
 
-// serve runs one member and returns a connection to it and a function that stops
-// it.
+// serve runs one member. It returns a connection to the member and a function that stops the
+// member.
 func serve(t *testing.T, text string, clock Clock, taken chan<- struct{}) (net.Conn, func()) {
 	t.Helper()
 	script, err := Parse(text, nil)
@@ -88,8 +87,8 @@ func serve(t *testing.T, text string, clock Clock, taken chan<- struct{}) (net.C
 	}
 }
 
-// TestDue checks that items are delivered exactly when they are due, and that a
-// scripted close follows the items that were due before it.
+// TestDue checks that items are delivered exactly when they are due, and that a close in the script
+// happens after the items that were due before it.
 func TestDue(t *testing.T) {
 	clock := settle.NewClock()
 	taken := make(chan struct{}, 9) // buffered, so that sends never block
@@ -117,8 +116,8 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestStops checks that a stopping server closes open connections, even to silent
-// clients.
+// TestStops checks that a server that stops closes its open connections, even if their clients send
+// nothing.
 func TestStops(t *testing.T) {
 	for _, text := range []string{"", "mode=silent", "mode=http1"} {
 		c, stop := serve(t, text, settle.NewClock(), nil)
@@ -152,7 +151,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestListenerFails checks the error of a server whose listener fails.
+// TestListenerFails checks that Serve returns an error if a listener fails.
 func TestListenerFails(t *testing.T) {
 	s := NewServer(&Script{}, NetConfig[*later, *later]{MaxDue: 1})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

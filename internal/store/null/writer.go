@@ -9,34 +9,34 @@ import (
 	"time"
 )
 
-// keepAt is the maximum size in bytes of a kept buffer, and of the output that
-// may wait for a slow client before the server stops reading from it.
+// keepAt is the maximum size in bytes of a buffer that is kept. It is also the limit for output
+// that waits for a slow client; above it, the server stops reading from this client.
 const keepAt = 4 << 20
 
-// linger is how long a closed connection still reads and discards the client's
-// data: closing a socket with unread bytes could discard the last responses.
+// linger is how long the server reads and discards the client's data after it has closed its side.
+// Closing a socket with unread bytes could discard the last responses.
 const linger = time.Second
 
-// Writer is a connection's lock and output, for embedding in a connection. Code
-// that appends to the output under the lock must then call Flush, which writes
-// unless another goroutine is writing.
+// Writer is the lock and the output of a connection, and is embedded in the connection. A goroutine
+// that appends to the output must hold the lock and must then call Flush. Flush writes unless
+// another goroutine is writing.
 type Writer struct {
-	sync.Mutex // guards the following fields and the connection's other fields
+	sync.Mutex // guards the fields below and the fields of the connection
 	base       *Base
 	net        net.Conn
-	raw        *rawWriter // nil: only blocking writes are possible
+	raw        *rawWriter // nil if only blocking writes are possible
 
-	out     *[]byte    // to be written
+	out     *[]byte    // pending output
 	closing *bool      // close the connection once out is written
-	spare   []byte     // the other buffer; out and spare are swapped
-	writing bool       // a goroutine is writing without holding the lock
-	written *sync.Cond // signals that writing became false
-	over    bool       // nothing is read or written any more
-	reset   bool       // closed with a TCP reset
+	spare   []byte     // the other buffer; it is swapped with out
+	writing bool       // a goroutine that does not hold the lock is writing
+	written *sync.Cond // signaled when writing becomes false
+	over    bool       // the connection has ended
+	reset   bool       // close with a TCP reset
 }
 
-// Init initializes a connection whose output is in out, and which is closed after
-// the output once closing is set. The Writer's lock guards both.
+// Init initializes a Writer. The connection's output is in out. When closing is set, the connection
+// is closed after the output is written. The Writer's lock guards both.
 func (w *Writer) Init(b *Base, nc net.Conn, out *[]byte, closing *bool) {
 	w.base, w.net, w.out, w.closing = b, nc, out, closing
 	w.written = sync.NewCond(w)
@@ -53,9 +53,9 @@ func (w *Writer) Socket() net.Conn { return w.net }
 // Ended reports whether the connection has ended. The caller must hold the lock.
 func (w *Writer) Ended() bool { return w.over }
 
-// Flush writes the output, or as much as the network accepts if the caller must
-// not block; a goroutine then writes the rest. The caller must hold the lock,
-// which is released while a write blocks.
+// Flush writes the output. If block is not set, it writes only as much as the network accepts, and
+// another goroutine writes the rest. The caller must hold the lock, but Flush releases it while a
+// write blocks.
 func (w *Writer) Flush(block bool) {
 	if w.writing || w.over {
 		return
@@ -80,9 +80,9 @@ func (w *Writer) Flush(block bool) {
 	}
 }
 
-// Settle flushes. If the connection is being closed, or the client is so slow
-// that reading should stop, it also waits for other writers. The caller must hold
-// the lock, which is released meanwhile.
+// Settle flushes the output. If the connection is being closed, or if too much output waits for a
+// slow client, it also waits until other goroutines have written. The caller must hold the lock,
+// but Settle releases it while it waits.
 func (w *Writer) Settle() {
 	w.Flush(true)
 	for w.writing && (*w.closing || len(*w.out) > keepAt) {
@@ -90,7 +90,7 @@ func (w *Writer) Settle() {
 	}
 }
 
-// tryWrite writes as much as the network accepts at once.
+// tryWrite writes as much as the network accepts immediately.
 func (w *Writer) tryWrite() {
 	out := *w.out
 	n, err := w.raw.write(out)
@@ -101,7 +101,7 @@ func (w *Writer) tryWrite() {
 	*w.out = out[:copy(out, out[n:])]
 }
 
-// drain writes until there is no output.
+// drain writes until no output remains.
 func (w *Writer) drain() {
 	for len(*w.out) > 0 && !w.over {
 		out := *w.out
@@ -121,11 +121,11 @@ func (w *Writer) drain() {
 	w.written.Broadcast()
 }
 
-// Reset makes the connection close with a TCP reset after the output. The caller
-// must hold the lock.
+// Reset makes the connection end with a TCP reset after the output is written. The caller must hold
+// the lock.
 func (w *Writer) Reset() { *w.closing, w.reset = true, true }
 
-// finish closes the connection if it must be closed and everything is written.
+// finish closes the connection if closing is set. The caller calls it when all output is written.
 func (w *Writer) finish() {
 	if !*w.closing || w.over {
 		return
@@ -155,15 +155,15 @@ func (w *Writer) end() {
 	_ = w.net.Close()
 }
 
-// End closes the connection at once; Serve methods defer it.
+// End closes the connection at once. Feed calls it when the connection ends.
 func (w *Writer) End() {
 	w.Lock()
 	defer w.Unlock()
 	w.end()
 }
 
-// Hangup implements Conn. It drops requests in flight and closes the connection
-// after the responses sent so far.
+// Hangup implements Conn. It closes the connection after the responses that are already in the
+// output. Other requests get no response.
 func (w *Writer) Hangup() {
 	w.Lock()
 	defer w.Unlock()
@@ -171,12 +171,12 @@ func (w *Writer) Hangup() {
 	w.Flush(false)
 }
 
-// readBuffer is the number of bytes read at once.
+// readBuffer is the initial size of the read buffer, in bytes.
 const readBuffer = 64 << 10
 
-// Feed passes the bytes read to take, until the connection ends or take returns
-// goesOn false. Bytes that take does not use are passed again with the following
-// ones, in a larger buffer if necessary; take must limit their number.
+// Feed reads from the connection and passes the bytes to take. It stops when the connection ends or
+// take returns goesOn = false. If take does not use all bytes, Feed passes the rest again together
+// with further bytes, in a larger buffer if necessary. take must limit how many bytes it leaves.
 func (w *Writer) Feed(take func(in []byte) (used int, goesOn bool)) {
 	defer w.End()
 	buf, held := make([]byte, readBuffer), 0
@@ -192,5 +192,5 @@ func (w *Writer) Feed(take func(in []byte) (used int, goesOn bool)) {
 			buf = append(buf, make([]byte, len(buf))...)
 		}
 	}
-	_, _ = io.Copy(io.Discard, w.net) // until the client has closed, too, or linger has passed
+	_, _ = io.Copy(io.Discard, w.net) // read until the client has also closed, or linger has passed
 }

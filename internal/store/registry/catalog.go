@@ -9,7 +9,7 @@ import (
 // Catalog implements scenario.Catalog for the registered stores and the given
 // applications.
 type Catalog struct {
-	Apps func() []application.Application // nil for none
+	Apps func() []application.Application // may be nil
 }
 
 var _ scenario.Catalog = Catalog{}
@@ -25,7 +25,7 @@ func (c Catalog) Applications() []application.Application {
 // Stores implements scenario.Catalog.
 func (Catalog) Stores() []string { return Names() }
 
-// Capabilities implements scenario.Catalog; an unknown store has none.
+// Capabilities implements scenario.Catalog. An unknown store has no capabilities.
 func (Catalog) Capabilities(name string) kv.Capabilities {
 	s, err := Lookup(name)
 	if err != nil {

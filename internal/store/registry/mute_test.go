@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// mute returns the endpoint of a listener that accepts connections and sends
-// nothing, like a paused member.
+// mute returns the endpoint of a listener that accepts connections but sends nothing, like a paused
+// member.
 func mute(t *testing.T) (endpoint string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -20,7 +20,7 @@ func mute(t *testing.T) (endpoint string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return l.Addr().String() // the kernel accepts connections for it
+	return l.Addr().String() // the kernel accepts connections to it
 }
 
 func served(t *testing.T, st store.NullServed) (endpoint string) {
@@ -28,9 +28,9 @@ func served(t *testing.T, st store.NullServed) (endpoint string) {
 	return storetest.ServeNull(t, st, 1, store.NullOptions{Memory: true})[0]
 }
 
-// TestMuteMemberDelaysNoOther checks that a paused member uses up its time limit
-// without delaying others: Status returns all members together, and Role returns
-// at once for another member. A paused member's process does not count as ended.
+// TestMuteMemberDelaysNoOther checks that a paused member does not delay queries of other members,
+// although it uses up its time limit. Status must return all members together, and Role must return
+// another member's role at once. The process of a paused member must not count as ended.
 func TestMuteMemberDelaysNoOther(t *testing.T) {
 	const given = time.Second
 	for _, st := range registry.All() {

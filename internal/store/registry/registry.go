@@ -1,4 +1,4 @@
-// Package registry lists all stores, one per line.
+// Package registry lists all stores.
 package registry
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// All returns every store, in the order in which they are shown to users.
+// All returns every store. User messages list the stores in the same order.
 func All() []store.Store {
 	return []store.Store{
 		etcd.New(),
@@ -29,7 +29,7 @@ func All() []store.Store {
 	}
 }
 
-// Names returns the names of All's stores in the same order.
+// Names returns the names of all stores, in the order of All.
 func Names() []string {
 	all := All()
 	out := make([]string, len(all))
@@ -39,8 +39,8 @@ func Names() []string {
 	return out
 }
 
-// Lookup returns the store with a name. The error suggests a similar name or
-// lists all names.
+// Lookup returns the store with the given name. If there is none, the error suggests a similar name
+// or lists all names.
 func Lookup(name string) (store.Store, error) {
 	for _, s := range All() {
 		if s.Name() == name {

@@ -33,9 +33,8 @@ func TestConform(t *testing.T) {
 	storetest.Conform(t, f)
 }
 
-// TestLive checks properties of zetcd: a put of a new node takes a second
-// request, a multi of new nodes fails, and the Stats in a multi's results are all
-// those of its last write.
+// TestLive checks properties of zetcd: a put of a new node needs a second request, a multi of new
+// nodes fails, and all Stats in the reply to a multi show the state after its last write.
 func TestLive(t *testing.T) {
 	c := proxied.Start(t, New(), servers.Installed(t, New()), 1)
 	w := storetest.Dial(t, New(), c.Access)
@@ -55,7 +54,7 @@ func TestLive(t *testing.T) {
 	if e := w.Want(kv.OK, storetest.Get("t1", kv.Linearizable)); string(e.Value) != "second" {
 		t.Errorf("it is %q", e.Value)
 	}
-	// Lists of the root, whose Stat counts an additional child.
+	// List children of the root, whose Stat counts an additional child.
 	for _, key := range []string{"top003", "top004", "top005"} {
 		w.Want(kv.OK, storetest.Put(key, nil))
 	}
@@ -77,7 +76,7 @@ func statusOf(t *testing.T, c *proxied.Cluster) {
 	if m.Endpoint != c.Access.Endpoints[0] || m.Role != kv.Leader || m.ID == 0 || m.Name != "m1" || !strings.HasPrefix(status.Version, "on etcd 3.") {
 		t.Errorf("status %+v", status)
 	}
-	// Only the availability of a proxy that quorumbench did not start is known.
+	// If quorumbench did not start a proxy, only the proxy's availability is known.
 	a := c.Access
 	a.Behind = nil
 	admin, err := New().Admin(a)
@@ -97,13 +96,13 @@ func statusOf(t *testing.T, c *proxied.Cluster) {
 // noQuorum is how long a test waits for a reply that must not arrive.
 const noQuorum = 3 * time.Second
 
-// TestLiveWithoutQuorum checks that without a quorum writes and linearizable
-// reads do not succeed and local reads do.
+// TestLiveWithoutQuorum checks that without a quorum writes and linearizable reads do not succeed,
+// but local reads do.
 func TestLiveWithoutQuorum(t *testing.T) {
 	c := proxied.Start(t, New(), servers.Installed(t, New()), 3)
 	w := storetest.Dial(t, New(), c.Access)
 	other := storetest.Dial(t, New(), c.Access)
-	other.Ready() // its session starts with a write
+	other.Ready() // opening its session needs a write
 	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
 	c.EndServers(1, 2)
 	w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})

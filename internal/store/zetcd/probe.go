@@ -11,18 +11,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// probeTimeout is the timeout of a probe's session in milliseconds; the etcd
-// lease expires by itself.
+// probeTimeout is the timeout of a probe's session, in milliseconds. If the session is not closed,
+// its etcd lease expires after this time.
 const probeTimeout = 2000
 
-// probe checks that a zetcd serves. The first probe opens and closes a session,
-// which needs etcd; later ones send a four-letter word, which costs etcd nothing.
+// probe checks that a zetcd process serves requests. The first probe opens and closes a session,
+// which requires a working etcd. Later probes (ready is set) send a four-letter word, which causes
+// no request to etcd.
 func probe(ctx context.Context, a store.Access, endpoint string, ready bool) error {
 	conn, err := a.Connect(ctx, endpoint)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // the relevant part was read
+	defer func() { _ = conn.Close() }() // ignore the error: the relevant part was read
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if !ready {
@@ -56,7 +57,7 @@ func session(conn net.Conn) error {
 		}
 		replies, err := c.Feed(in[:n])
 		if err != nil || len(replies) > 0 {
-			return err // a reply arrived: the one to the close
+			return err // the only possible reply is the one to CloseSession
 		}
 		if c.Ready() && !closing {
 			c.CloseSession(jute.Call{})
@@ -65,7 +66,7 @@ func session(conn net.Conn) error {
 	}
 }
 
-// hungUp describes the end of a connection for users.
+// hungUp describes the end of a connection in words that a user understands.
 func hungUp(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("it closed the connection, as it does if etcd does not respond")

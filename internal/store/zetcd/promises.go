@@ -6,18 +6,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// txns is the source of the guarantees: zetcd documents none, but each request is
-// one etcd transaction.
+// txns is the source of the guarantees. zetcd itself documents none, but it executes each request
+// as one etcd transaction.
 const txns = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), by the etcd behind it: "
 
-// Promises implements store.Store. A zxid is the revision of the request's etcd
-// transaction minus 1. Reads are not promised to be linearizable, because they
-// are local to the etcd member of the proxy, as in ZooKeeper.
+// Promises implements store.Store. A zxid is the revision of the request's etcd transaction minus
+// 1. Promises does not include linearizable reads, because a read is local to the proxy's etcd
+// member, as in ZooKeeper.
 //
-// Neither is it promised that a write is executed once, or not executed if it
-// fails: zetcd v0.0.5 retries a transaction that another write overtook, and
-// returns the error of the first try even if the retry succeeded (wrapErr in
-// zketcd.go). The codec repeats such a put, as that error requires.
+// It does not include either that a write is executed only once, or that a failed write is not
+// executed. If another write overtakes a transaction, zetcd v0.0.5 retries the transaction and
+// returns the error of the first attempt, even if the retry succeeds (wrapErr in zketcd.go). The
+// codec then repeats a put, as that error requires.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
@@ -25,7 +25,7 @@ func (*Store) Promises() store.Promises {
 			history.Snapshot: txns + "an answer's header has the revision of the store at which it was made",
 			history.Durable:  txns + "\"Any completed operations are durable\"",
 		},
-		Own:     kv.Linearizable, // sync reads at etcd's leader, then the read returns its member's state
+		Own:     kv.Linearizable, // sync reads from etcd's leader, and then the read returns the etcd member's state
 		Counted: true,
 		Unsure:  true,
 	}

@@ -1,6 +1,5 @@
-// Package zetcd implements the store zetcd, a proxy that translates ZooKeeper's
-// protocol to etcd: its capabilities, and launching and administration of its
-// members.
+// Package zetcd implements the store zetcd, a proxy that translates ZooKeeper's protocol to etcd.
+// It contains zetcd's capabilities and how to launch and administer its members.
 package zetcd
 
 import (
@@ -14,20 +13,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// Name is the store's name in --store and in scenario files.
+// Name identifies zetcd in --store and in scenario files.
 const Name = "zetcd"
 
 // Store implements store.Store for zetcd.
 type Store struct{ etcdproxy.Store }
 
-// New returns the store zetcd.
+// New returns a Store.
 func New() *Store { return &Store{} }
 
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Capabilities implements store.Store. zetcd has its own descriptions: the
-// requests are the same as ZooKeeper's but have other guarantees.
+// Capabilities implements store.Store. The descriptions are zetcd's own: its requests are the same
+// as ZooKeeper's, but have other guarantees.
 func (*Store) Capabilities() kv.Capabilities {
 	can := etcdproxy.Capabilities(Name, "the word ruok of the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
@@ -70,8 +69,8 @@ func (*Store) Server(version string) (store.ServerSource, error) {
 	}.Pick(version)
 }
 
-// Launch implements store.Store. It launches embedded etcd members with a zetcd
-// in front of each. Exec is zetcd's binary.
+// Launch implements store.Store. Each member consists of an embedded etcd member and a zetcd
+// process in front of it. spec.Exec is the path of zetcd's binary.
 func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	source, err := s.Server("")
 	if err != nil {
@@ -95,7 +94,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	return admin{proxies, zookeeper.Folders(a)}, nil
 }
 
-// admin asks proxies, and uses ZooKeeper's protocol for parent nodes.
+// admin queries the proxies. For parent nodes it uses ZooKeeper's protocol.
 type admin struct {
 	*etcdproxy.Admin
 	store.FolderKeeper
@@ -110,14 +109,12 @@ func (*Store) Replays(r *call.Call) bool { return zookeeper.Replays(r) }
 // Requires implements store.Replayer.
 func (*Store) Requires(p *call.Part) []byte { return zookeeper.Requires(p) }
 
-// Codecs implements store.Store with ZooKeeper's codecs. They do not send
-// requests that zetcd does not support (setACL, getACL, users, TTL nodes,
-// persistent watches).
+// Codecs implements store.Store. It returns ZooKeeper's codecs, restricted to the requests that
+// zetcd supports (not setACL, getACL, users, TTL nodes and persistent watches).
 func (*Store) Codecs(a store.Access) store.Codecs { return dialect.Codecs(a) }
 
-// dialect describes the guarantees that zetcd lacks compared to ZooKeeper (in
-// v0.0.5). A read has the revision of the etcd member that answers it, and a
-// zetcd with several endpoints may ask one that lags. The root's Stat counts an
-// additional child, because ZooKeeper has its own node there. The Stats in the
-// response to a multi are read after the transaction.
+// dialect describes which of ZooKeeper's guarantees zetcd v0.0.5 lacks. A read returns the revision
+// of the etcd member that answers it, and a zetcd process with several endpoints may use a member
+// that lags. The root's Stat counts an additional child, because ZooKeeper has its own node there.
+// zetcd reads the Stats for the reply to a multi after the whole transaction.
 var dialect = zookeeper.Dialect{GoesBack: true, HidesChild: true, LateStats: true}

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// TestCapabilities checks that zetcd reuses no description of ZooKeeper's.
+// TestCapabilities checks that zetcd reuses none of ZooKeeper's descriptions.
 func TestCapabilities(t *testing.T) {
 	own, model := New().Capabilities(), zookeeper.New().Capabilities()
 	for c, is := range own.Reads {
@@ -91,8 +91,8 @@ func TestAdminRefuses(t *testing.T) {
 	}
 }
 
-// server returns the address of a server that reads once, sends the text and
-// closes the connection; with the text "wait" it only waits.
+// server returns the address of a server that reads once, sends the text and closes the connection.
+// If the text is "wait", it only waits.
 func server(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
