@@ -25,7 +25,7 @@ func (*Store) Promises() store.Promises {
 			history.Once:         txns + "\"KV Service operations are atomic\"",
 			history.Compare:      readme + ", where a write with cas is done if the index is the key's ModifyIndex",
 		},
-		Own:              kv.Linearizable, // a local read at the proxy's etcd member, after a quorum read
+		Own:              kv.Linearizable, // a local read after a quorum read
 		Unsure:           true,
 		NoWriteRevisions: true,
 	}

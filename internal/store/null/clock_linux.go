@@ -29,7 +29,7 @@ func (c *systemClock) Now() int64 { return int64(time.Since(c.start)) }
 func (c *systemClock) Arm(at int64) {
 	var spec unix.ItimerSpec
 	spec.Value = unix.NsecToTimespec(max(at-c.Now(), 1)) // 0 would disarm the timer
-	_ = unix.TimerfdSettime(c.fd, 0, &spec, nil)         // cannot fail: fd is a timer and spec is in range
+	_ = unix.TimerfdSettime(c.fd, 0, &spec, nil)         // cannot fail with a timer and a valid spec
 }
 
 // Wait blocks its OS thread in the kernel.

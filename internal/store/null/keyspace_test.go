@@ -57,7 +57,7 @@ func TestSpaceIsASortedMap(t *testing.T) {
 					t.Fatalf("with %q begin %q, want %q", key, got, keys)
 				}
 			case 7:
-				for _, e := range s.Prefixed([]byte(key)) { // remove entries while reading the result
+				for _, e := range s.Prefixed([]byte(key)) { // remove while reading the result
 					s.Remove(e)
 					delete(want, e.Key)
 				}

@@ -78,7 +78,7 @@ type Distribution uint8
 const (
 	Fixed       Distribution = iota // every delay is Low
 	Uniform                         // uniform between Low and High
-	Exponential                     // exponential with the mean Low: most delays are short and a few are long
+	Exponential                     // exponential with the mean Low
 )
 
 // Delay is the time between an operation's arrival and its response.
@@ -86,7 +86,7 @@ type Delay struct {
 	Distribution Distribution
 	Low, High    time.Duration // only Uniform uses High
 	Every        uint64        // applies to every Every-th operation; 1 for all
-	Member       int           // applies to operations at this member, counted from 1; 0 for all members
+	Member       int           // applies to this member, counted from 1; 0 for all
 }
 
 // Rule sets the Kind for every Every-th operation.

@@ -25,7 +25,7 @@ func (*Store) Promises() store.Promises {
 			history.Snapshot: txns + "an answer's header has the revision of the store at which it was made",
 			history.Durable:  txns + "\"Any completed operations are durable\"",
 		},
-		Own:     kv.Linearizable, // sync reads from etcd's leader, and then the read returns the etcd member's state
+		Own:     kv.Linearizable, // sync reads from etcd's leader; the read is then local
 		Counted: true,
 		Unsure:  true,
 	}
