@@ -12,13 +12,13 @@ import (
 //go:embed kine/*.txt
 var kineFiles embed.FS
 
-// KineSource describes the server. Without cgo it uses SQLite in Go.
+// KineSource describes how to build kine. Without cgo, kine uses an SQLite that is written in Go.
 func KineSource() (store.ServerSource, error) {
 	return goSource(kineFiles, "kine", "0.17.5", "github.com/k3s-io/kine", "")
 }
 
-// StartKine starts a server until the end of the test and returns its endpoint; without it
-// the test is skipped.
+// StartKine starts a kine server until the end of the test and returns its endpoint. If kine is not
+// installed and cannot be built, the test is skipped.
 func StartKine(t testing.TB) string {
 	t.Helper()
 	path, address, dir := built(t, KineSource), freeAddress(t), t.TempDir()

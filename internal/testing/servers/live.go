@@ -1,6 +1,6 @@
-// Package servers starts real servers for tests: members of stores from the data of their
-// Launch, kine, S3 object stores, Patroni with PostgreSQL, and OpenSSH. Each listens on
-// loopback, keeps its files in the test's folder and ends with the test.
+// Package servers starts real servers for tests: members of stores as described by the store's
+// Launch, kine, S3 object stores, Patroni with PostgreSQL, and OpenSSH. Each server listens on the
+// loopback interface, keeps its files in the test's folder, and ends with the test.
 package servers
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// Installed returns the path of the store's real server, which is built if necessary;
-// without it the test is skipped.
+// Installed returns the path of the store's real server, and builds the server if necessary. If
+// that is not possible, it skips the test.
 func Installed(t testing.TB, st store.Store) string {
 	t.Helper()
 	return built(t, func() (store.ServerSource, error) { return st.Server("") })
@@ -29,23 +29,23 @@ func Installed(t testing.TB, st store.Store) string {
 // patience is the time limit for every wait of a test.
 const patience = 2 * time.Minute
 
-// Live is a real cluster started from a Launch.
+// Live is a real cluster that was started from a store's Launch.
 type Live struct {
 	Endpoints []string
-	Processes []host.Process // they end with the test process
+	Processes []host.Process // the processes end with the test process
 }
 
-// Cluster describes the cluster to start.
+// Cluster describes a cluster to start.
 type Cluster struct {
 	Exec     string
-	Members  int // 0 for 1
+	Members  int // 0 means 1
 	Settings any
-	Change   func(*store.Process) // changes the processes of Launch; may be nil
-	// Ready is called until it returns nil for every member's endpoint.
+	Change   func(*store.Process) // changes each process in the Launch before it starts; may be nil
+	// Ready is called for every member's endpoint until it returns nil.
 	Ready func(ctx context.Context, endpoint string) error
 }
 
-// Kill ends a member like a crash.
+// Kill returns a function that kills member i without warning, like a crash.
 func (l *Live) Kill(t testing.TB) func(i int) {
 	return func(i int) {
 		if err := l.Processes[i].Signal(t.Context(), host.Kill); err != nil {
@@ -54,7 +54,7 @@ func (l *Live) Kill(t testing.TB) func(i int) {
 	}
 }
 
-// Start starts a cluster until the end of the test, and waits until it is ready.
+// Start starts a cluster that runs until the end of the test, and waits until it is ready.
 func Start(t testing.TB, st store.Store, c Cluster) *Live {
 	t.Helper()
 	spec := store.LaunchSpec{Cluster: t.Name(), Exec: c.Exec, Settings: c.Settings, Members: Places(t, max(c.Members, 1))}
@@ -78,8 +78,8 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 	return l
 }
 
-// StartMember starts a cluster of one member of the installed server, like a run, until the
-// end of the test.
+// StartMember starts a one-member cluster with the installed server until the end of the test, as a
+// run would start it.
 func StartMember(t testing.TB, st store.Store, settings any) store.Access {
 	t.Helper()
 	c, err := cluster.Start(t.Context(), st, cluster.Spec{
@@ -96,7 +96,7 @@ func StartMember(t testing.TB, st store.Store, settings any) store.Access {
 	return c.Access()
 }
 
-// Process starts a process of a Launch, which ends with the test.
+// Process starts a process that a Launch describes. The process ends with the test.
 func Process(t testing.TB, p store.Process) host.Process {
 	t.Helper()
 	write(t, p)
@@ -121,7 +121,7 @@ func Places(t testing.TB, members int) []kv.MemberPlace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(lease.Release) // runs after the members' cleanups
+	t.Cleanup(lease.Release) // runs after the cleanups that stop the members
 	dir := t.TempDir()
 	var out []kv.MemberPlace
 	for i := range members {
@@ -135,8 +135,8 @@ func Places(t testing.TB, members int) []kv.MemberPlace {
 	return out
 }
 
-// StartInProcess runs the members of an embedded store in the test's process, where they
-// cannot be killed, and waits until one of them is the leader.
+// StartInProcess runs the members of an embedded store in the test process, where they cannot be
+// killed, and waits until one of them is leader.
 func StartInProcess(t testing.TB, st interface {
 	store.Store
 	store.Embedded
@@ -154,13 +154,13 @@ func StartInProcess(t testing.TB, st interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // it was only used for requests
+	defer func() { _ = a.Close() }() // a was only used for requests
 	storetest.Roles(t, a)
 	return access
 }
 
-// InProcess runs a member of an embedded store, from its Launch, in the test's process. It
-// ends with the test, or when end is called.
+// InProcess runs a member of an embedded store, as a Launch describes it, in the test process. The
+// member ends with the test, or when the test calls end.
 func InProcess(t testing.TB, st store.Embedded, p store.Process) (end func()) {
 	t.Helper()
 	write(t, p)

@@ -13,12 +13,12 @@ import (
 //go:embed versitygw/*.txt
 var objectServerFiles embed.FS
 
-// VersityGWSource describes the S3 server, and how it is built.
+// VersityGWSource describes how to build the S3 server versitygw.
 func VersityGWSource() (store.ServerSource, error) {
 	return goSource(objectServerFiles, "versitygw", "1.8.0", "github.com/versity/versitygw", "/cmd/versitygw")
 }
 
-// The credentials of an ObjectServer.
+// These are the credentials for an ObjectServer.
 const (
 	Access = "quorumbench-test"
 	Secret = "correct-horse-battery-staple"
@@ -27,13 +27,13 @@ const (
 // ObjectServer is a real S3 server that stores objects in a folder.
 type ObjectServer struct {
 	Endpoint string // http://HOST:PORT
-	Dir      string // its folders are buckets, its files objects
+	Dir      string // each folder in it is a bucket, and each file is an object
 	start    func(testing.TB) host.Process
 	process  host.Process
 }
 
-// StartS3 starts a server with buckets in a region until the end of the test; without it
-// the test is skipped.
+// StartS3 starts an S3 server for buckets in the given region. The server runs until the end of the
+// test. If the server is not installed and cannot be built, the test is skipped.
 func StartS3(t testing.TB, region string) *ObjectServer {
 	t.Helper()
 	path, address, dir := built(t, VersityGWSource), freeAddress(t), t.TempDir()
@@ -63,13 +63,13 @@ func (s *ObjectServer) Bucket(t testing.TB, name string) {
 	}
 }
 
-// Start starts the server again with its data.
+// Start starts the server again after Kill, with the data that it had.
 func (s *ObjectServer) Start(t testing.TB) {
 	t.Helper()
 	s.process = s.start(t)
 }
 
-// Kill kills the server like a crash.
+// Kill kills the server without warning, like a crash.
 func (s *ObjectServer) Kill(t testing.TB) {
 	t.Helper()
 	killed(s.process)

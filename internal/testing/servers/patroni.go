@@ -15,16 +15,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// The folders in which `make patroni` installs Patroni and its ZooKeeper client.
+// These are the folders in which `make patroni` installs Patroni and its ZooKeeper client.
 const folder = "patroni-4.1.5-kazoo-2.11.0"
 
-// PatroniConfig describes the cluster to start.
+// PatroniConfig describes a Patroni cluster to start.
 type PatroniConfig struct {
-	// Etcd, Consul or ZooKeeper has the only HOST:PORT through which each member reaches
-	// its store; if there are fewer than members, they are used in turn.
+	// Etcd, Consul or ZooKeeper lists endpoints (HOST:PORT). Each member uses a single
+	// endpoint. If there are fewer endpoints than members, several members share an endpoint.
 	Etcd, Consul, ZooKeeper []string
 	Members                 int
-	// LoopWait, RetryTimeout and TTL are whole seconds; Patroni's minimums are 1, 3 and 20.
+	// LoopWait, RetryTimeout and TTL must be whole seconds. Patroni's minimums are 1, 3 and 20.
 	LoopWait, RetryTimeout, TTL time.Duration
 }
 
@@ -38,7 +38,7 @@ func StartPatroni(t testing.TB, c PatroniConfig) *PatroniCluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(lease.Release)
-	dir, err := os.MkdirTemp("", "patroni") // paths of sockets must be short
+	dir, err := os.MkdirTemp("", "patroni") // paths of sockets must be short, so t.TempDir is not suitable
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,14 +67,14 @@ func StartPatroni(t testing.TB, c PatroniConfig) *PatroniCluster {
 	return out
 }
 
-// PatroniCluster is a started cluster.
+// PatroniCluster is a running Patroni cluster.
 type PatroniCluster struct {
 	postgres, dir, address string
 	ports                  []int
-	ends                   []func() // one per member
+	ends                   []func() // one function per member, which kills it
 }
 
-// Kill kills a member and its PostgreSQL, as if its machine died.
+// Kill kills a member and its PostgreSQL, as if their machine had died.
 func (c *PatroniCluster) Kill(member int) { c.ends[member]() }
 
 // Write writes to the leader's database repeatedly until the test ends.
@@ -96,7 +96,7 @@ func (c *PatroniCluster) Write(t testing.TB) {
 	})
 }
 
-// installed returns the paths of Patroni's program and PostgreSQL's folder.
+// installed returns the path of Patroni's program and the folder of PostgreSQL's programs.
 func installed(t testing.TB) (patroni, postgres string) {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -137,7 +137,7 @@ postgresql:
 		filepath.Join(dir, strconv.Itoa(i)), postgres, filepath.Join(dir, strconv.Itoa(i)+".pass"), dir)
 }
 
-// store returns the part of a member's configuration about its store.
+// store returns the part of member i's configuration that concerns the store.
 func (c *PatroniConfig) store(i int) string {
 	of := func(all []string) string { return all[i%len(all)] }
 	switch {
@@ -149,7 +149,7 @@ func (c *PatroniConfig) store(i int) string {
 	return fmt.Sprintf("etcd3: {hosts: [%q], use_proxies: true}", of(c.Etcd))
 }
 
-// end ends Patroni and then its PostgreSQL, which would continue to run.
+// end kills Patroni and then its PostgreSQL, which would otherwise continue to run.
 func end(t testing.TB, cmd *exec.Cmd, data string, log *os.File) {
 	pid := firstLine(filepath.Join(data, "postmaster.pid"))
 	_ = cmd.Process.Kill()

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// unprivileged runs a process of root as another user in a user namespace, because
-// PostgreSQL refuses to run as root; its files remain root's. The process dies with the
-// test.
+// unprivileged makes a process of root run as another user in a user namespace, because PostgreSQL
+// refuses to run as root. Outside the namespace, its files belong to root. The process is killed
+// when the test process ends.
 func unprivileged(cmd *exec.Cmd) {
 	const user = 1000
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -21,9 +21,9 @@ func unprivileged(cmd *exec.Cmd) {
 	cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: user, HostID: 0, Size: 1}}
 }
 
-// killPostgres kills the server whose process ID is in a data folder.
+// killPostgres kills the PostgreSQL server whose process ID is in a data folder.
 func killPostgres(pid string) {
 	if n, err := strconv.Atoi(pid); err == nil && n > 1 {
-		_ = syscall.Kill(n, syscall.SIGQUIT) // an immediate shutdown, including its children
+		_ = syscall.Kill(n, syscall.SIGQUIT) // an immediate shutdown, which also ends the server's child processes
 	}
 }

@@ -21,13 +21,13 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// SSHServer is an ssh server that serves each connection by an sshd process.
+// SSHServer is an ssh server that starts an sshd process for each connection.
 type SSHServer struct {
 	Address    string // HOST:PORT
-	KnownHosts string // file with its host keys
-	Identity   string // file with a key that it accepts
+	KnownHosts string // file that contains the server's host keys in the format of known_hosts
+	Identity   string // file that contains a private key which the server accepts
 	Key        crypto.Signer
-	Cache      string // XDG_CACHE_HOME in its sessions
+	Cache      string // XDG_CACHE_HOME in the server's sessions
 	dir        string
 
 	mu       sync.Mutex
@@ -35,17 +35,17 @@ type SSHServer struct {
 	sessions sync.WaitGroup
 }
 
-// binary is Debian's path of the server, which must be started by its full path.
+// binary is the path of the server in Debian. The server must be started with its full path.
 const binary = "/usr/sbin/sshd"
 
-// StartSSH serves at an IP address of this machine until the test ends, with additional
-// lines of sshd_config. The test is skipped if there is no sshd.
+// StartSSH starts an ssh server at an IP address of this machine until the test ends. config
+// contains additional lines for sshd_config. If sshd is not installed, the test is skipped.
 func StartSSH(t testing.TB, ip string, config ...string) *SSHServer {
 	t.Helper()
 	if _, err := os.Stat(binary); err != nil {
 		t.Skip("there is no sshd: `make sshd` installs Debian's openssh-server")
 	}
-	if os.Getuid() == 0 { // otherwise it needs none
+	if os.Getuid() == 0 { // sshd needs this folder only as root
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func StartSSH(t testing.TB, ip string, config ...string) *SSHServer {
 	WriteSSHKey(t, s.Identity, s.Key, "")
 	s.Authorize(t, s.Key)
 	s.RenewHostKey(t)
-	text := append([]string{ // the first line of a kind takes effect
+	text := append([]string{ // if a setting occurs twice, its first line takes effect
 		"HostKey " + s.file("host_ecdsa"), "HostKey " + s.file("host_ed25519"), "AuthorizedKeysFile " + s.file("authorized_keys"),
 		"StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin yes",
 		"PidFile none", "PrintMotd no", "SetEnv XDG_CACHE_HOME=" + s.Cache,
@@ -98,8 +98,8 @@ func (s *SSHServer) Authorize(t testing.TB, keys ...crypto.Signer) {
 	s.write(t, "authorized_keys", lines)
 }
 
-// RenewHostKey replaces the server's host keys, as on a reinstalled machine. The file of
-// known hosts has one of the two kinds of keys.
+// RenewHostKey replaces the server's host keys, as if the machine had been reinstalled. The file of
+// known hosts contains only one of the server's two kinds of keys.
 func (s *SSHServer) RenewHostKey(t testing.TB) {
 	t.Helper()
 	key, other := NewSSHKey(t), ecdsaKey(t)
@@ -108,12 +108,12 @@ func (s *SSHServer) RenewHostKey(t testing.TB) {
 	s.write(t, "known_hosts", knownhosts.Line([]string{knownhosts.Normalize(s.Address)}, public(t, key))+"\n")
 }
 
-// Kill kills the processes of all connections, which looks like a network failure.
+// Kill kills the processes of all connections, which the client sees as a network failure.
 func (s *SSHServer) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.serving {
-		_ = c.Process.Kill() // it may have ended
+		_ = c.Process.Kill() // fails if the process has ended
 	}
 }
 
@@ -129,9 +129,9 @@ func (s *SSHServer) accept(l net.Listener) {
 	}
 }
 
-// serve starts an sshd process for a connection, like inetd.
+// serve starts an sshd process for a connection, as inetd would.
 func (s *SSHServer) serve(c *net.TCPConn) error {
-	defer func() { _ = c.Close() }() // the process has its own copy
+	defer func() { _ = c.Close() }() // the sshd process has its own copy of the connection
 	f, err := c.File()
 	if err != nil {
 		return err
@@ -139,18 +139,18 @@ func (s *SSHServer) serve(c *net.TCPConn) error {
 	defer func() { _ = f.Close() }()
 	cmd := exec.Command(binary, "-i", "-f", s.file("config"), "-E", s.file("log"))
 	cmd.Stdin, cmd.Stdout = f, f
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to the test must not reach it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to the test must not reach the sshd process
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	s.serving = append(s.serving, cmd)
-	s.sessions.Go(func() { _ = cmd.Wait() }) // its result does not matter
+	s.sessions.Go(func() { _ = cmd.Wait() }) // the exit status does not matter
 	return nil
 }
 
-// NewSSHKey creates a key of ssh-keygen's default kind.
+// NewSSHKey creates a key of the kind that ssh-keygen creates by default.
 func NewSSHKey(t testing.TB) crypto.Signer {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
@@ -169,7 +169,8 @@ func ecdsaKey(t testing.TB) crypto.Signer {
 	return key
 }
 
-// WriteSSHKey writes a key in ssh's format, encrypted unless the passphrase is empty.
+// WriteSSHKey writes a key in ssh's format. If the passphrase is not empty, the key is encrypted
+// with it.
 func WriteSSHKey(t testing.TB, file string, key crypto.Signer, passphrase string) {
 	t.Helper()
 	marshal := func() (*pem.Block, error) { return ssh.MarshalPrivateKey(key, "") }

@@ -2,7 +2,7 @@ package settle
 
 import "sync"
 
-// Clock is a timer.Clock that stops until a test advances it.
+// Clock is a timer.Clock whose time stands still until a test advances it.
 type Clock struct {
 	mu    sync.Mutex
 	moved *sync.Cond
@@ -10,7 +10,7 @@ type Clock struct {
 	armed int64 // 0 if not armed
 }
 
-// NewClock returns a clock at 1,000 ns.
+// NewClock returns a clock that shows 1,000 ns.
 func NewClock() *Clock {
 	c := &Clock{time: 1_000}
 	c.moved = sync.NewCond(&c.mu)
@@ -45,7 +45,7 @@ func (c *Clock) Wait() {
 // Close implements timer.Clock.
 func (c *Clock) Close() {}
 
-// Advance moves the time on by ns nanoseconds.
+// Advance advances the clock by ns nanoseconds.
 func (c *Clock) Advance(ns int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// longest is how long Eventually waits: it only protects against hanging, on machines of
-// any speed.
+// longest limits the wait in Eventually. It only prevents a test from hanging, and is long enough
+// for slow machines.
 const longest = 3 * time.Minute
 
-// Eventually polls until a condition holds, and fails the test if that takes too long. It
-// must be called from the test's own goroutine.
+// Eventually polls until a condition holds, and fails the test if the condition does not hold in
+// time. It must be called from the test's own goroutine.
 func Eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	deadline := time.After(longest)

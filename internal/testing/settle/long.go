@@ -8,14 +8,16 @@ import (
 	"testing"
 )
 
-// longEnv is the variable with which `make test-long` runs every case of every test.
+// longEnv is the environment variable with which `make test-long` makes every test run all its
+// cases.
 const longEnv = "QUORUMBENCH_LONG"
 
-// Long reports whether the tests run all of their cases, as in `make test-long`, and not
-// the sample for CI.
+// Long reports whether tests run all their cases, as in `make test-long`, or only a sample, as in
+// CI.
 func Long() bool { return os.Getenv(longEnv) != "" }
 
-// LongOnly skips a test that only `make test-long` runs; instead names what CI runs in its place.
+// LongOnly skips a test that only `make test-long` runs. instead describes what CI tests in its
+// place.
 func LongOnly(t testing.TB, instead string) {
 	t.Helper()
 	if !Long() {
@@ -23,7 +25,8 @@ func LongOnly(t testing.TB, instead string) {
 	}
 }
 
-// Count returns how many cases a test runs: as many as the variable says, or one.
+// Count returns how many cases a test runs: the number in the environment variable, or one if the
+// variable is not set.
 func Count(t testing.TB, variable string) int {
 	t.Helper()
 	n, err := strconv.Atoi(cmp.Or(os.Getenv(variable), "1"))
@@ -33,10 +36,11 @@ func Count(t testing.TB, variable string) int {
 	return n
 }
 
-// Sample returns n of all cases, which the test's name chooses: a test runs the same cases on
-// each day, and the tests of a package together run all of them. With Long it returns all.
+// Sample returns n of the cases in all. The choice depends only on the test's name, so a test
+// always runs the same cases, and the tests in a package together run all cases. With Long, Sample
+// returns all cases.
 //
-// Example: of 25 tests over 7 stores each runs 2, and each store is in about 7 tests.
+// Example: if each of 25 tests runs with 2 of 7 stores, each store occurs in about 7 tests.
 func Sample[T any](t testing.TB, n int, all []T) []T {
 	if Long() || n >= len(all) {
 		return all

@@ -2,6 +2,6 @@
 
 package settle
 
-// Raced reports whether the race detector is on. It makes simulated time ten times as slow,
-// and allocates where the program does not.
+// Raced reports whether the race detector is enabled. With it, simulated time takes ten times as
+// long, and there are allocations that the program does not have otherwise.
 const Raced = true

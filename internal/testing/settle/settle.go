@@ -1,5 +1,5 @@
-// Package settle supports tests of real time: a machine that stops a test for a while
-// exceeds limits that hold at any other time.
+// Package settle supports tests that measure real time. If the machine briefly stops such a test,
+// the test exceeds limits that it would otherwise meet.
 package settle
 
 import (
@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// Reporter is the part of testing.TB that reports failures.
+// Reporter is the part of testing.TB with which a test reports failures.
 type Reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// Attempts is the highest number of attempts for a measurement.
+// Attempts is the maximum number of attempts for a measurement.
 const Attempts = 5
 
-// RetryMeasurement repeats a measurement until it is within all its limits, so that they can be as
-// strict as on an idle machine: a measurement that never meets them is wrong.
+// RetryMeasurement repeats a measurement until it is within all its limits. So the limits can be as
+// strict as on an idle machine. If no attempt is within the limits, the test fails.
 func RetryMeasurement(t testing.TB, measure func(r Reporter)) {
 	t.Helper()
 	for n := 1; ; n++ {

@@ -6,11 +6,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Spans yields the times in which a thread does not run, one after the other.
+// Spans returns, call by call, successive time spans in which a thread does not run.
 type Spans func() (from, to int64)
 
-// Every yields spans of the given length that begin, on average, every period, at random
-// times.
+// Every returns spans of the given length that start at random times, on average once per period.
 func Every(period, length float64, seed uint64) Spans {
 	at, n := float64(origin), uint64(0)
 	return func() (int64, int64) {
@@ -22,8 +21,8 @@ func Every(period, length float64, seed uint64) Spans {
 	}
 }
 
-// Regularly yields spans of the given length that begin every period, the first at a random
-// time.
+// Regularly returns spans of the given length that start once per period. The first starts at a
+// random time.
 func Regularly(period, length float64, seed uint64) Spans {
 	at := float64(origin) + keys.RandomUnit(seed, 0)*period - period
 	return func() (int64, int64) {
@@ -32,9 +31,9 @@ func Regularly(period, length float64, seed uint64) Spans {
 	}
 }
 
-// Interrupted is a machine that does not run the thread in some spans: it was stopped
-// (SIGSTOP); with Steal, the hypervisor withheld the CPU, so that nothing on the machine
-// could record an arrival; with Preempt, a real-time program had the CPU.
+// Interrupted is a machine that does not run the thread during some spans. By default the thread
+// was stopped (SIGSTOP). With Steal, the hypervisor withheld the CPU, so that nothing on the
+// machine could record that bytes arrived. With Preempt, a real-time program used the CPU.
 type Interrupted struct {
 	Quiet
 	Spans          Spans
@@ -43,8 +42,8 @@ type Interrupted struct {
 	from, to int64
 }
 
-// nextRun returns at, or, if that is within a span, when the thread runs again. The next span
-// then begins after it.
+// nextRun returns at, or, if at is within a span, the time at which the thread runs again. The next
+// span begins after the returned time.
 func (m *Interrupted) nextRun(at int64) int64 {
 	for {
 		for m.to <= at {
@@ -64,7 +63,7 @@ func (m *Interrupted) nextRun(at int64) int64 {
 	}
 }
 
-// Run continues after each span within it.
+// Run adds the length of each span that begins before the thread has had ns of CPU time.
 func (m *Interrupted) Run(at, ns int64) int64 {
 	m.used.CPU += ns
 	for at = m.nextRun(at); ns > 0; {
@@ -77,10 +76,10 @@ func (m *Interrupted) Run(at, ns int64) int64 {
 	return at
 }
 
-// Wake returns a time after the span.
+// Wake returns a time that is outside all spans.
 func (m *Interrupted) Wake(at int64) int64 { return m.nextRun(m.Quiet.Wake(at)) }
 
-// Arrive returns at or, with Steal, when the CPU is back.
+// Arrive returns at. With Steal, if at is within a span, it returns the end of the span.
 func (m *Interrupted) Arrive(at int64) int64 {
 	if !m.Steal {
 		return at

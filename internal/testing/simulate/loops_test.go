@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
-// shape is a load whose results must not depend on the number of loops.
+// shape is a load whose results must not depend on the number of event loops.
 type shape struct {
 	load     scenario.Load
 	inFlight int // per connection; 0 for no limit
@@ -53,7 +53,7 @@ func (s shape) run(t *testing.T, loops int) *measure.Totals {
 	return m
 }
 
-// drawn returns a random load: connections, clients, totals, arrivals and limits.
+// drawn returns a load with random connections, clients, totals, arrivals and limits.
 func drawn(r *rand.Rand) shape {
 	l := closed(1+r.IntN(12), 0, 0)
 	l.Clients = l.Connections + r.IntN(50)
@@ -63,14 +63,14 @@ func drawn(r *rand.Rand) shape {
 	if r.IntN(3) == 0 {
 		s.inFlight = 1
 	}
-	most := float64(l.Clients) / 2.05e-3 // per second, limited by the clients or the connections
+	most := float64(l.Clients) / 2.05e-3 // operations per second; the clients or the connections limit them
 	if s.inFlight == 1 {
 		most = float64(l.Connections) / 2.05e-3
 	}
 	switch r.IntN(4) {
 	case 0:
 		l.Duration = 2 * time.Second
-	case 1, 2: // full rounds of all clients, and a few more operations
+	case 1, 2: // enough operations for several rounds of all clients, plus a random number
 		l.Total = uint64(most*(1+r.Float64())) + uint64(r.IntN(100))
 	default:
 		l.Arrival, l.Duration = scenario.Constant, 2*time.Second
@@ -78,7 +78,7 @@ func drawn(r *rand.Rand) shape {
 			l.Arrival = scenario.Poisson
 		}
 		l.Rate.PerSecond = most * (0.1 + 0.7*r.Float64())
-		if r.IntN(3) == 0 { // above the limit
+		if r.IntN(3) == 0 { // a rate above the limit
 			l.MaxInFlight = 1 + int(l.Rate.PerSecond*2.05e-3*(0.5+0.3*r.Float64()))
 		} else if s.inFlight == 1 && r.IntN(2) == 0 {
 			l.Rate.PerSecond = 1.2 * most
@@ -88,8 +88,8 @@ func drawn(r *rand.Rand) shape {
 	return s
 }
 
-// Throughput, operations in flight and counts do not depend on how many event loops drive a
-// load.
+// Throughput, operations in flight and counts do not depend on the number of event loops that drive
+// a load.
 func TestNumberOfLoopsChangesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for range settle.Drawn(24, 3) {
@@ -122,7 +122,8 @@ func checkSame(t *testing.T, s shape, loops int, what string, got, want, slack f
 	}
 }
 
-// Two loops with two and three connections share a total like one loop.
+// A loop with two connections and a loop with three connections share a total as one loop with five
+// would.
 func TestUnequalLoopsShareATotal(t *testing.T) {
 	l := closed(5, 50, 0)
 	l.Warmup, l.Total = 0, 100_000
@@ -138,8 +139,8 @@ func TestUnequalLoopsShareATotal(t *testing.T) {
 	}
 }
 
-// If a member accepts no connection, the others get its share of an open loop, even if one
-// loop has all of its connections.
+// If a member accepts no connection, the other members receive its share of an open loop, even if
+// one loop has all connections to that member.
 func TestOtherConnectionsTakeOver(t *testing.T) {
 	for _, loops := range []int{1, 3} {
 		l := closed(3, 0, 4*time.Second)
@@ -164,7 +165,7 @@ func TestOtherConnectionsTakeOver(t *testing.T) {
 	}
 }
 
-// leaving refuses connections to m1 after it was cut.
+// leaving refuses connections to m1 once its connections were closed.
 type leaving struct{ simulate.Server }
 
 func (leaving) Dial(at int64, endpoint string) error {
@@ -174,7 +175,7 @@ func (leaving) Dial(at int64, endpoint string) error {
 	return nil
 }
 
-// closing refuses operations at once for one second, the sixth since the world's beginning.
+// closing refuses all operations immediately during one second: the sixth second of the simulation.
 type closing struct{ simulate.Server }
 
 func (c closing) Serve(at int64, endpoint string, r simulate.Request) (int64, kv.Outcome) {
@@ -184,8 +185,8 @@ func (c closing) Serve(at int64, endpoint string, r simulate.Request) (int64, kv
 	return c.Server.Serve(at, endpoint, r)
 }
 
-// For any number of loops, a store that refuses operations for one second in ten has a
-// tenth of errors, and a refused client has no operation in flight.
+// If a store refuses operations in one of ten seconds, a tenth of the operations are errors, for
+// any number of loops. A client whose operation was refused has no operation in flight.
 func TestRefusedClientsRestInAllLoops(t *testing.T) {
 	for _, loops := range []int{1, 2, 4} {
 		l := closed(5, 50, 10*time.Second)

@@ -6,33 +6,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Machine models the CPU time that a loop's thread gets. It belongs to one loop, whose
-// times never decrease.
+// Machine models the CPU time that an event loop's thread receives. Each loop has its own Machine.
+// The times that the loop passes never decrease.
 type Machine interface {
-	// Run returns when the thread, starting at at, has had ns of CPU time.
+	// Run returns the time at which the thread has had ns of CPU time, if it starts at the time
+	// at.
 	Run(at, ns int64) int64
-	// Sleep reports that the thread waits from at.
+	// Sleep informs the machine that the thread waits from the time at.
 	Sleep(at int64)
-	// Wake returns when a thread runs that became runnable at at.
+	// Wake returns the time at which the thread runs, if it became runnable at the time at.
 	Wake(at int64) int64
-	// Arrive returns the time that the system records for bytes that arrived at at: later
-	// if nothing ran that could record it.
+	// Arrive returns the time that the system records for bytes that arrived at the time at. It
+	// is later than at if nothing could run that would record it.
 	Arrive(at int64) int64
-	// Used returns the system's counters since the start.
+	// Used returns the system's counters, which begin at zero when the machine starts.
 	Used() Usage
 }
 
-// Usage holds a system's counters for a thread, in nanoseconds.
+// Usage contains the system's counters for a thread, in nanoseconds.
 type Usage struct {
-	CPU       int64 // it ran
+	CPU       int64 // time on a CPU
 	RunDelay  int64 // run queue wait
 	Slices    int64 // number of turns on a CPU
-	Throttled int64 // held back by its control group's limits
+	Throttled int64 // time for which the control group's limits held the thread back
 	Stolen    int64 // CPU steal
 }
 
-// Quiet is a machine that runs a thread at once. Jitter is the mean time from when a thread
-// can run until it runs, in nanoseconds.
+// Quiet is a machine that runs a thread almost at once. Jitter is the mean time in nanoseconds
+// until a runnable thread runs.
 type Quiet struct {
 	Jitter float64
 	Seed   uint64
@@ -47,10 +48,10 @@ func (q *Quiet) Run(at, ns int64) int64 {
 	return at + ns
 }
 
-// Sleep costs nothing.
+// Sleep does nothing.
 func (q *Quiet) Sleep(int64) {}
 
-// Wake returns a time after a random moment.
+// Wake returns at plus a random delay.
 func (q *Quiet) Wake(at int64) int64 {
 	q.n++
 	q.used.Slices++
@@ -62,24 +63,23 @@ func (q *Quiet) Wake(at int64) int64 {
 // Arrive returns at.
 func (q *Quiet) Arrive(at int64) int64 { return at }
 
-// Used returns the time that the thread ran.
+// Used returns the CPU time that the thread used.
 func (q *Quiet) Used() Usage { return q.used }
 
-// Shared is a machine on which a busy program wants the thread's CPU part of the time.
-// During that time, the thread runs for at most Slice and then waits for Other; when it
-// wakes, it waits for a part of Other with probability Refused, because the other program
-// has not finished its turn.
+// Shared is a machine on which another program sometimes needs the thread's CPU. While it does, the
+// thread runs for at most Slice, and then waits for Other. When the thread wakes, it waits with
+// probability Refused for a part of Other, because the other program has not finished its turn.
 type Shared struct {
 	Quiet
 	Slice, Other float64 // nanoseconds
 	Refused      float64
-	// Busy reports whether the other program wants the CPU at a time.
+	// Busy reports whether the other program needs the CPU at the given time.
 	Busy func(at int64) bool
 
 	ran float64 // part of the slice that was used
 }
 
-// Run is interrupted when the slice is used up.
+// Run waits for the other program when the thread has used up its slice.
 func (m *Shared) Run(at, ns int64) int64 {
 	m.used.CPU += ns
 	for ns > 0 {
@@ -98,7 +98,7 @@ func (m *Shared) Run(at, ns int64) int64 {
 	return at
 }
 
-// Wake may have to wait.
+// Wake may wait for the other program to finish its turn.
 func (m *Shared) Wake(at int64) int64 {
 	at = m.Quiet.Wake(at)
 	if !m.Busy(at) || keys.RandomUnit(m.Seed+1, m.n) >= m.Refused {
@@ -114,15 +114,15 @@ func (m *Shared) wait(at int64, ns float64) int64 {
 	return at + int64(ns)
 }
 
-// Throttled is a machine whose control group may run for Quota in each Period, and is then
-// held back until the next. Beside is the share of the quota, from 0 to 1, that other
-// threads of the group use.
+// Throttled is a machine whose control group may use Quota of CPU time in each Period. Then it is
+// held back until the next period. OtherCPU is the share of the quota, from 0 to 1, that the
+// group's other threads use.
 type Throttled struct {
 	Quiet
 	Quota, Period int64 // nanoseconds
 	OtherCPU      float64
 
-	period int64 // number of the period to which left belongs
+	period int64 // number of the period that left belongs to
 	left   int64
 }
 
@@ -132,7 +132,7 @@ func (m *Throttled) refill(at int64) {
 	}
 }
 
-// Run continues in the next period when the quota is used up.
+// Run continues in the next period once the quota is used up.
 func (m *Throttled) Run(at, ns int64) int64 {
 	m.used.CPU += ns
 	for {

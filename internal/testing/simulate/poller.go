@@ -9,17 +9,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// CPU time of a loop's calls, in nanoseconds: about as on a current CPU over loopback.
+// CPU times of an event loop's calls in nanoseconds. They are about as long as on a current CPU
+// over loopback.
 const (
 	waitCost  = 500
 	readCost  = 700
 	writeCost = 1000
-	// longTurn is how far a loop's clock may run ahead of the world's within a turn;
-	// beyond, the other loops run first.
+	// longTurn is how far a loop's clock may be ahead of the world's clock within a turn.
+	// Beyond that, the other loops run first.
 	longTurn = 100_000
 )
 
-// markReady records that something happened to a connection; the lock is held.
+// markReady records that a connection may be ready. The caller must hold the lock.
 func (p *poller) markReady(i int, at int64) {
 	if c := &p.conns[i]; !c.listed {
 		c.listed = true
@@ -28,7 +29,7 @@ func (p *poller) markReady(i int, at int64) {
 	p.wake(at)
 }
 
-// pause lets the world run until wakeAt; the lock is held.
+// pause lets the world run until wakeAt. The caller must hold the lock.
 func (p *poller) pause() {
 	p.state = waiting
 	p.world.advance()
@@ -37,7 +38,7 @@ func (p *poller) pause() {
 	}
 }
 
-// spend uses CPU time; the lock is held.
+// spend uses CPU time. The caller must hold the lock.
 func (p *poller) spend(ns int64) {
 	at := p.machine.Run(p.now, ns)
 	if at-p.now < longTurn {
@@ -56,7 +57,7 @@ func (p *poller) Now() int64 {
 
 func (p *poller) Attach() int { return 0 }
 
-// RunDelay returns the machine's counter.
+// RunDelay returns the machine's counter of run queue wait.
 func (p *poller) RunDelay() (int64, bool) {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
@@ -76,9 +77,9 @@ func (p *poller) Wake() {
 	defer p.world.mu.Unlock()
 	p.woken = true
 	if !p.world.begun {
-		return // it wakes when the world begins, whether or not it already waits
+		return // a loop that already waits and one that does not yet both wake when the world begins
 	}
-	// It wakes at the current time of the loop that woke it.
+	// The loop wakes at the current time of the loop that woke it.
 	at := p.now
 	for _, other := range p.world.pollers {
 		if other.state == running {
@@ -103,7 +104,7 @@ func (p *poller) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	return p.scan(ready)
 }
 
-// scan lists what is ready; the lock is held.
+// scan appends the connections that are ready. The caller must hold the lock.
 func (p *poller) scan(ready []poll.Ready) []poll.Ready {
 	kept := p.pending[:0]
 	for _, i := range p.pending {
@@ -147,9 +148,9 @@ func (p *poller) Dial(i int, endpoint string) {
 	})
 }
 
-// Dialled is an optional interface of a Server: one that can refuse connections.
+// Dialled is an optional interface for a Server that can refuse connections.
 type Dialled interface {
-	// Dial returns the result of a dial; nil connects.
+	// Dial returns the error of a connection attempt, or nil if the connection succeeds.
 	Dial(at int64, endpoint string) error
 }
 
@@ -163,7 +164,7 @@ func (p *poller) Read(i int, b []byte) (int, error) {
 	return n, err
 }
 
-// ReadStamped also returns how long ago the last of the bytes arrived.
+// ReadStamped does the same as Read, and also returns how long ago the last byte arrived.
 func (p *poller) ReadStamped(i int, b []byte) (int, int64, error) {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
@@ -195,7 +196,8 @@ func (p *poller) Write(i int, b []byte) (int, error) {
 	return len(b), nil
 }
 
-// send delivers a request to its server and the response back; the lock is held.
+// send delivers a request to its server, and schedules the delivery of the response. The caller
+// must hold the lock.
 func (p *poller) send(i int, r Request) {
 	w, gen, endpoint := p.world, p.conns[i].gen, p.conns[i].endpoint
 	w.schedule(p.now+w.wire, func(at int64) {
@@ -216,7 +218,7 @@ func (p *poller) send(i int, r Request) {
 	})
 }
 
-// Cut closes all connections to an endpoint from the server's side at a time.
+// Cut makes the server close all connections to an endpoint at the given time.
 func (w *World) Cut(at int64, endpoint string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

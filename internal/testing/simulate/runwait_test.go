@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
-// sharedAndStopped is a machine that the thread shares with another program, and on which it
-// is also stopped in spans.
+// sharedAndStopped is a machine on which another program shares the thread's CPU, and on which the
+// thread is also stopped during some spans.
 type sharedAndStopped struct {
 	simulate.Shared
 	stops simulate.Interrupted
@@ -18,8 +18,8 @@ type sharedAndStopped struct {
 func (m *sharedAndStopped) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
 func (m *sharedAndStopped) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
 
-// In the time that a closed loop's generator added, run queue wait is distinguished from
-// time in which it was stopped or its virtual CPU was stolen.
+// A closed loop's generator adds time to each cycle. The trial distinguishes two parts of it: run
+// queue wait, and time during which the thread was stopped or its virtual CPU was stolen.
 func TestRunQueueWaitIsDistinguished(t *testing.T) {
 	still := simulate.Quiet{Jitter: 5_000, Seed: 3}
 	stops := func(steal bool) simulate.Interrupted {
@@ -30,17 +30,17 @@ func TestRunQueueWaitIsDistinguished(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		machine     func() simulate.Machine
-		least, most float64 // share of the time added to the sample
+		least, most float64 // limits for the run queue wait, as a share of the added time
 	}{
 		"quiet":   {func() simulate.Machine { q := still; return &q }, 0, 1},
 		"stopped": {func() simulate.Machine { m := stops(false); return &m }, 0, 0.01},
 		"stolen":  {func() simulate.Machine { m := stops(true); return &m }, 0, 0.01},
 		"shared":  {func() simulate.Machine { m := shared(0.5); return &m }, 0.95, 1},
-		// It waits for half of 3 ms at half of its wake-ups, and is stopped for a tenth of
-		// the time.
+		// The thread waits for half of 3 ms at half of its wake-ups, and is stopped for a
+		// tenth of the time.
 		"shared and stopped": {func() simulate.Machine { return &sharedAndStopped{shared(0.5), stops(false)} }, 0.5, 0.9},
-		// The system counts that as run queue wait; time held back by limits is known
-		// separately.
+		// The system counts being held back as run queue wait, too. The time for which
+		// limits held the thread back is known separately.
 		"held back": {func() simulate.Machine {
 			return &simulate.Throttled{Quiet: still, Quota: 5e6, Period: 100e6, OtherCPU: 0.9}
 		}, 0.85, 1},
@@ -68,7 +68,8 @@ func TestRunQueueWaitIsDistinguished(t *testing.T) {
 	}
 }
 
-// An open loop does not read the counter, because its clients do not wait for responses.
+// An open loop does not read the counter of run queue wait, because its clients do not wait for
+// responses.
 func TestOpenLoopDoesNotReadRunDelay(t *testing.T) {
 	l := closed(4, 0, 2*time.Second)
 	l.Arrival, l.Rate.PerSecond = scenario.Constant, 1000

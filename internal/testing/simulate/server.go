@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Times generates a server's times as a function of the request's number: lognormal with
-// the given median (nanoseconds) and spread (the standard deviation of the logarithm). Each
-// Every-th time is multiplied by Long; none if Every is 0.
+// Times generates a server's response times. The n-th time depends only on n and Seed. Times are
+// lognormal with the median Median (in nanoseconds) and the spread Spread (the standard deviation
+// of the logarithm). Each Every-th time is multiplied by Long; with Every 0, none is.
 type Times struct {
 	Median, Spread float64
 	Every          uint64
@@ -21,7 +21,7 @@ type Times struct {
 
 func (t *Times) next() int64 {
 	t.n++
-	// Box and Muller.
+	// The Box-Muller transform.
 	u, v := keys.RandomUnit(t.Seed, 2*t.n), keys.RandomUnit(t.Seed, 2*t.n+1)
 	normal := math.Sqrt(-2*math.Log(1-u)) * math.Cos(2*math.Pi*v)
 	ns := t.Median * math.Exp(t.Spread*normal)
@@ -40,7 +40,8 @@ func (t *Times) Mean() float64 {
 	return mean
 }
 
-// Delaying responds to each request after its own time, however many there are.
+// Delaying is a server that responds to each request after the request's own time, no matter how
+// many requests there are.
 type Delaying struct{ Times Times }
 
 // Serve responds after the request's time.
@@ -48,11 +49,11 @@ func (d *Delaying) Serve(at int64, _ string, _ Request) (int64, kv.Outcome) {
 	return at + d.Times.next(), kv.OK
 }
 
-// Queueing has workers that each serve one request after the other, which limits its
-// throughput.
+// Queueing is a server with several workers. Each worker serves one request after the other, which
+// limits the throughput.
 type Queueing struct {
 	Times Times
-	free  []int64 // when each worker is free
+	free  []int64 // the time at which each worker becomes free
 }
 
 // NewQueueing returns a server with the given number of workers.
@@ -60,7 +61,7 @@ func NewQueueing(workers int, times Times) *Queueing {
 	return &Queueing{Times: times, free: make([]int64, workers)}
 }
 
-// Serve responds in the order of arrival.
+// Serve assigns requests to workers in the order of arrival.
 func (q *Queueing) Serve(at int64, _ string, _ Request) (int64, kv.Outcome) {
 	first := slices.Index(q.free, slices.Min(q.free))
 	q.free[first] = max(q.free[first], at) + q.Times.next()

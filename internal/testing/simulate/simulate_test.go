@@ -36,7 +36,7 @@ func run(t *testing.T, l scenario.Load, server simulate.Server, machine func(int
 	return r.Measured
 }
 
-// runIn runs a load in a world.
+// runIn runs a load in a simulated world.
 func runIn(w *simulate.World, s simulate.Store, l scenario.Load, endpoints ...string) (*load.Result, error) {
 	worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return s, nil }}
 	return load.Run(context.Background(), &worker, &load.Assignment{Load: l, Endpoints: endpoints}, load.Reports{})
@@ -85,12 +85,12 @@ func TestTrialsAreReproducible(t *testing.T) {
 	}
 }
 
-// refusing is a server that accepts no connection.
+// refusing is a server that accepts no connections.
 type refusing struct{ simulate.Server }
 
 func (refusing) Dial(int64, string) error { return errors.New("no connection is accepted") }
 
-// A load that cannot connect ends, although its world never begins.
+// A load that cannot connect ends, although its simulated world never begins.
 func TestRefusedLoadEnds(t *testing.T) {
 	l := closed(3, 3, time.Second)
 	l.Threads = 3
@@ -100,7 +100,7 @@ func TestRefusedLoadEnds(t *testing.T) {
 	}
 }
 
-// The counters of a machine have the time that it withholds.
+// A machine's counters include the time that the machine withholds.
 func TestMachinesCountWithheldTime(t *testing.T) {
 	for name, m := range map[string]simulate.Machine{
 		"interrupted": &simulate.Interrupted{Spans: simulate.Every(1e9, 1e8, 1), Steal: true},

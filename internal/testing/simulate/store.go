@@ -13,10 +13,10 @@ import (
 // outcome).
 const frame = 5
 
-// Store is the store of the simulated world. Its messages are tags.
+// Store is the simulated world's store. Its messages consist only of tags, kinds and outcomes.
 type Store struct {
-	// InFlight is the number of operations in flight on a connection: 1 as in HTTP/1.1, 0
-	// for no limit.
+	// InFlight is the maximum number of operations in flight on a connection: 1 as in HTTP/1.1,
+	// or 0 for no limit.
 	InFlight int
 }
 
@@ -25,7 +25,7 @@ var errSimulated = errors.New("a simulated store has no servers")
 // Name returns "simulated".
 func (Store) Name() string { return "simulated" }
 
-// Capabilities returns puts and local reads, whose responses have no value.
+// Capabilities returns puts, and local reads whose responses have no value.
 func (s Store) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
 		Operations: map[kv.Kind]string{kv.Put: "a tag"},
@@ -34,22 +34,22 @@ func (s Store) Capabilities() kv.Capabilities {
 	}
 }
 
-// DecodeSettings returns no settings.
+// DecodeSettings returns nil, because the store has no settings.
 func (Store) DecodeSettings(func(any) error) (any, error) { return nil, nil }
 
-// Server returns an error.
+// Server returns an error because a simulated store has no server.
 func (Store) Server(string) (store.ServerSource, error) { return store.ServerSource{}, errSimulated }
 
-// Launch returns an error.
+// Launch returns an error because there are no processes to start.
 func (Store) Launch(store.LaunchSpec) (store.Launch, error) { return store.Launch{}, errSimulated }
 
-// Admin returns an error.
+// Admin returns an error because there is no administration.
 func (Store) Admin(store.Access) (store.Admin, error) { return noAdmin{}, errSimulated }
 
-// Metrics returns none.
+// Metrics returns nil.
 func (Store) Metrics(store.Access, string) []store.MetricSource { return nil }
 
-// Signal recognizes nothing.
+// Signal recognizes no log lines.
 func (Store) Signal([]byte) (store.Signal, bool) { return store.Signal{}, false }
 
 // Promises returns no guarantees.
@@ -76,7 +76,7 @@ type codec struct {
 	out     []byte
 	partial []byte
 	room    int
-	place   map[uint32]bool // open tags; true if the operation was given up and its response is still expected
+	place   map[uint32]bool // tags of open operations; true if the operation was given up but its response is still expected
 }
 
 func (c *codec) Room() int { return c.room - len(c.place) }

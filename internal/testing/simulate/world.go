@@ -1,11 +1,10 @@
-// Package simulate implements a simulated world for the generator, with its own clock:
-// waiting takes no time, the servers at the other ends of connections are functions, and
-// the machine gives or withholds CPU time according to a model. Several event loops share
-// one world and run one after the other in the order of its clock, so that a trial is the
-// same each time it runs.
+// Package simulate implements a simulated world for the load generator, with its own clock. Waiting
+// takes no real time, the servers at the other ends of connections are functions, and a model of
+// the machine gives or withholds CPU time. Several event loops share one world. They run one after
+// the other in the order of its clock, so that a trial gives identical results each time it runs.
 //
-// It provides what no real machine offers on demand: a thousand trials with known
-// disturbances and known true figures.
+// The package provides what no real machine offers: a thousand trials with known disturbances and
+// known true figures.
 package simulate
 
 import (
@@ -21,11 +20,11 @@ import (
 
 const never = math.MaxInt64
 
-// Server serves the requests of all connections.
+// Server serves the requests from all connections.
 type Server interface {
-	// Serve returns when the response to a request that arrived at a server leaves, and its
-	// outcome; a time below 0 means no response. Requests are in the order of at, to within
-	// a few microseconds.
+	// Serve returns the time at which the response leaves the server, and the outcome. at is
+	// the time at which the request arrived. A returned time below 0 means that there is no
+	// response. Calls are in the order of at, to within a few microseconds.
 	Serve(at int64, endpoint string, request Request) (answered int64, outcome kv.Outcome)
 }
 
@@ -35,24 +34,24 @@ type Request struct {
 	Kind kv.Kind
 }
 
-// World is the clock, the network and the servers. Its methods are safe for concurrent use.
+// World contains the clock, the network and the servers. Its methods are safe for concurrent use.
 type World struct {
 	server   Server
-	wire     int64 // latency of a message in one direction
+	wire     int64 // latency of a message in one direction, in nanoseconds
 	machines func(loop int) Machine
 
 	mu      sync.Mutex
 	pollers []*poller
-	loops   int // total number
+	loops   int // total number of loops
 	events  events
 	seq     uint64
 	last    int64 // time of the last event
 	begin   bool  // Begin was called
-	begun   bool  // and all loops have waited since
+	begun   bool  // Begin was called, and since then all loops have waited
 }
 
-// New returns a world for the given number of loops. Each has the machine that machines
-// returns for it; wire is the latency of a message in one direction, in nanoseconds.
+// New returns a world for the given number of event loops. Each loop runs on the machine that
+// machines returns for it. wire is the latency of a message in one direction, in nanoseconds.
 func New(loops int, wire int64, server Server, machines func(loop int) Machine) *World {
 	return &World{server: server, wire: wire, machines: machines, loops: loops}
 }
@@ -70,12 +69,12 @@ func (w *World) Poller(conns int) (poll.Poller, error) {
 	return p, nil
 }
 
-// origin is the clock's first reading: not 0, which means "not known".
+// origin is the clock's first reading. It is not 0, because 0 means that a time is unknown.
 const origin = 1_000_000_000
 
-// Now returns the latest time that any loop has reached. Before the world has begun it
-// returns the time of the last event: how far a loop has advanced by the real clock, before
-// it first waited, must not be visible.
+// Now returns the latest time that any loop has reached. Before the world begins, it returns the
+// time of the last event instead. A loop's progress before its first wait depends on the real
+// clock, and must not be visible.
 func (w *World) Now() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,8 +88,8 @@ func (w *World) Now() int64 {
 	return latest
 }
 
-// Begin starts the clock. Before, it advances only while connecting, so that the start of
-// the load does not depend on the real clock.
+// Begin starts the clock. Until then, time advances only while connections are established, so that
+// the start of the load does not depend on the real clock.
 func (w *World) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +97,7 @@ func (w *World) Begin() {
 	w.advance()
 }
 
-// event is an event in the world at a time.
+// event is something that happens in the world at a given time.
 type event struct {
 	at  int64
 	seq uint64
@@ -124,14 +123,14 @@ func (h *events) Pop() any {
 	return x
 }
 
-// schedule schedules an event; the lock is held.
+// schedule schedules an event. The caller must hold the lock.
 func (w *World) schedule(at int64, do func(at int64)) {
 	w.seq++
 	heap.Push(&w.events, event{at: at, seq: w.seq, do: do})
 }
 
-// advance moves the world to the next time at which a loop runs, once all of them wait; the
-// lock is held.
+// advance moves the world to the next time at which a loop runs. It does nothing until all loops
+// wait. The caller must hold the lock.
 func (w *World) advance() {
 	if len(w.pollers) < w.loops {
 		return
@@ -164,10 +163,10 @@ func (w *World) advance() {
 			continue
 		}
 		if next == nil {
-			return // all have ended, or Begin was not called
+			return // all loops have ended, or Begin was not called
 		}
 		if next.wakeAt == never {
-			// The loop's time has come; the machine may delay it.
+			// The time at which the loop becomes runnable is reached; the machine may delay the loop.
 			next.wake(soonest)
 			continue
 		}
@@ -180,7 +179,7 @@ func (w *World) advance() {
 type loopState uint8
 
 const (
-	running loopState = iota // or not begun; the world waits for it
+	running loopState = iota // the loop runs or has not begun, so the world waits for it
 	waiting
 	ended
 )
@@ -192,8 +191,8 @@ type poller struct {
 	state   loopState
 	resumed *sync.Cond
 	now     int64
-	until   int64 // while it waits
-	wakeAt  int64 // when it continues; never, if nothing has woken it
+	until   int64 // end of the wait, while the loop waits
+	wakeAt  int64 // when the loop continues; never, if nothing has woken it
 	woken   bool  // Wake was called
 	conns   []conn
 	pending []int // connections that may be ready for something
@@ -204,14 +203,15 @@ type conn struct {
 	gen      int
 	endpoint string
 	in       []byte
-	arrived  int64 // when the last of in did
+	arrived  int64 // when the last bytes of in arrived
 	ended    error
 	dialed   bool
 	dialErr  error
-	listed   bool // in pending
+	listed   bool // the connection is in pending
 }
 
-// dueToWake returns when the loop can continue, as far as is known; the lock is held.
+// dueToWake returns the earliest known time at which the loop can continue. The caller must hold
+// the lock.
 func (p *poller) dueToWake(begun bool) int64 {
 	switch {
 	case p.wakeAt != never:
@@ -222,7 +222,7 @@ func (p *poller) dueToWake(begun bool) int64 {
 	return max(p.until, p.now)
 }
 
-// wake makes the loop runnable at the given time; the lock is held.
+// wake makes the loop runnable at the given time. The caller must hold the lock.
 func (p *poller) wake(at int64) {
 	if p.state == waiting && p.wakeAt == never {
 		p.wakeAt = p.machine.Wake(max(at, p.now))

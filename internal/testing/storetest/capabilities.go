@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Agrees fails the test if a store's capabilities and what it implements differ or are
-// incomplete.
+// Agrees fails the test if a store's declared capabilities are incomplete or contradict the
+// interfaces that it implements.
 func Agrees(t *testing.T, st store.Store) {
 	t.Helper()
 	can := st.Capabilities()
@@ -18,7 +18,7 @@ func Agrees(t *testing.T, st store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = admin.Close() }() // there were no requests
+	defer func() { _ = admin.Close() }() // admin has sent no requests
 	for f := range kv.NumFeatures {
 		if can.Has(f) && can.NoFeatures[f] != "" {
 			t.Errorf("it has %s, and a sentence why not", f)
@@ -60,17 +60,17 @@ func Agrees(t *testing.T, st store.Store) {
 	}
 }
 
-// implements reports whether a store and its Admin implement the optional interfaces of a
-// feature; ok is false for a feature without one.
+// implements reports whether a store and its Admin implement a feature's optional interfaces. ok is
+// false if the feature has no optional interface.
 func implements(s store.Store, a store.Admin, f kv.Feature) (has, ok bool) {
 	operator, operates := a.(store.Operator)
 	_, cleans := a.(store.Cleaner)
-	// A request in a context that has ended reaches no server.
+	// A request whose context has already ended reaches no server.
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	supported := func(err error) bool { return !errors.Is(err, errors.ErrUnsupported) }
 	switch f {
-	case kv.RoleQuery, kv.Metrics, kv.LogSignals, kv.Order: // all stores have them
+	case kv.RoleQuery, kv.Metrics, kv.LogSignals, kv.Order: // every store has these features
 		has = true
 	case kv.LeaderTransfer:
 		has = operates

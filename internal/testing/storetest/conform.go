@@ -1,6 +1,7 @@
-// Package storetest contains the tests that every store passes: Conform proves a store's
-// capabilities on its real server, Wire drives a codec over a socket, ServeNull serves a null
-// cluster, and CheckSignals compares a store's log signals with lines that real members wrote.
+// Package storetest contains tests that every store must pass. Conform tests a store's declared
+// capabilities on its real server. Wire drives a codec over a socket. ServeNull starts null
+// servers. CheckSignals compares the signals that a store finds in logs with lines that real
+// members wrote.
 package storetest
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Conform tests a store against its real server: that it has its declared capabilities, and
-// that the official client reads what quorumbench writes, and vice versa.
+// Conform tests a store against its real server. The store must have its declared capabilities, and
+// the official client must read what quorumbench writes, and vice versa.
 func Conform(t *testing.T, f Fixture) {
 	t.Run("capabilities", func(t *testing.T) { Agrees(t, f.Store) })
 	t.Run("one member", func(t *testing.T) {
@@ -36,8 +37,8 @@ func Conform(t *testing.T, f Fixture) {
 	t.Run("three members", func(t *testing.T) { threeMembers(t, f) })
 }
 
-// Operations tests every operation of the store's capabilities at the first endpoint, where
-// none of the fixture's keys may exist.
+// Operations tests every operation that the store supports at the first endpoint. None of the
+// fixture's keys may exist there.
 func Operations(t *testing.T, f Fixture, a store.Access) {
 	c := newConformer(t, f, a)
 	c.run("keys", c.agreeOnKeys)
@@ -61,7 +62,7 @@ func Operations(t *testing.T, f Fixture, a store.Access) {
 	}
 }
 
-// agreeOnKeys runs every operation of one key on each of the fixture's keys and values.
+// agreeOnKeys runs every single-key operation on each of the fixture's keys and values.
 func (c *conformer) agreeOnKeys() {
 	for i, key := range c.Keys {
 		c.agreeOnKey(key, fmt.Appendf(nil, "value %d", i))
@@ -107,7 +108,7 @@ func (c *conformer) run(name string, test func()) {
 
 func (c *conformer) supports(k kv.Kind) bool { return c.can.Operations[k] != "" }
 
-// want runs an operation that must end with the outcome.
+// want runs an operation and fails the test unless it has the given outcome.
 func (c *conformer) want(o kv.Outcome, op store.Op) store.Event {
 	c.t.Helper()
 	e := c.w.Want(o, op)
@@ -117,7 +118,7 @@ func (c *conformer) want(o kv.Outcome, op store.Op) store.Event {
 	return e
 }
 
-// theirs returns what the official client reads.
+// theirs reads a key with the official client.
 func (c *conformer) theirs(key string) ([]byte, int64) {
 	c.t.Helper()
 	value, version, err := c.client.Get(key)
@@ -127,8 +128,8 @@ func (c *conformer) theirs(key string) ([]byte, int64) {
 	return value, version
 }
 
-// checkValue checks that both clients read the value, at every level, and returns the
-// key's version.
+// checkValue checks that both clients read the given value, at every consistency level, and returns
+// the key's version.
 func (c *conformer) checkValue(key string, want []byte) int64 {
 	c.t.Helper()
 	v, version := c.theirs(key)
@@ -144,7 +145,8 @@ func (c *conformer) checkValue(key string, want []byte) int64 {
 	return version
 }
 
-// wrote checks the version in a write's response, if there is one.
+// wrote checks that the version in the response to a write is right, if the response has a version.
+// It returns the key's version.
 func (c *conformer) wrote(e store.Event, key string, value []byte) int64 {
 	c.t.Helper()
 	version := c.checkValue(key, value)
@@ -154,8 +156,8 @@ func (c *conformer) wrote(e store.Event, key string, value []byte) int64 {
 	return version
 }
 
-// conflict checks a compare-and-set that does not match: the response has the key's
-// version, or marks it as unknown.
+// conflict runs a compare-and-set whose version does not match, and checks that the response has
+// the key's version or marks it as unknown.
 func (c *conformer) conflict(key string, value []byte, version int64) {
 	c.t.Helper()
 	e := c.want(kv.Conflict, CAS(key, value, version))
@@ -164,8 +166,9 @@ func (c *conformer) conflict(key string, value []byte, version int64) {
 	}
 }
 
-// agreeOnExistence checks for a key that the official client writes and removes. The key's
-// value is not read, and a key whose name it begins is not mistaken for it.
+// agreeOnExistence checks for a key that the official client writes and removes. The response must
+// not contain the key's value. Another key that begins with this key's name must not be mistaken
+// for it.
 func (c *conformer) agreeOnExistence() {
 	const key = "existence"
 	if err := c.client.Put(key+"s", []byte("v")); err != nil {
@@ -186,7 +189,7 @@ func (c *conformer) agreeOnExistence() {
 	}
 }
 
-// agreeOnKey runs every operation of one key that does not exist.
+// agreeOnKey runs every single-key operation on a key that does not exist.
 func (c *conformer) agreeOnKey(key string, value []byte) {
 	c.t.Helper()
 	for _, level := range c.levels {
@@ -237,8 +240,8 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 	}
 }
 
-// unknown runs a compare-and-set of an unknown version: the version is read first, or the
-// response is a conflict with the version.
+// unknown runs a compare-and-set with an unknown version. Either the codec first reads the version,
+// or the response is a conflict that contains the version.
 func (c *conformer) unknown(key string, value []byte) {
 	c.t.Helper()
 	_, now := c.theirs(key)
@@ -246,14 +249,14 @@ func (c *conformer) unknown(key string, value []byte) {
 	switch {
 	case e.Outcome == kv.Conflict && e.Revision == now:
 		e = c.want(kv.OK, CAS(key, value, now))
-	case e.Outcome != kv.OK || now > 0 && e.Extra != 1: // for a new key there may be more requests, or nothing to read
+	case e.Outcome != kv.OK || now > 0 && e.Extra != 1: // a new key may need additional requests, or need no read
 		c.t.Fatalf("key %.40q: a compare-and-set that reads first: %+v", key, e)
 	}
 	c.wrote(e, key, value)
 }
 
-// another returns a different value of at most the same length, which is text if the value
-// is.
+// another returns a different value that is not longer. If the value is text, the returned value is
+// text, too.
 func another(value []byte) []byte {
 	cut := value[:max(0, len(value)-1)]
 	for utf8.Valid(value) && !utf8.Valid(cut) {
@@ -262,7 +265,7 @@ func another(value []byte) []byte {
 	return append([]byte{'x'}, cut...)
 }
 
-// create creates a missing key by a compare-and-set.
+// create creates a missing key through a compare-and-set.
 func (c *conformer) create(key string, value []byte) {
 	c.t.Helper()
 	if !c.supports(kv.CAS) {
@@ -274,7 +277,7 @@ func (c *conformer) create(key string, value []byte) {
 	c.conflict(key, value, 0)
 }
 
-// deleted deletes a key and checks the count, if the protocol returns one.
+// deleted deletes a key and checks the number of deleted keys, if the protocol returns it.
 func (c *conformer) deleted(key string, count int64) {
 	c.t.Helper()
 	if e := c.want(kv.OK, Delete(key)); e.Count != count && e.Count != -1 {

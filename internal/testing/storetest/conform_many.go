@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// listed is the number of keys in lists.
+// listed is the number of keys that lists contain.
 const listed = 300
 
 func (c *conformer) rangeKey(i int) string {
@@ -22,12 +22,12 @@ func (c *conformer) rangeKey(i int) string {
 	return fmt.Sprintf("ranges/%03d", i)
 }
 
-// rangeValue returns text, because some protocols support nothing else.
+// rangeValue returns a value that is text, because some protocols support only text.
 func rangeValue(i int) []byte {
 	return []byte(strings.Repeat("0123456789", 100) + fmt.Sprintf("\n%d", i))
 }
 
-// collector collects the keys of a response.
+// collector collects the keys in a response.
 type collector struct {
 	keys   []string
 	values [][]byte
@@ -39,14 +39,14 @@ func (c *collector) Add(_ uint32, key, value []byte, _ int64) {
 	c.keys, c.values = append(c.keys, string(key)), append(c.values, bytes.Clone(value))
 }
 
-// interval is a part of the listed keys: n keys starting with first.
+// interval is a range of the listed keys: n keys that start with key number first.
 type interval struct {
 	key, end string
 	limit    int64
 	first, n int
 }
 
-// agreeOnRanges lists keys that both clients wrote, alternately.
+// agreeOnRanges lists keys. Half of the keys were written by each client, alternately.
 func (c *conformer) agreeOnRanges() {
 	for i := range listed {
 		if i%2 == 0 {
@@ -93,14 +93,14 @@ func (c *conformer) checkRange(of interval, e store.Event) {
 		c.t.Errorf("%q to %q: %d keys, want %d", of.key, of.end, e.Count, of.n)
 	}
 	if of.n == 0 || len(e.Key) == 0 {
-		return // or a list that only counts the keys
+		return // or the list only returns a count
 	}
 	if string(e.Key) != c.spelt(of, of.first) || !bytes.Equal(e.Value, rangeValue(of.first)) || e.Revision == 0 {
 		c.t.Errorf("%q to %q: the first key is %q with %d bytes, want %q", of.key, of.end, e.Key, len(e.Value), c.spelt(of, of.first))
 	}
 }
 
-// spelt returns the i-th key in the interval's spelling.
+// spelt returns the i-th listed key, with a slash in front if the interval's keys have one.
 func (c *conformer) spelt(of interval, i int) string {
 	if strings.HasPrefix(of.key, "/") {
 		return "/" + c.rangeKey(i)
@@ -108,7 +108,7 @@ func (c *conformer) spelt(of interval, i int) string {
 	return c.rangeKey(i)
 }
 
-// checkKeys checks that a list delivers all keys with their values.
+// checkKeys checks that a list returns all keys with their values.
 func (c *conformer) checkKeys(of interval, got *collector) {
 	c.t.Helper()
 	if len(got.keys) == 0 && (of.n == 0 || of.end == "" || !c.can.Ascending) {
@@ -116,7 +116,8 @@ func (c *conformer) checkKeys(of interval, got *collector) {
 	}
 	want := map[string]int{}
 	for i := range listed {
-		// With a limit, any of the keys if they have no order, otherwise the first ones.
+		// With a limit, a store without key order may return any of the keys. Other stores
+		// must return the first keys.
 		key := c.spelt(of, i)
 		if of.n > 0 && i >= of.first && (i < of.first+of.n || !c.can.Ascending && key < of.end) {
 			want[key] = i
@@ -132,7 +133,7 @@ func (c *conformer) checkKeys(of interval, got *collector) {
 	}
 }
 
-// rangeForms reads an interval in every form.
+// rangeForms reads an interval with every form of request.
 func (c *conformer) rangeForms(of interval, level kv.Consistency) {
 	c.t.Helper()
 	ask := func(f store.RangeOp) store.Event {
@@ -150,7 +151,7 @@ func (c *conformer) rangeForms(of interval, level kv.Consistency) {
 	}
 }
 
-// agreeOnTransactions writes existing keys and, if the store allows it, new ones.
+// agreeOnTransactions writes existing keys in transactions and, if the store allows it, new keys.
 func (c *conformer) agreeOnTransactions() {
 	var pairs []store.Pair
 	for i := range 32 {
@@ -217,7 +218,7 @@ func (c *conformer) keepLeasesAlive() {
 	}
 }
 
-// keepAlive returns the renewal of a lease that the leaser granted.
+// keepAlive returns an operation that renews a lease which the leaser granted.
 func keepAlive(leaser store.Leaser, id int64) store.Op {
 	op := KeepAlive(id)
 	if names := leaser.LeaseNames([]int64{id}); len(names) > 0 {
@@ -226,8 +227,8 @@ func keepAlive(leaser store.Leaser, id int64) store.Op {
 	return op
 }
 
-// agreeOnWatches checks that quorumbench's watchers, on two streams of one connection,
-// receive what the official client writes and deletes, each change once and in order.
+// agreeOnWatches checks that quorumbench's watchers, on two streams of one connection, receive each
+// change that the official client makes, once and in order.
 func (c *conformer) agreeOnWatches() {
 	if c.can.Watches.Modes[kv.QueryWatch] != "" {
 		c.run(kv.QueryWatch.String(), c.agreeOnStates)
@@ -247,7 +248,7 @@ func (c *conformer) agreeOnWatches() {
 	c.agreeOnStreams()
 }
 
-// watchKeys creates a watcher of each key, all on one connection and two streams.
+// watchKeys creates a watcher for each key. All watchers share one connection with two streams.
 func (c *conformer) watchKeys(w *Wire) {
 	c.t.Helper()
 	w.Ready()
@@ -264,8 +265,8 @@ func (c *conformer) watchKeys(w *Wire) {
 	}
 }
 
-// agreeOnStreams checks that watchers that share streams receive what the official client
-// writes and deletes, and progress notifications.
+// agreeOnStreams checks that watchers that share streams receive the official client's writes and
+// deletes, and progress notifications.
 func (c *conformer) agreeOnStreams() {
 	w := Dial(c.t, c.Store, c.access)
 	c.watchKeys(w)
@@ -308,9 +309,9 @@ func (c *conformer) agreeOnStreams() {
 	}
 }
 
-// agreeOnPlainWatches checks that watchers that start at the present receive what the
-// official client creates, changes and deletes, one at a time: each once, in order, and
-// before a response that reflects it.
+// agreeOnPlainWatches tests watches that start at the current revision. The official client
+// creates, changes and deletes keys, one at a time. The watchers must receive each change once, in
+// order, and before any response that reflects the change.
 func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	w := Dial(c.t, c.Store, c.access)
 	w.Ready()
@@ -362,8 +363,8 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	}
 }
 
-// agreeOnEphemerals creates keys that end with their session, which the official client
-// reads, and ends the session.
+// agreeOnEphemerals creates keys that are bound to a session, which the official client must be
+// able to read. Then it ends the session.
 func (c *conformer) agreeOnEphemerals() {
 	w := Dial(c.t, c.Store, c.access)
 	for i, key := range c.Keys {
@@ -389,7 +390,7 @@ func (c *conformer) agreeOnEphemerals() {
 			}
 		}
 		if err != nil {
-			break // the server closes the connection after the session
+			break // after the session's end the server closes the connection
 		}
 	}
 	if ends := c.Store.Promises().Of[history.Ends] != ""; ends && (ended.What != store.Closed || ended.Outcome != kv.OK || ended.At <= made || session.Session() == 0) {
@@ -402,12 +403,12 @@ func (c *conformer) agreeOnEphemerals() {
 	}
 }
 
-// agreeOnWatchesApart is agreeOnWatches for a store whose connections have at most one
-// watcher.
+// agreeOnWatchesApart does the same as agreeOnWatches for a store that allows only one watcher per
+// connection.
 func (c *conformer) agreeOnWatchesApart() {
 	for i, key := range c.Keys {
 		if i%7 > 0 {
-			continue // each has its own connection
+			continue // each watcher has its own connection
 		}
 		w := Dial(c.t, c.Store, c.access)
 		w.Ready()

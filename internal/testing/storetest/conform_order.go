@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// agreeOnOrder writes and reads a key and checks that responses carry the ordering
-// information that the store promises.
+// agreeOnOrder writes and reads a key. It checks that responses contain the ordering information
+// that the store promises.
 func (c *conformer) agreeOnOrder() {
 	const key = "order"
 	promises, last := c.Store.Promises(), int64(0)
@@ -64,13 +64,13 @@ func (c *conformer) agreeOnOrder() {
 	}
 }
 
-// applied checks that a member which has responded at a revision reports it.
+// applied checks that a member reports at least the revision at which it has responded.
 func (c *conformer) applied(revision int64) {
 	admin, err := c.Store.Admin(c.access)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer func() { _ = admin.Close() }() // it was only used for requests
+	defer func() { _ = admin.Close() }() // admin was only used for requests
 	if a, ok := admin.(store.Applier); ok {
 		if got, err := a.Applied(c.t.Context(), 0); err != nil || got < revision {
 			c.t.Errorf("the member has applied all up to %d, it says (%v), and has answered at %d", got, err, revision)

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// admin opens the store's administration until the end of the test.
+// admin opens the store's administration and closes it at the end of the test.
 func (c *conformer) admin() store.Admin {
 	c.t.Helper()
 	a, err := c.Store.Admin(c.access)
@@ -24,8 +24,8 @@ func (c *conformer) admin() store.Admin {
 	return a
 }
 
-// refused checks that refused operations have their outcome and a text, and that the next
-// operation is served.
+// refused checks that each refused operation has the right outcome and an error text, and that the
+// server still serves the next operation.
 func (c *conformer) refused() {
 	for _, r := range append(slices.Clone(c.Refused), c.TooLarge) {
 		if r.Outcome == kv.OK {
@@ -37,7 +37,7 @@ func (c *conformer) refused() {
 			c.t.Errorf("%v of %.40q: %v (%s), want %v with %q", r.Op.Kind, r.Op.Key, e.Outcome, e.Text, r.Outcome, r.Text)
 		}
 	}
-	for k := range c.can.NoOperations { // operations that would break the server are not sent
+	for k := range c.can.NoOperations { // some servers fail if they receive an unsupported operation, so those are not sent
 		op := Put("not-there", nil)
 		op.Kind = k
 		c.want(kv.BadRequest, op)
@@ -45,11 +45,11 @@ func (c *conformer) refused() {
 	c.want(kv.Miss, Get("not-there", c.levels[0]))
 }
 
-// lostConnections checks that operations which were never written completely are definite
-// errors, and all others indefinite.
+// lostConnections checks that an operation whose request was not written completely becomes a
+// definite error, and any other an indefinite error.
 func (c *conformer) lostConnections() {
 	for key, of := range map[string]struct {
-		left int // bytes that are not written; -1 for all
+		left int // number of bytes that are not written; -1 to write none
 		want kv.Outcome
 	}{
 		"lost-before":  {-1, kv.NotSent},
@@ -58,7 +58,7 @@ func (c *conformer) lostConnections() {
 	} {
 		w := Dial(c.t, c.Store, c.access)
 		w.Ready()
-		for out := w.Codec.Out(); len(out) > 0; out = w.Codec.Out() { // of the handshake
+		for out := w.Codec.Out(); len(out) > 0; out = w.Codec.Out() { // the bytes of the handshake
 			n, err := w.Conn.Write(out)
 			if w.Codec.Wrote(n); err != nil {
 				c.t.Fatal(err)
@@ -73,7 +73,7 @@ func (c *conformer) lostConnections() {
 				c.t.Fatal(err)
 			}
 		}
-		_ = w.Conn.Close() // simulates a lost connection
+		_ = w.Conn.Close() // simulates the loss of the connection
 		lost := w.Codec.Lost(nil)
 		if len(lost) != 1 || lost[0].Tag != op.Tag || lost[0].Outcome != of.want {
 			c.t.Errorf("%s: %+v, want %v", key, lost, of.want)
@@ -87,7 +87,7 @@ func (c *conformer) lostConnections() {
 	}
 }
 
-// administration queries and maintains a cluster of one member.
+// administration tests queries and maintenance on a cluster of one member.
 func (c *conformer) administration() {
 	a := c.admin()
 	s, err := a.Status(c.t.Context())
@@ -122,8 +122,8 @@ func (c *conformer) administration() {
 	c.ownWork(a, &s)
 }
 
-// ownWork runs the store's own work during a load, and undoes it. A trial's test reaches a
-// quota.
+// ownWork runs the store's own maintenance, and undoes its effects. (Reaching a quota is tested in
+// package trial.)
 func (c *conformer) ownWork(a store.Admin, s *store.Status) {
 	c.t.Helper()
 	w, ok := a.(store.Operator)
@@ -151,8 +151,8 @@ func (c *conformer) ownWork(a store.Admin, s *store.Status) {
 	}
 }
 
-// elsewhere uses names that cannot be resolved, so that each connection must be made by the
-// access's Dial.
+// elsewhere uses host names that cannot be resolved, so every connection must use the function Dial
+// from the access settings.
 func (c *conformer) elsewhere() {
 	const nowhere, behind = "nowhere.invalid:1", "behind.invalid:1"
 	there := c.access.Endpoints[0]
@@ -169,7 +169,7 @@ func (c *conformer) elsewhere() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // there are no further requests
+	defer func() { _ = a.Close() }() // a sends no further requests
 	if s, err := a.Status(c.t.Context()); err != nil || s.Leader() == nil || s.Leader().Endpoint != nowhere {
 		c.t.Errorf("status %+v, %v", s, err)
 	}
@@ -208,8 +208,8 @@ func (c *conformer) deletePrefix(d store.Cleaner) {
 	c.want(kv.Miss, Get("gone/1", c.levels[0]))
 }
 
-// overTLS tests that the bytes are the same over TLS, for the codec and for the
-// administration, and that a plain connection gets no response.
+// overTLS tests that the codec and the administration work over TLS as without it, and that a
+// connection without TLS receives no response.
 func overTLS(t *testing.T, f Fixture) {
 	s := f.Start(t, Options{TLS: true})
 	if s == nil {
@@ -224,7 +224,7 @@ func overTLS(t *testing.T, f Fixture) {
 	c := newConformer(t, f, s.Access)
 	c.agreeOnKey("tls", []byte("v"))
 	for i, value := range f.Values {
-		if len(value) < 128<<10 { // several TLS records
+		if len(value) < 128<<10 { // long enough for several TLS records
 			c.agreeOnKey("tls-"+string(rune('a'+i)), value)
 		}
 	}
@@ -244,8 +244,8 @@ func overTLS(t *testing.T, f Fixture) {
 	}
 }
 
-// withUser tests that a user with the permission is served, and that one without it is
-// refused with that reason.
+// withUser tests that a user with the required permission is served, and that a user without it is
+// refused for that reason.
 func withUser(t *testing.T, f Fixture) {
 	s := f.Start(t, Options{User: true})
 	if s == nil {
@@ -270,7 +270,7 @@ func withUser(t *testing.T, f Fixture) {
 	}
 	for _, a := range s.Denied {
 		for _, op := range []store.Op{Put("user", []byte("w")), Get("user", c.levels[0])} {
-			// A wrong password can end the connection before it is ready.
+			// After a wrong password, the server may close the connection before it is ready.
 			e, err := Dial(t, f.Store, a).Try(op)
 			if e.Outcome != kv.Denied && err == nil && (op.Kind == kv.Put || e.Outcome != kv.Miss) {
 				t.Errorf("%v of user %q: %+v", op.Kind, a.User, e)
@@ -280,7 +280,8 @@ func withUser(t *testing.T, f Fixture) {
 	c.want(kv.OK, Get("user", c.levels[0]))
 }
 
-// unchecked returns why a cluster does not check the user that it was given.
+// unchecked returns the reason why a cluster does not check the given user, or an empty string if
+// it does.
 func unchecked(t *testing.T, a store.Admin) string {
 	t.Helper()
 	why, err := a.UserUnchecked(t.Context())
@@ -290,7 +291,7 @@ func unchecked(t *testing.T, a store.Admin) string {
 	return why
 }
 
-// uncheckedWithout returns the same for a server without authentication.
+// uncheckedWithout does the same as unchecked on a server without authentication.
 func uncheckedWithout(t *testing.T, f Fixture) string {
 	t.Helper()
 	access := f.Start(t, Options{}).Access
@@ -299,12 +300,12 @@ func uncheckedWithout(t *testing.T, f Fixture) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // there are no further requests
+	defer func() { _ = a.Close() }() // a sends no further requests
 	return unchecked(t, a)
 }
 
-// threeMembers tests a cluster: every member responds at every level, roles are reported,
-// and after the leader dies the others continue.
+// threeMembers tests a cluster: every member responds at every consistency level and reports its
+// role, and after the leader dies, the other members continue.
 func threeMembers(t *testing.T, f Fixture) {
 	server := f.Start(t, Options{Members: 3})
 	if server == nil {
@@ -326,7 +327,7 @@ func threeMembers(t *testing.T, f Fixture) {
 		key := "member/" + string(rune('0'+i))
 		w.Want(kv.OK, Put(key, []byte("v")))
 		for _, level := range c.levels {
-			// A follower may not have applied a write that it forwarded.
+			// A follower may not yet have applied a write that it forwarded to the leader.
 			if o := w.Do(Get(key, level)).Outcome; o != kv.OK && (level != kv.Local || o != kv.Miss) {
 				t.Errorf("%s: %v read: %v", endpoint, level, o)
 			}
@@ -352,15 +353,15 @@ func threeMembers(t *testing.T, f Fixture) {
 	}
 }
 
-// accessTo returns the access to one endpoint.
+// accessTo returns the access settings with only the i-th endpoint.
 func (c *conformer) accessTo(i int) store.Access {
 	a := c.access
 	a.Endpoints = a.Endpoints[i : i+1]
 	return a
 }
 
-// leaderKilled checks that the other members respond, at first possibly with an error that
-// has a text, and finally serve requests.
+// leaderKilled checks that the other members respond after the leader was killed. They may first
+// respond with an error that has a text, but must finally serve requests.
 func (c *conformer) leaderKilled(a store.Admin, server *Server) {
 	c.t.Helper()
 	_, leader := Roles(c.t, a)

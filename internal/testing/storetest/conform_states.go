@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// agreeOnStates checks that quorumbench's watchers, each on its own connection, receive the
-// changes that the official client makes.
+// agreeOnStates checks that quorumbench's watchers, each on its own connection, receive the changes
+// that the official client makes.
 func (c *conformer) agreeOnStates() {
 	for i, key := range c.Keys {
 		w := c.beginState(key, "")
@@ -18,15 +18,15 @@ func (c *conformer) agreeOnStates() {
 			c.checkState(w, key, value, 1)
 		}
 		c.theyRemove(w, key)
-		_ = w.Conn.Close() // there are many
+		_ = w.Conn.Close() // many connections are open, so this one is closed early
 	}
 	for _, key := range []string{"states/a", "states/b", "states/c"} {
 		c.theyPut(key, []byte("before"))
 	}
-	w := c.beginState("states/b", "states/e") // a is outside, and d is created later
+	w := c.beginState("states/b", "states/e") // key a is outside the interval, and key d is created later
 	c.theyPut("states/a", []byte("outside"))
 	for i, key := range []string{"states/d", "states/b", "states/c", "states/b"} {
-		value := fmt.Appendf(nil, "%s now, %d", key, i) // writing the same value again is not a change
+		value := fmt.Appendf(nil, "%s now, %d", key, i) // each value is new, because writing an unchanged value would not be a change
 		c.theyPut(key, value)
 		c.checkState(w, key, value, 1)
 	}
@@ -35,7 +35,7 @@ func (c *conformer) agreeOnStates() {
 	c.theyRemove(w, "states/d")
 }
 
-// beginState creates a watcher of an interval on its own connection.
+// beginState creates a watcher for an interval on a new connection.
 func (c *conformer) beginState(key, end string) *Wire {
 	c.t.Helper()
 	w := Dial(c.t, c.Store, c.access)
@@ -49,7 +49,7 @@ func (c *conformer) beginState(key, end string) *Wire {
 	return w
 }
 
-// checkState checks the next event of a watcher.
+// checkState checks a watcher's next event.
 func (c *conformer) checkState(w *Wire, key string, value []byte, there int64) {
 	c.t.Helper()
 	e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
@@ -69,8 +69,8 @@ func (c *conformer) theyPut(key string, value []byte) {
 	}
 }
 
-// theyRemove deletes a key with the official client, if the store supports it, and checks
-// the watcher's event.
+// theyRemove deletes a key with the official client, if the store supports that, and checks the
+// watcher's event.
 func (c *conformer) theyRemove(w *Wire, key string) {
 	c.t.Helper()
 	if !c.supports(kv.Delete) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Ended waits for the result of a server that was asked to stop, and fails the test if it
-// is an error or does not arrive in time.
+// Ended waits for the result of a server that was asked to stop. It fails the test if the result is
+// an error or does not arrive in time.
 func Ended(t testing.TB, what string, said <-chan error) {
 	t.Helper()
 	select {

@@ -7,67 +7,69 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Fixture is what a store supplies for Conform.
+// Fixture contains what Conform needs to test a store.
 type Fixture struct {
 	Store store.Store
-	// Start starts a real cluster until the end of the test, and returns when it serves. It
-	// skips the test if this machine has no server. It returns nil for options that it
-	// cannot start; the null server, if there is one, is tested for those.
+	// Start starts a real cluster until the end of the test, and returns when the cluster
+	// serves requests. It skips the test if this machine has no server. It returns nil for
+	// options that it does not support. Conform then tests the store's null server, if there is
+	// one.
 	Start func(t *testing.T, o Options) *Server
 	// Official opens the client of the store's developers, or another independent client if
 	// they have none.
 	Official func(t testing.TB, a store.Access) Client
 
-	// Keys are awkward keys that the store accepts: every allowed byte, slashes, long ones.
-	// None equals another one, or is the folder of another one.
+	// Keys lists awkward keys that the store accepts: every allowed byte, slashes, long keys.
+	// No key may be equal to another key, or be the folder of another key.
 	Keys []string
-	// Values are awkward values: empty, one byte, large, of every byte.
+	// Values lists awkward values: empty, one byte, large, and with every byte value.
 	Values [][]byte
-	// Refused are operations that the server, or the codec for it, refuses.
+	// Refused lists operations that the server or the store's codec refuses.
 	Refused []Refusal
-	// TooLarge is an operation larger than the server accepts; it may end the connection.
-	// Without an outcome it is omitted.
+	// TooLarge is an operation that exceeds the server's size limit. The server may close the
+	// connection. The test is omitted if TooLarge has no outcome.
 	TooLarge Refusal
 
-	// RangeKey returns the i-th of the listed keys, which ascend below "ranges/"; nil for
-	// ranges/000 and so on.
+	// RangeKey returns the i-th listed key. The keys ascend and begin with "ranges/". If
+	// RangeKey is nil, the keys are ranges/000, ranges/001 and so on.
 	RangeKey func(i int) string
-	// Slash reports that a slash at the beginning of a key has no meaning.
+	// Slash is set if a slash at the beginning of a key has no meaning.
 	Slash bool
-	// TxnNeedsKeys reports that a Txn only writes existing keys.
+	// TxnNeedsKeys is set if a Txn can only write existing keys.
 	TxnNeedsKeys bool
-	// Members and Terms report that responses to puts and gets carry the member and its
-	// term.
+	// Members and Terms are set if responses to puts and gets contain the member and its term.
 	Members, Terms bool
 }
 
-// Options describe a real cluster. The zero Options are one member without TLS and users.
+// Options describes a real cluster. The zero Options mean one member without TLS and without users.
 type Options struct {
-	Members int  // 0 for 1
-	TLS     bool // over TLS
-	User    bool // with authentication
+	Members int  // 0 means 1
+	TLS     bool // use TLS
+	User    bool // require authentication
 }
 
-// Server is a cluster that serves.
+// Server is a running cluster.
 type Server struct {
-	Access store.Access // of a user with all permissions
-	// Denied are accesses with a wrong password, or without one.
+	Access store.Access // credentials of a user with all permissions
+	// Denied lists access settings that the cluster must refuse, with a wrong password or
+	// without a password.
 	Denied []store.Access
-	// Kill kills the i-th member; nil if that is not possible.
+	// Kill kills the i-th member. It is nil if members cannot be killed.
 	Kill func(i int)
 }
 
-// Client is an official client, which writes what quorumbench reads, and reads what
-// quorumbench writes.
+// Client is an official client. It writes keys that quorumbench then reads, and reads keys that
+// quorumbench has written.
 type Client interface {
-	// Get reads a key; the version is as in Event.Revision, 0 for a missing key.
+	// Get reads a key. version is the value that Event.Revision has for the key, or 0 if the
+	// key is missing.
 	Get(key string) (value []byte, version int64, err error)
 	Put(key string, value []byte) error
-	// Delete is called for stores that support it.
+	// Delete is only called for stores that support it.
 	Delete(key string) error
 }
 
-// Refusal is an operation that fails, its outcome, and what its text must contain.
+// Refusal is an operation that must fail, its outcome, and a part of its error text.
 type Refusal struct {
 	Op      store.Op
 	Outcome kv.Outcome

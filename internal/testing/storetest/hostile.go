@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// CheckSecretsStay checks that the access's secrets, which are in the given request field, are
-// sent to no other server.
+// CheckSecretsStay checks that the secrets in the access settings, which requests contain in the
+// given field, are sent to no other server.
 func CheckSecretsStay(t *testing.T, st store.Store, field string, access store.Access) {
 	t.Helper()
 	seen := make(chan string, 100)
@@ -42,13 +42,13 @@ func CheckSecretsStay(t *testing.T, st store.Store, field string, access store.A
 	}
 }
 
-// mostTaken is how much of an endless response a client may read, including the system's
-// buffers.
+// mostTaken is the maximum number of bytes of an endless response that a client may read, including
+// the system's buffers.
 const mostTaken = 32 << 20
 
-// CheckStatusBounded checks that a small response that decompresses to a large one is not
-// decompressed, and that reading an endless one ends. The response is JSON: begin, a long
-// text, end.
+// CheckStatusBounded tests status requests. A client must not decompress a small response that
+// would decompress to a huge one, and must stop reading an endless response. The response is JSON:
+// begin, a long text, end.
 func CheckStatusBounded(t *testing.T, st store.Store, begin, end string) {
 	t.Helper()
 	var bomb bytes.Buffer

@@ -14,7 +14,7 @@ type HTTPStore interface {
 	store.NullServed
 }
 
-// NullOverHTTP checks the null server of a store over HTTP/1.1, whose errors have the names.
+// NullOverHTTP tests a null server that speaks HTTP/1.1. errors lists the names of its errors.
 func NullOverHTTP(t *testing.T, st HTTPStore, errors []string) {
 	t.Run("administration", func(t *testing.T) { HTTPNullAdmin(t, st) })
 	t.Run("errors", func(t *testing.T) { HTTPErrors(t, st, errors) })
@@ -22,8 +22,8 @@ func NullOverHTTP(t *testing.T, st HTTPStore, errors []string) {
 	t.Run("administration of nothing", func(t *testing.T) { AdminOfNothing(t, st) })
 }
 
-// HTTPErrors checks that every error=NAME of a script ends an operation with the outcome of
-// that name, and unavailable with store_error.
+// HTTPErrors checks that each error=NAME in a script results in the outcome NAME. The exception is
+// unavailable, which results in store_error.
 func HTTPErrors(t *testing.T, st HTTPStore, names []string) {
 	t.Helper()
 	if len(names) == 0 {
@@ -48,8 +48,8 @@ func HTTPErrors(t *testing.T, st HTTPStore, names []string) {
 	}
 }
 
-// HTTPFaults checks responses that a script damages: the codec reports them, and no
-// operation is lost.
+// HTTPFaults tests responses that a script damages. The codec must report the damage, and no
+// operation may be lost.
 func HTTPFaults(t *testing.T, st HTTPStore) {
 	t.Helper()
 	op := store.Op{Kind: kv.Get, Key: []byte("k")}
@@ -83,7 +83,7 @@ func HTTPFaults(t *testing.T, st HTTPStore) {
 	}
 }
 
-// AdminOfNothing checks the errors of an administration that reaches no server.
+// AdminOfNothing checks the errors of administrative calls that reach no server.
 func AdminOfNothing(t *testing.T, st HTTPStore) {
 	t.Helper()
 	a, err := st.Admin(store.Access{Endpoints: []string{"127.0.0.1:1"}})
@@ -107,7 +107,7 @@ func AdminOfNothing(t *testing.T, st HTTPStore) {
 	}
 }
 
-// BenchmarkRead measures reads from the null server, codec and server together.
+// BenchmarkRead measures reads from the null server. The result includes codec and server.
 func BenchmarkRead(b *testing.B, st HTTPStore) {
 	w := Dial(b, st, store.Access{Endpoints: ServeNull(b, st, 1, store.NullOptions{ValueSize: 256})})
 	op := store.Op{Kind: kv.Get, Key: []byte("bench/00012345"), Consistency: kv.Local}

@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TwoMembers returns a cluster of two members below a folder, for a Launch that starts nothing.
+// TwoMembers returns the specification of a two-member cluster below a folder, for tests that call
+// Launch but start nothing.
 func TwoMembers(dir string) store.LaunchSpec {
 	return store.LaunchSpec{Cluster: "c1", Members: []kv.MemberPlace{
 		{Name: "m1", Host: "127.5.6.7", Ports: []int{2001, 2002, 2003, 2004}, Dir: filepath.Join(dir, "m1")},
@@ -17,8 +18,8 @@ func TwoMembers(dir string) store.LaunchSpec {
 	}}
 }
 
-// CheckLaunchRefuses checks that a store refuses, in one sentence, a cluster after each of the
-// changes, and after those that no store accepts.
+// CheckLaunchRefuses checks that Launch refuses invalid specifications, each with a one-sentence
+// error. The specifications result from the given changes, and from changes that no store accepts.
 func CheckLaunchRefuses(t *testing.T, st store.Store, spec func(dir string) store.LaunchSpec, changes map[string]func(*store.LaunchSpec)) {
 	t.Helper()
 	changes["no members"] = func(s *store.LaunchSpec) { s.Members = nil }
@@ -34,8 +35,8 @@ func CheckLaunchRefuses(t *testing.T, st store.Store, spec func(dir string) stor
 	}
 }
 
-// ServerVersions checks that a store describes the server of its default version, with the v
-// before it or not, and refuses an unknown version.
+// ServerVersions checks that a store describes the server for its default version, both with and
+// without a leading v, and refuses an unknown version.
 func ServerVersions(t *testing.T, st store.Store, unknown string) {
 	t.Helper()
 	known, err := st.Server("")

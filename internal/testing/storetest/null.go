@@ -9,8 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// ServeNull serves a null cluster until the test ends and returns its
-// endpoints.
+// ServeNull starts null servers until the test ends, and returns their endpoints.
 func ServeNull(t testing.TB, st store.NullServed, members int, o store.NullOptions) (endpoints []string) {
 	t.Helper()
 	s, err := st.NullServer(o)
@@ -36,12 +35,13 @@ func ServeNull(t testing.TB, st store.NullServed, members int, o store.NullOptio
 	return endpoints
 }
 
-// mostInSmallPieces is the longest value that CheckNullServer sends in pieces of 7 bytes: 500
-// KiB and long lists would take a minute.
+// mostInSmallPieces is the maximum length of a value that CheckNullServer sends in pieces of 7
+// bytes. 500 KiB and long lists would take a minute.
 const mostInSmallPieces = 8 << 10
 
 // CheckNullServer checks with the official client that the null server behaves like the real
-// one, for the first keys and values of the fixture; also, if not nil, checks more.
+// server. It uses only the first keys and values in the fixture. If also is not nil, it is called
+// for additional checks.
 func CheckNullServer(t *testing.T, f Fixture, keys, values int, also func(t *testing.T, a store.Access)) {
 	t.Helper()
 	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]

@@ -5,36 +5,37 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Constructors of the operations that Conform and the stores' own tests submit.
+// Constructors for the operations that Conform and the stores' own tests submit.
 
-// Unknown is the version of a CAS that must read the version first.
+// Unknown is the version for a CAS that must read the version first.
 const Unknown = -1
 
-// Put is a put of one key.
+// Put returns an operation that writes one key.
 func Put(key string, value []byte) store.Op {
 	return store.Op{Kind: kv.Put, Key: []byte(key), Value: value}
 }
 
-// Get is a read of one key.
+// Get returns an operation that reads one key.
 func Get(key string, level kv.Consistency) store.Op {
 	return store.Op{Kind: kv.Get, Key: []byte(key), Consistency: level}
 }
 
-// Exists checks whether one key exists.
+// Exists returns an operation that checks whether a key exists.
 func Exists(key string, level kv.Consistency) store.Op {
 	return store.Op{Kind: kv.Exists, Key: []byte(key), Consistency: level}
 }
 
-// Delete removes one key.
+// Delete returns an operation that deletes one key.
 func Delete(key string) store.Op { return store.Op{Kind: kv.Delete, Key: []byte(key)} }
 
-// CAS writes a key if it has the version: 0 for a missing key, or Unknown.
+// CAS returns an operation that writes a key only if it has the given version: 0 for a missing key,
+// or Unknown.
 func CAS(key string, value []byte, version int64) store.Op {
 	return store.Op{Kind: kv.CAS, Key: []byte(key), Value: value, Revision: version}
 }
 
-// Range reads the keys in [key, end), or only key if end is empty, with the settings of. It
-// sets of.End.
+// Range returns an operation that reads the keys in [key, end), or only key if end is empty. of
+// contains its other settings; Range sets of.End.
 func Range(kind kv.Kind, key, end string, level kv.Consistency, of store.RangeOp) store.Op {
 	if end != "" {
 		of.End = []byte(end)
@@ -42,23 +43,24 @@ func Range(kind kv.Kind, key, end string, level kv.Consistency, of store.RangeOp
 	return store.Op{Kind: kind, Key: []byte(key), Consistency: level, Range: &of}
 }
 
-// Txn writes pairs, all or none.
+// Txn returns an operation that writes either all pairs or none.
 func Txn(pairs ...store.Pair) store.Op { return store.Op{Kind: kv.Txn, Pairs: pairs} }
 
-// STM reads the pairs' keys and writes their values.
+// STM returns an operation that reads the pairs' keys and writes their values.
 func STM(isolation kv.Isolation, pairs ...store.Pair) store.Op {
 	return store.Op{Kind: kv.STM, STM: &store.STMOp{Isolation: isolation, Pairs: pairs}}
 }
 
-// Ephemeral creates a key that ends with its session.
+// Ephemeral returns an operation that creates a key bound to the client's session.
 func Ephemeral(key string, value []byte) store.Op {
 	return store.Op{Kind: kv.Ephemeral, Key: []byte(key), Value: value}
 }
 
-// KeepAlive renews a lease.
+// KeepAlive returns an operation that renews a lease.
 func KeepAlive(lease int64) store.Op { return store.Op{Kind: kv.KeepAlive, Lease: lease} }
 
-// Watch creates a watcher of a key, with previous values in its events if before is set.
+// Watch returns an operation that creates a watcher for a key. If before is set, the watcher's
+// events contain previous values.
 func Watch(watcher, stream uint32, key string, before bool) store.Op {
 	return store.Op{Kind: kv.Watch, Key: []byte(key), Watch: &store.WatchOp{Watcher: watcher, Stream: stream, PrevKV: before}}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Recording is a Recorder that reads its operations back.
+// Recording is a Recorder whose recorded operations a test can read back.
 type Recording struct {
 	history.Recorder
 	ops []history.Op
@@ -26,15 +26,15 @@ func NewRecording(t *testing.T) *Recording {
 	return r
 }
 
-// Since returns the operations recorded since its previous call.
+// Since returns the operations that were recorded since the previous call.
 func (r *Recording) Since() []history.Op {
 	r.ops = nil
 	r.Flush()
 	return r.ops
 }
 
-// CheckOps compares recorded operations with expected ones. An expected operation without
-// times was sent at 100 and done at 200.
+// CheckOps compares recorded operations with expected operations. If an expected operation has no
+// times, it must have been sent at 100 and done at 200.
 func CheckOps(t *testing.T, name string, got []history.Op, want ...history.Op) {
 	t.Helper()
 	for i := range want {

@@ -28,8 +28,8 @@ func Poll(ctx context.Context, t testing.TB, ask func() error) {
 	}
 }
 
-// Roles waits until all members that respond have a role and one is the leader, and returns
-// the leader's endpoint, too.
+// Roles waits until every member that responds has a role and one of them is leader. It returns the
+// status and the leader's endpoint.
 func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -53,10 +53,10 @@ func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
 	return s, leader
 }
 
-// CheckRoles requests the role of each member that responded separately, and returns how it
+// CheckRoles queries each responding member's role separately, and returns an error if a role
 // differs from the status.
 func CheckRoles(ctx context.Context, a store.Admin, s *store.Status) error {
-	for range 2 { // the second response may use cached data of the first
+	for range 2 { // the second response may come from data that the first request cached
 		for i, want := range s.Members {
 			if want.Err != nil {
 				continue

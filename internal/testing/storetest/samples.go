@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Bytes returns n different bytes.
+// Bytes returns n bytes with a fixed pattern.
 func Bytes(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -17,7 +17,7 @@ func Bytes(n int) []byte {
 	return b
 }
 
-// Values returns short awkward values, and one of each size.
+// Values returns short awkward values, and one value of each given size.
 func Values(sizes ...int) [][]byte {
 	values := [][]byte{nil, {0}, []byte("v")}
 	for _, n := range sizes {
@@ -26,7 +26,7 @@ func Values(sizes ...int) [][]byte {
 	return values
 }
 
-// EveryByte returns all bytes.
+// EveryByte returns all 256 byte values.
 func EveryByte() []byte {
 	all := make([]byte, 256)
 	for i := range all {
@@ -35,7 +35,8 @@ func EveryByte() []byte {
 	return all
 }
 
-// KeysOfBytes returns a key for each byte that is not in without: the prefix and the byte.
+// KeysOfBytes returns a key for each byte that does not occur in without. The key is the prefix
+// followed by the byte.
 func KeysOfBytes(prefix, without string) (keys []string) {
 	left := map[byte]bool{}
 	for _, b := range []byte(without) {
@@ -49,8 +50,8 @@ func KeysOfBytes(prefix, without string) (keys []string) {
 	return keys
 }
 
-// HTTPNullAdmin tests the administration of a null cluster of three members that speaks
-// HTTP, and that it checks the password.
+// HTTPNullAdmin tests the administration of a three-member null cluster that speaks HTTP. It also
+// checks that the cluster verifies the password.
 func HTTPNullAdmin(t *testing.T, st interface {
 	store.Store
 	store.NullServed

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Script drives a codec over HTTP/1.1 without a connection: the test is its server.
+// Script drives a codec over HTTP/1.1 without a connection: the test itself acts as the server.
 type Script[C store.Codec] struct {
 	testing.TB
 	Codec C
@@ -25,7 +25,7 @@ func (s Script[C]) Ask(op store.Op) string {
 	return s.Sent()
 }
 
-// Sent returns the first line and the body of the codec's request.
+// Sent returns the first line and the body of the request that the codec has written.
 func (s Script[C]) Sent() string {
 	s.Helper()
 	head, body, ok := strings.Cut(string(s.Codec.Out()), "\r\n\r\n")
@@ -47,8 +47,8 @@ func (s Script[C]) Feed(answer string) []store.Event {
 	return events
 }
 
-// Outcomes checks the outcome of a put for each response; the keys of the map are status
-// and body.
+// Outcomes checks a put's outcome for each of several responses. The keys in wants are a status and
+// a body.
 func (s Script[C]) Outcomes(answer func(status, body string) string, wants map[string]kv.Outcome) {
 	s.Helper()
 	for in, want := range wants {
@@ -59,8 +59,8 @@ func (s Script[C]) Outcomes(answer func(status, body string) string, wants map[s
 	}
 }
 
-// CheckEndsOnce submits an operation of tag 9 and fails unless exactly one event ends it, at the
-// response or at the end of the connection.
+// CheckEndsOnce submits an operation with tag 9. It fails the test unless exactly one event ends
+// the operation, when the response arrives or when the connection ends.
 func CheckEndsOnce(t *testing.T, c store.Codec, op store.Op, answer string) {
 	t.Helper()
 	op.Tag = 9
@@ -75,7 +75,7 @@ func CheckEndsOnce(t *testing.T, c store.Codec, op store.Op, answer string) {
 	}
 }
 
-// BenchmarkExchange measures a request and its response in a codec.
+// BenchmarkExchange measures how long a codec takes for a request and its response.
 func BenchmarkExchange(b *testing.B, c store.Codec, op store.Op, answer string) {
 	b.Helper()
 	events, reply := make([]store.Event, 0, 1), []byte(answer)

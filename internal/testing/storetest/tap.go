@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Tapped passes arbitrary data of a connection to a store's tap, at once and in pieces: the
-// tap returns the same records both times, within the bounds of a recording, and uses not
-// much more memory than the data.
+// Tapped passes arbitrary connection data to a store's tap, first all at once and then in pieces.
+// The tap must return the same records both times, stay within a recording's limits, and use little
+// more memory than the data.
 func Tapped(t *testing.T, st store.Tapped, client, server []byte, piece uint8) {
 	t.Helper()
 	whole, wrong := tapped(t, st, client, server, max(len(client)+len(server), 1))
@@ -24,8 +24,8 @@ func Tapped(t *testing.T, st store.Tapped, client, server []byte, piece uint8) {
 	}
 }
 
-// tapped returns a tap's records of a connection whose client sends everything before its
-// server.
+// tapped returns the records that a tap extracts from a connection. The client sends all its data
+// before the server does.
 func tapped(t *testing.T, st store.Tapped, client, server []byte, piece int) (all []call.Record, err error) {
 	t.Helper()
 	tap := st.Tap(store.TapConfig{

@@ -14,15 +14,15 @@ import (
 // patience is the time limit for every wait of a test.
 const patience = 2 * time.Minute
 
-// Wire drives one codec over a socket, synchronously.
+// Wire drives one codec over a socket and waits for each result.
 type Wire struct {
 	Codec store.Codec
 	Conn  net.Conn
 	t     testing.TB
 	buf   []byte
 	tag   uint32
-	gone  bool          // the connection ended
-	rest  []store.Event // received events that were not requested; see AwaitEvents
+	gone  bool          // the connection has ended
+	rest  []store.Event // events that were received but not yet requested; see AwaitEvents
 }
 
 // Dial connects to the first endpoint.
@@ -31,8 +31,8 @@ func Dial(t testing.TB, st store.Store, a store.Access) *Wire {
 	return DialWith(t, a, st.Codecs(a), nil)
 }
 
-// DialWith connects codecs to the first endpoint; previous is the previous codec of the
-// connection's slot, or nil.
+// DialWith connects to the first endpoint with codecs. previous is the codec that used the same
+// connection slot before, or nil.
 func DialWith(t testing.TB, a store.Access, codecs store.Codecs, previous store.Codec) *Wire {
 	t.Helper()
 	conn, err := net.Dial("tcp", a.Endpoints[0])
@@ -49,10 +49,10 @@ func DialWith(t testing.TB, a store.Access, codecs store.Codecs, previous store.
 	return w
 }
 
-// SetTest makes later failures fail another test, such as a subtest.
+// SetTest sets the test, such as a subtest, that later failures apply to.
 func (w *Wire) SetTest(t testing.TB) { w.t = t }
 
-// SetTimeLimit sets a time limit for what follows, after which the connection is lost.
+// SetTimeLimit sets a time limit for all further calls. When it has passed, the connection is lost.
 func (w *Wire) SetTimeLimit(d time.Duration) {
 	w.t.Helper()
 	if err := w.Conn.SetDeadline(time.Now().Add(d)); err != nil {
@@ -60,20 +60,20 @@ func (w *Wire) SetTimeLimit(d time.Duration) {
 	}
 }
 
-// NextTag returns a tag that no operation of this connection has had.
+// NextTag returns a tag that no operation on this connection has used.
 func (w *Wire) NextTag() uint32 {
 	w.tag++
 	return w.tag
 }
 
-// step writes pending output, reads once, and appends the events to to. The error is the
-// codec's or the connection's.
+// step writes pending output, reads once, and appends the received events to to. The error comes
+// from the codec or the connection.
 func (w *Wire) step(to []store.Event) ([]store.Event, error) {
 	for out := w.Codec.Out(); len(out) > 0; out = w.Codec.Out() {
 		n, err := w.Conn.Write(out)
 		w.Codec.Wrote(n)
 		if err != nil {
-			break // data that the server sent before it closed can still be read
+			break // data that the server sent before it closed the connection can still be read
 		}
 	}
 	n, err := w.Conn.Read(w.buf)
@@ -84,11 +84,11 @@ func (w *Wire) step(to []store.Event) ([]store.Event, error) {
 	return w.Codec.Feed(w.buf[:n], to)
 }
 
-// Step is like Turn, and returns the connection's errors too.
+// Step does the same as Turn, but also returns connection errors.
 func (w *Wire) Step() ([]store.Event, error) { return w.step(nil) }
 
-// Turn writes pending output, reads once, and appends the events to to. The error is the
-// codec's; a connection error ends the test.
+// Turn writes pending output, reads once, and appends the received events to to. The returned error
+// comes from the codec; a connection error fails the test.
 func (w *Wire) Turn(to []store.Event) ([]store.Event, error) {
 	w.t.Helper()
 	to, err := w.step(to)
@@ -108,9 +108,9 @@ func (w *Wire) Ready() {
 	}
 }
 
-// Try runs one operation until it or the connection ends. The bytes of the event are
-// copied. The error is why the connection ended; without an event it ended before it was
-// ready.
+// Try runs one operation until the operation or the connection ends, and returns a copy of its
+// event. The error states why the connection ended. If it ends before it is ready, the event's
+// outcome is kv.ConnectionLost.
 func (w *Wire) Try(op store.Op) (store.Event, error) {
 	w.t.Helper()
 	for w.Codec.Room() == 0 {
@@ -136,7 +136,7 @@ func (w *Wire) Try(op store.Op) (store.Event, error) {
 	}
 }
 
-// End is like Try, but its error is only the codec's.
+// End does the same as Try, but returns only errors that come from the codec.
 func (w *Wire) End(op store.Op) (store.Event, error) {
 	w.t.Helper()
 	e, err := w.Try(op)
@@ -151,7 +151,7 @@ func copied(e store.Event) store.Event {
 	return e
 }
 
-// Do runs one operation to its end; its bytes are copied.
+// Do runs one operation until it ends, and returns a copy of its event.
 func (w *Wire) Do(op store.Op) store.Event {
 	w.t.Helper()
 	e, err := w.Try(op)
@@ -161,7 +161,7 @@ func (w *Wire) Do(op store.Op) store.Event {
 	return e
 }
 
-// Want runs an operation that must end with the outcome.
+// Want runs an operation and fails the test unless it has the given outcome.
 func (w *Wire) Want(o kv.Outcome, op store.Op) store.Event {
 	w.t.Helper()
 	e := w.Do(op)
@@ -171,8 +171,8 @@ func (w *Wire) Want(o kv.Outcome, op store.Op) store.Event {
 	return e
 }
 
-// AwaitEvents reads until n matching events have arrived, and returns copies of them. Other
-// events stay for a later call.
+// AwaitEvents reads until n matching events have arrived, and returns copies of them. It keeps
+// other events for a later call.
 func (w *Wire) AwaitEvents(n int, match func(*store.Event) bool) (found []store.Event) {
 	w.t.Helper()
 	for {

@@ -49,8 +49,8 @@ func New(t testing.TB) *Member {
 	return &Member{cfg: cfg}
 }
 
-// Traced returns a member that sends traces to the collector at an address. The last ones
-// are sent when the member stops.
+// Traced returns a member that sends traces to the collector at the given address. When the member
+// stops, it sends its last traces.
 func Traced(t testing.TB, collector string) *Member {
 	t.Helper()
 	m := New(t)
@@ -59,7 +59,7 @@ func Traced(t testing.TB, collector string) *Member {
 	return m
 }
 
-// freeURLs returns addresses that are reserved until the end of the test, even while
+// freeURLs returns URLs with addresses that are reserved until the end of the test, even while
 // nothing listens there.
 func freeURLs(t testing.TB, n int) (out []url.URL) {
 	t.Helper()

@@ -1,5 +1,5 @@
-// Install builds servers that tests start and quorumbench does not measure, as
-// `quorumbench stores install` builds those that it measures:
+// Install builds the servers that tests start but quorumbench does not measure. (`quorumbench
+// stores install` builds the servers that quorumbench measures.)
 //
 //	go run ./internal/testing/servers/install kine versitygw kubernetes
 package main

@@ -19,15 +19,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// API is the API of a Kubernetes.
+// API provides access to the API of a Kubernetes cluster.
 type API struct {
 	Host, Port string
 	dir        string
 }
 
-// Control starts an API server and the controllers for a run's objects, without a node:
-// objects are created, owned and removed, but pods never run. They end with the test, which
-// is skipped if the programs were not built. etcd is HOST:PORT.
+// Control starts an API server and the controllers that a run's objects need, but no node. Objects
+// are created, get owners and are removed, but pods never run. The programs end with the test. If
+// they are not built, the test is skipped. etcd is HOST:PORT of the etcd to use.
 func Control(t testing.TB, etcd string) *API {
 	t.Helper()
 	source, err := Source()
@@ -42,7 +42,7 @@ func Control(t testing.TB, etcd string) *API {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(lease.Release) // runs after the programs' cleanups
+	t.Cleanup(lease.Release) // runs after the cleanups that stop the programs
 	a := &API{Host: lease.Address, Port: strconv.Itoa(lease.Ports[0]), dir: t.TempDir()}
 	if err := a.configure(); err != nil {
 		t.Fatal(err)
@@ -67,12 +67,12 @@ func (a *API) await(t testing.TB, ask func() error) {
 	storetest.Poll(ctx, t, ask)
 }
 
-// Kubeconfig is the kubeconfig file of a user with all permissions.
+// Kubeconfig returns the path of a kubeconfig file for a user with all permissions.
 func (a *API) Kubeconfig() string { return a.path("kubeconfig") }
 
 func (a *API) path(name string) string { return filepath.Join(a.dir, name) }
 
-// server returns the flags of the API server.
+// server returns the API server's flags.
 func (a *API) server(etcd string) []string {
 	return []string{
 		"--etcd-servers", "http://" + etcd, "--authorization-mode", "RBAC", "--token-auth-file", a.path("tokens.csv"),
@@ -82,7 +82,7 @@ func (a *API) server(etcd string) []string {
 	}
 }
 
-// controllers returns the flags of the controllers' program.
+// controllers returns the flags of the program that runs the controllers.
 func (a *API) controllers() []string {
 	return []string{
 		"--kubeconfig", a.Kubeconfig(), "--service-account-private-key-file", a.path("accounts.key"), "--root-ca-file", a.path("certs/apiserver.crt"),
@@ -95,7 +95,7 @@ func (a *API) Get(path string) (string, error) {
 	return a.ask(http.MethodGet, path, "application/yaml", "")
 }
 
-// Create creates an object given as YAML.
+// Create creates an object from its YAML text.
 func (a *API) Create(path, object string) error {
 	_, err := a.ask(http.MethodPost, path, "application/yaml", object)
 	return err
@@ -107,7 +107,7 @@ func (a *API) Merge(path, change string) error {
 	return err
 }
 
-// Delete removes the object at a path; the objects that it owns follow in the background.
+// Delete removes the object at a path. Kubernetes removes the objects that it owns later.
 func (a *API) Delete(path string) error {
 	_, err := a.ask(http.MethodDelete, path, "application/json", "")
 	return err
@@ -126,7 +126,7 @@ func (a *API) ask(method, path, kind, body string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = answer.Body.Close() }() // it was only read
+	defer func() { _ = answer.Body.Close() }() // the body was only read
 	b, err := io.ReadAll(answer.Body)
 	if err == nil && answer.StatusCode/100 != 2 {
 		err = fmt.Errorf("%s: %.300s", answer.Status, b)
@@ -142,8 +142,8 @@ func (a *API) ready() error {
 	return err
 }
 
-// accountReady returns why no pod can be created yet: the default account of pods does not
-// exist.
+// accountReady returns an error while no pod can be created, because the service account that pods
+// use by default does not exist yet.
 func (a *API) accountReady() error {
 	_, err := a.Get("/api/v1/namespaces/default/serviceaccounts/default")
 	return err

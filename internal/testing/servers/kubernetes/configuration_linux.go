@@ -33,9 +33,9 @@ func main() {
 }
 `
 
-// configurations holds the programs' files. On some test machines containerd may not lower
-// its containers' OOM scores; the kubelet ignores control groups of services and full
-// disks.
+// configurations contains the programs' configuration files. On some test machines, containerd has
+// no permission to lower its containers' OOM scores. The kubelet must tolerate a full disk, and
+// must not manage control groups for system services.
 var configurations = map[string]string{
 	"containerd.toml": `version = 2
 root = "{dir}/containerd/root"
@@ -83,7 +83,7 @@ current-context: x
 `,
 }
 
-// configure writes the files, and the key that signs service accounts' tokens.
+// configure writes the configuration files, and the key that signs the tokens of service accounts.
 func (a *API) configure() error {
 	for name, text := range configurations {
 		if err := os.MkdirAll(filepath.Dir(a.path(name)), 0o700); err != nil {

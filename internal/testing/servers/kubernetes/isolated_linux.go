@@ -8,33 +8,33 @@ import (
 	"syscall"
 )
 
-// insideEnv marks this process as the first process in separate namespaces.
+// insideEnv marks a process that is the first process in its own namespaces.
 const insideEnv = "QUORUMBENCH_TEST_KUBERNETES_INSIDE"
 
-// nodeAddress is the node's address in its own network; the pods have others. Both are in
-// the range that RFC 2544 reserves for benchmarks.
+// nodeAddress is the node's address in its own network. Pods have other addresses. All addresses
+// are in the range that RFC 2544 reserves for benchmarks.
 const nodeAddress = "198.18.1.1"
 
-// ServiceAddress is the API's address for pods, the first of the services. Only pods can
-// connect to it.
+// ServiceAddress is the address at which pods reach the API: the first address for services. Only
+// pods can connect to it.
 const ServiceAddress = "198.18.2.1"
 
-// outside is the name of the network, and of its only interface, of a machine next to the
-// node, which can reach the API but neither pods nor services.
+// outside is the name of a network namespace, and of its only interface. It stands for a machine
+// next to the node, which can reach the API but neither pods nor services.
 const (
 	outside        = "outside"
 	outsideAddress = "198.18.1.2"
 )
 
-// Outside returns a command on a machine next to the node.
+// Outside returns a command that runs as if on a machine next to the node.
 func Outside(program string, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", outside, program}, args...)...) // ip executes the program
 }
 
-// Isolated runs this test binary again as the first process of separate namespaces for
-// processes, mounts and the network. Everything that a node starts, mounts and connects
-// ends with that process, however it ends. inside reports that this already is that
-// process; otherwise code is its exit code.
+// Isolated runs this test binary again as the first process in new namespaces for processes, mounts
+// and the network. When that process ends, for whatever reason, everything that a node started,
+// mounted or connected ends with it. inside is set if the current process is already that process.
+// Otherwise code is the exit code of that process.
 func Isolated() (inside bool, code int, err error) {
 	if os.Getenv(insideEnv) != "" {
 		return true, 0, enter()
@@ -70,7 +70,7 @@ func enter() error {
 		{"link", "set", "lo", "up"},
 		{"link", "add", "node", "type", "bridge"},
 		{"address", "add", nodeAddress + "/24", "dev", "node"},
-		{"address", "add", ServiceAddress + "/32", "dev", "node"}, // there is no proxy for services
+		{"address", "add", ServiceAddress + "/32", "dev", "node"}, // services have no proxy, so the node itself has the API's service address
 		{"link", "set", "node", "up"},
 		{"route", "add", "default", "dev", "node"},
 		{"netns", "add", outside},

@@ -18,13 +18,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/image"
 )
 
-// Node is a Kubernetes with one node.
+// Node is a Kubernetes cluster with one node.
 type Node struct {
-	API       // at the node's address, which pods can use, too
+	API       // at the node's address, which pods can also use
 	processes []*exec.Cmd
 }
 
-// Missing returns a sentence about what this machine lacks; empty for nothing.
+// Missing returns a sentence that states what this machine lacks, or an empty string if it lacks
+// nothing.
 func Missing() string {
 	for _, program := range slices.Sorted(maps.Keys(packages)) {
 		if _, err := exec.LookPath(program); err != nil {
@@ -37,8 +38,8 @@ func Missing() string {
 	return ""
 }
 
-// Start starts a node below a folder, in the namespaces that Isolated created, and waits
-// until it accepts pods. etcd is HOST:PORT of the API server's etcd.
+// Start starts a node whose files are below dir, in the namespaces that Isolated created, and waits
+// until the node accepts pods. etcd is HOST:PORT of the etcd that the API server uses.
 func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	source, err := Source()
 	if err != nil {
@@ -51,7 +52,7 @@ func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	made := &Node{API: API{Host: nodeAddress, Port: apiPort, dir: dir}}
 	n = made
 	defer func() {
-		if err != nil { // n must be nil then
+		if err != nil { // in case of an error, n must be nil
 			err = errors.Join(err, made.Logs())
 			made.Stop()
 		}
@@ -75,11 +76,11 @@ func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	return n, n.await(ctx, "the node", n.nodeReady)
 }
 
-// program is one of the four programs.
+// program is one of the node's programs.
 type program struct {
 	name  string
 	args  []string
-	ready func() error // may be nil
+	ready func() error // returns nil once the program is ready; may be nil
 }
 
 func (n *Node) programs(etcd string) []program {
@@ -100,7 +101,7 @@ func (n *Node) run(ctx context.Context, name, path string, args []string, ready 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }() // the program has its own copy
+	defer func() { _ = log.Close() }() // the started program has its own copy of the file descriptor
 	c := exec.Command(path, args...)
 	c.Stdout, c.Stderr, c.Dir = log, log, n.dir
 	if err := c.Start(); err != nil {
@@ -113,7 +114,7 @@ func (n *Node) run(ctx context.Context, name, path string, args []string, ready 
 	return n.await(ctx, name, ready)
 }
 
-// await calls a function until it returns nil.
+// await calls ask until it returns nil.
 func (n *Node) await(ctx context.Context, what string, ask func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -130,7 +131,7 @@ func (n *Node) await(ctx context.Context, what string, ask func() error) error {
 	}
 }
 
-// nodeReady returns why no pod can be placed yet.
+// nodeReady returns an error while no pod can be scheduled.
 func (n *Node) nodeReady() error {
 	if err := n.accountReady(); err != nil {
 		return err
@@ -142,13 +143,13 @@ func (n *Node) nodeReady() error {
 	return err
 }
 
-// Import imports an image.
+// Import imports a container image from an archive.
 func (n *Node) Import(ctx context.Context, archive string) error {
 	return n.ctr(ctx, "-n", "k8s.io", "images", "import", archive)
 }
 
-// AddImages adds that many images of a program that waits to the node. Each has a name with
-// a tag and one with a digest, like an image that was pulled.
+// AddImages adds count images to the node. Each contains a program that only waits, and has a name
+// with a tag and a name with a digest, like an image that was pulled.
 func (n *Node) AddImages(ctx context.Context, count int) error {
 	archive := n.path("more.tar")
 	for i := range count {
@@ -186,7 +187,7 @@ func (n *Node) ctr(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// importPause creates and imports the image of the program that holds a pod's namespaces.
+// importPause creates and imports the image whose program holds a pod's namespaces.
 func (n *Node) importPause(ctx context.Context) error {
 	if err := os.WriteFile(n.path("pause.go"), []byte(pause), 0o600); err != nil {
 		return err
@@ -207,7 +208,7 @@ func (n *Node) importPause(ctx context.Context) error {
 	return n.Import(ctx, f.Name())
 }
 
-// Logs returns the last lines of all programs' logs, as an error.
+// Logs returns the last lines of every program's log as an error.
 func (n *Node) Logs() error {
 	var errs []error
 	names, _ := filepath.Glob(n.path("*.log"))
@@ -218,15 +219,15 @@ func (n *Node) Logs() error {
 	return errors.Join(errs...)
 }
 
-// Stop ends everything. The containers end with the namespaces; Stop removes the control
-// groups and mount folders that they leave outside.
+// Stop ends all processes. The containers end with the namespaces. Stop also removes the control
+// groups and mount folders that containers leave outside the namespaces.
 func (n *Node) Stop() {
 	for _, c := range slices.Backward(n.processes) {
 		if strings.HasSuffix(c.Path, "containerd") {
 			n.endContainers()
 		}
 		_ = c.Process.Kill()
-		_ = c.Wait() // it fails because the process was killed
+		_ = c.Wait() // Wait returns an error because the process was killed
 	}
 	mounts, _ := os.ReadFile("/proc/self/mounts")
 	for line := range strings.Lines(string(mounts)) {
@@ -242,6 +243,6 @@ func (n *Node) endContainers() {
 	defer cancel()
 	out, _ := exec.CommandContext(ctx, "ctr", "-a", n.path("containerd.sock"), "-n", "k8s.io", "containers", "list", "-q").Output()
 	for id := range strings.FieldsSeq(string(out)) {
-		_ = n.ctr(ctx, "-n", "k8s.io", "tasks", "delete", "--force", id) // it may have ended
+		_ = n.ctr(ctx, "-n", "k8s.io", "tasks", "delete", "--force", id) // fails if the task has ended
 	}
 }

@@ -1,7 +1,6 @@
-// Package kubernetes starts a real Kubernetes with one node for tests: API server,
-// controllers, scheduler and kubelet, which are built from their Go modules into the user's
-// cache folder, and containerd, runc and the CNI plug-ins from Debian's packages. Images
-// are imported, never pulled.
+// Package kubernetes starts a real Kubernetes with one node for tests. The API server, controllers,
+// scheduler and kubelet are built from their Go modules in the user's cache folder; containerd,
+// runc and the CNI plug-ins come from Debian's packages. Images are imported, never pulled.
 package kubernetes
 
 import (
@@ -14,11 +13,12 @@ import (
 //go:embed server/*.txt
 var files embed.FS
 
-// version is the version of Kubernetes. The staging modules, which server/go.mod.txt
-// replaces by the released ones, have the same version with v0.
+// version is the version of Kubernetes. In go.mod, Kubernetes requires its staging modules at local
+// paths. server/go.mod.txt replaces them by the released modules, which have the same version
+// number but begin with v0.
 const version = "1.36.3"
 
-// Source describes the four programs, which are one binary.
+// Source describes how to build the four programs, which are a single binary.
 func Source() (store.ServerSource, error) {
 	s := store.ServerSource{
 		Store: "kubernetes", Version: version, Versions: []string{version}, Kind: store.GoModule, Package: ".",
@@ -32,7 +32,7 @@ func Source() (store.ServerSource, error) {
 	return s, err
 }
 
-// packages lists programs from Debian's packages, and the location of the plug-ins.
+// packages maps each required program, and the path of the CNI plug-ins, to Debian's package.
 var packages = map[string]string{
 	"containerd": "containerd", "ctr": "containerd", "runc": "runc",
 	"/usr/lib/cni/bridge": "containernetworking-plugins", "ip": "iproute2",

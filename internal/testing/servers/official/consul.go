@@ -10,7 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Consul returns HashiCorp's client, whose token is the access's password or user.
+// Consul returns HashiCorp's client. The client's token is the password or the user in the access
+// settings.
 func Consul(t testing.TB, a store.Access) *api.Client {
 	t.Helper()
 	cfg := &api.Config{Address: a.Endpoints[0], Scheme: "http", Token: a.Password}
@@ -30,8 +31,8 @@ func Consul(t testing.TB, a store.Access) *api.Client {
 	return c
 }
 
-// ConsulView is a storetest.Client. List reads a key through a list, for servers that close
-// the connection at a read of a missing key.
+// ConsulView implements storetest.Client. If List is set, it reads a key through a list request,
+// for servers that close the connection when a missing key is read.
 type ConsulView struct {
 	KV   *api.KV
 	List bool
@@ -65,7 +66,8 @@ func (v ConsulView) Delete(key string) error {
 	return err
 }
 
-// ConsulReady returns nil when a member of a cluster without TLS accepts writes.
+// ConsulReady returns a function that returns nil once a member of a cluster without TLS accepts
+// writes.
 func ConsulReady(t testing.TB) func(ctx context.Context, endpoint string) error {
 	return func(ctx context.Context, endpoint string) error {
 		c := Consul(t, store.Access{Endpoints: []string{endpoint}})

@@ -23,7 +23,7 @@ func Etcd(t testing.TB, a store.Access) *clientv3.Client {
 	return c
 }
 
-// EtcdView is a storetest.Client.
+// EtcdView implements storetest.Client.
 type EtcdView struct {
 	Client  *clientv3.Client
 	Context context.Context

@@ -1,5 +1,5 @@
-// Package official provides the official clients of protocols that several stores speak, as
-// views for storetest.Conform.
+// Package official provides the official clients for protocols that several stores speak, and
+// adapters (called views) that implement storetest.Client for storetest.Conform.
 package official
 
 import (
@@ -22,7 +22,7 @@ type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// dialer connects over TLS if the access requires it.
+// dialer connects over TLS if the access settings require TLS.
 func dialer(a store.Access) func(*zk.Conn) {
 	return zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
 		d := &net.Dialer{Timeout: timeout}
@@ -33,7 +33,7 @@ func dialer(a store.Access) func(*zk.Conn) {
 	})
 }
 
-// ZooKeeper returns the usual Go client, with a session.
+// ZooKeeper returns the usual Go client with an established session.
 func ZooKeeper(t testing.TB, a store.Access) *zk.Conn {
 	t.Helper()
 	c, events, err := zk.Connect(a.Endpoints, 10*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false), dialer(a))
@@ -58,10 +58,10 @@ func ZooKeeper(t testing.TB, a store.Access) *zk.Conn {
 	}
 }
 
-// ZooKeeperView is a storetest.Client.
+// ZooKeeperView implements storetest.Client.
 type ZooKeeperView struct{ Conn *zk.Conn }
 
-// ZooKeeperPath returns the path of a key.
+// ZooKeeperPath returns the path of the node for a key.
 func ZooKeeperPath(key string) string { return "/" + strings.TrimPrefix(key, "/") }
 
 // Get implements storetest.Client.
@@ -76,7 +76,7 @@ func (v ZooKeeperView) Get(key string) ([]byte, int64, error) {
 	return b, int64(stat.Version) + 1, nil
 }
 
-// Put implements storetest.Client: it creates missing nodes and parents.
+// Put implements storetest.Client. It creates the node and its parents if they are missing.
 func (v ZooKeeperView) Put(key string, value []byte) error {
 	path := ZooKeeperPath(key)
 	_, err := v.Conn.Set(path, value, -1)

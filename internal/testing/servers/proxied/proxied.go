@@ -1,4 +1,4 @@
-// Package proxied starts clusters of proxies in front of etcd.
+// Package proxied starts clusters of proxies that store their data in etcd.
 package proxied
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// Cluster is a cluster of proxies: etcd's members run in the test's process, and each proxy
-// is a process.
+// Cluster is a cluster of proxies. The etcd members run in the test process, and each proxy runs in
+// its own process.
 type Cluster struct {
 	Access  store.Access
 	Admin   store.Admin
@@ -23,8 +23,8 @@ type Cluster struct {
 	servers []func() // each stops an etcd member
 }
 
-// Start starts a cluster from the store's Launch until the end of the test, and waits until
-// it has a leader and every proxy responds.
+// Start starts a cluster from the store's Launch until the end of the test. It waits until the
+// cluster has a leader and every proxy responds.
 func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 	t.Helper()
 	c := &Cluster{Access: store.Access{Behind: map[string]string{}, DialTimeout: 5 * time.Second}}
@@ -51,7 +51,7 @@ func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 }
 
 // awaitProxies waits until every proxy has responded once. A proxy's first response needs a quorum
-// of the etcd members, later ones do not.
+// of the etcd members; later responses do not.
 func (c *Cluster) awaitProxies(t *testing.T) {
 	t.Helper()
 	settle.Eventually(t, "every proxy responds", func() bool {
@@ -60,7 +60,7 @@ func (c *Cluster) awaitProxies(t *testing.T) {
 	})
 }
 
-// EndServers stops the etcd servers of some members, but not the proxies.
+// EndServers stops some members' etcd servers, but not the proxies.
 func (c *Cluster) EndServers(which ...int) {
 	var ended sync.WaitGroup
 	for _, i := range which {
