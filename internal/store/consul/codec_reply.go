@@ -50,7 +50,7 @@ func (c *codec) written(body []byte, e *store.Event) {
 	e.Revision = httpkv.AnyIndex
 }
 
-// notFound handles a 404 response.
+// notFound handles a response with status 404.
 func (c *codec) notFound(e *store.Event) {
 	switch {
 	case c.Purpose == httpkv.Listing:
@@ -117,7 +117,7 @@ func (c *codec) parseOne(body []byte, e *store.Event) {
 	}
 }
 
-// fill stores an entry in the event.
+// fill stores an entry's key, value and index in the event.
 func (c *codec) fill(e *store.Event, found *entry) {
 	var ok bool
 	e.Revision = found.index
@@ -186,7 +186,8 @@ func (c *codec) list(k *entry) (ok bool) {
 	return ok
 }
 
-// decode appends the decoded base64 text to c.buf and returns the appended part.
+// decode decodes base64 text. It appends the result to c.buf and also returns it. ok is false if
+// the text is not base64.
 func (c *codec) decode(value []byte) ([]byte, bool) {
 	from := len(c.buf)
 	var err error

@@ -106,9 +106,9 @@ func memberConfiguration(spec store.LaunchSpec, m kv.MemberPlace, dataDir string
 	}
 }
 
-// serverFiles are the inputs of the server's build. The replaces and excludes in
-// go.mod.txt select versions of Consul's modules that registries have; the stub
-// replaces the module of one command, which they don't have.
+// serverFiles are the input for building the server. In go.mod.txt, the lines with replace and
+// exclude select versions of Consul's modules that registries have. No registry has the module for
+// one of Consul's commands, so a stub replaces this module.
 //
 //go:embed server
 var serverFiles embed.FS

@@ -43,7 +43,7 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	return fmt.Errorf("Consul has no member with the ID %x", member) //nolint:staticcheck // a name
 }
 
-// maxSnapshot limits how much of a snapshot is read, in bytes.
+// maxSnapshot limits how many bytes of a snapshot are read.
 const maxSnapshot = 16 << 30
 
 // Work implements store.Operator. The only kind of work is a snapshot, which a follower takes of

@@ -97,7 +97,7 @@ var blocks = map[string]string{
 	"segment_size_mb":           "raft_logstore wal",
 }
 
-// configuration adds the settings to an agent's configuration.
+// configuration adds the settings to an agent's configuration, each in its block.
 func (s *Settings) configuration(to tree) {
 	with := *s
 	with.RaftMultiplier = cmp.Or(s.RaftMultiplier, DefaultRaftMultiplier)

@@ -13,7 +13,7 @@ import (
 // resourceGuide is the document on which the advice is based.
 const resourceGuide = "Consul documentation, Server resource requirements"
 
-// The document's recommendations for production servers.
+// The recommendations in resourceGuide for production servers.
 const (
 	wantsProcessors = 8
 	wantsMemory     = 32e9

@@ -28,11 +28,11 @@ func (c *systemClock) Now() int64 { return int64(time.Since(c.start)) }
 
 func (c *systemClock) Arm(at int64) {
 	var spec unix.ItimerSpec
-	spec.Value = unix.NsecToTimespec(max(at-c.Now(), 1)) // 0 would disarm the timer
+	spec.Value = unix.NsecToTimespec(max(at-c.Now(), 1)) // 0 would stop the timer
 	_ = unix.TimerfdSettime(c.fd, 0, &spec, nil)         // cannot fail with a timer and a valid spec
 }
 
-// Wait blocks its OS thread in the kernel.
+// Wait blocks its OS thread in the kernel until the timer fires.
 func (c *systemClock) Wait() {
 	var expirations [8]byte
 	for {

@@ -61,7 +61,7 @@ func NewSpace[T any](shards int, revision int64) *Space[T] {
 // Revision returns the revision of the latest write.
 func (s *Space[T]) Revision() int64 { return s.revision.Load() }
 
-// NextRevision starts a write and returns its revision.
+// NextRevision increases the revision and returns it. Each write must use its own revision.
 func (s *Space[T]) NextRevision() int64 { return s.revision.Add(1) }
 
 func (s *Space[T]) shardOf(key []byte) int {

@@ -24,7 +24,7 @@ type HTTPRequest struct {
 	Body     []byte
 	Auth     []byte // value of the header field HTTPServer.AuthField
 	Close    bool   // the client asks to close the connection
-	Continue bool   // the client waits for 100 Continue before it sends the body
+	Continue bool   // the client waits for 100 Continue and has not yet sent the body
 }
 
 // parse parses the request at the start of in (RFC 9112) and returns its length. It returns 0 if

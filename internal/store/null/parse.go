@@ -36,8 +36,7 @@ import (
 //	goaway every 1000          a connection accepts 1,000 requests and then announces its end
 //	chunk=7                    write 7 bytes at a time
 //	chunk=7/1ms                write 7 bytes at a time, with a pause of 1 ms between two writes
-//	lag=300ms                  local reads at all members except the first return the state
-//	                           300 ms ago
+//	lag=300ms                  local reads at all members except the first are 300 ms behind
 //	refuse=local               local reads fail, as if the server did not support them
 //	mode=garbage               do not speak the protocol: garbage, http1 or silent
 //

@@ -6,8 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Catalog implements scenario.Catalog for the registered stores and the given
-// applications.
+// Catalog implements scenario.Catalog. It contains all stores and the given applications.
 type Catalog struct {
 	Apps func() []application.Application // may be nil
 }

@@ -93,7 +93,7 @@ func statusOf(t *testing.T, c *proxied.Cluster) {
 	}
 }
 
-// noQuorum is how long a test waits for a reply that must not arrive.
+// noQuorum is how long a test waits to be sure that no reply arrives.
 const noQuorum = 3 * time.Second
 
 // TestLiveWithoutQuorum checks that without a quorum writes and linearizable reads do not succeed,

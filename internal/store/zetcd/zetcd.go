@@ -51,10 +51,9 @@ func (*Store) Capabilities() kv.Capabilities {
 	return can
 }
 
-// serverFiles are the inputs of the server's build. The replaces in go.mod.txt
-// are necessary: with newer versions of etcd's client and gRPC, zetcd distributes
-// its requests over the members, returns "required revision is a future
-// revision", and crashes on a failed multi.
+// serverFiles are the input for building the server. The lines with replace in go.mod.txt are
+// necessary. With newer versions of etcd's client and gRPC, zetcd distributes its requests over the
+// members, returns "required revision is a future revision", and crashes if a multi fails.
 //
 //go:embed server/*.txt
 var serverFiles embed.FS

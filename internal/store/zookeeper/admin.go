@@ -22,11 +22,11 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	return &admin{access: a, timeout: a.Timeout(), identities: map[string]identity{}}, nil
 }
 
-// Close implements store.Admin. Every query closes its own connection.
+// Close implements store.Admin. It does nothing, because every query closes its own connection.
 func (*admin) Close() error { return nil }
 
-// Status implements store.Admin. It queries all endpoints concurrently, each within the dial
-// timeout.
+// Status implements store.Admin. It queries all endpoints concurrently. Each query is limited by
+// the dial timeout.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	s, err := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.askOne(ctx, a.access.Endpoints[i]) })
 	if err != nil {
@@ -186,7 +186,7 @@ func (a *admin) identify(ctx context.Context, m *store.Member) {
 		text, err := word(ctx, a.access, m.Endpoint, "conf")
 		switch {
 		case errors.Is(err, errNotServing):
-			return // ask again when it serves requests
+			return // ask again once the member serves requests
 		case err != nil && !errors.Is(err, errNotAllowed):
 			m.ID = endpointID(m.Endpoint)
 			return
@@ -216,8 +216,8 @@ func endpointID(endpoint string) uint64 {
 	return h.Sum64() | 1<<63
 }
 
-// peerAddresses parses the server lines of conf and returns the sorted replication addresses
-// (host and port) of the members.
+// peerAddresses parses the server lines in the response to conf. It returns the members'
+// replication addresses (host and port), sorted.
 func peerAddresses(config string) (peers []string) {
 	for line := range strings.Lines(config) {
 		line, ok := strings.CutPrefix(strings.TrimSpace(line), "server.")

@@ -255,8 +255,8 @@ func (c *codec) parseReplayedChildren(r *jute.Reply, b *jute.Reader, e *store.Ev
 	}
 }
 
-// parseReplayedMulti reads the results of a transaction and passes the new versions of its nodes to
-// c.heard.
+// parseReplayedMulti parses the results in the reply to a recorded transaction. It passes the
+// nodes' new versions to c.heard.
 func (c *codec) parseReplayedMulti(r *jute.Reply, b *jute.Reader, e *store.Event) (ok bool) {
 	if c.multi, ok = jute.ReadMulti(r.Request, c.multi[:0]); !ok {
 		return false

@@ -32,7 +32,7 @@ var (
 	otherResults = []byte("the response's results do not match the transaction's operations")
 )
 
-// wrong marks an event as a wrong response if why is not nil.
+// wrong marks an event as a wrong response with the reason why. If why is nil, it does nothing.
 func wrong(e *store.Event, why []byte) {
 	if why != nil {
 		e.Outcome, e.Text = kv.WrongAnswer, why

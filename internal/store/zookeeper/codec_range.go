@@ -48,7 +48,7 @@ func endWithin(op *store.Op, cut int) []byte {
 	return []byte{0}
 }
 
-// rangeDone handles the response to a range and counts the children in the interval.
+// rangeDone handles the reply to a range.
 func (c *codec) rangeDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	code := r.Code
 	if r.Extra > 0 && c.synced != jute.OK {
@@ -64,7 +64,7 @@ func (c *codec) rangeDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	return true
 }
 
-// childrenDone counts and checks a list of children.
+// childrenDone checks a list of children and counts those in the interval from key to end.
 func (c *codec) childrenDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	b := jute.NewReader(r.Body)
 	n := b.Count(4)

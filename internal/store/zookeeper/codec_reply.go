@@ -279,7 +279,7 @@ func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok b
 	return true, true
 }
 
-// ephemeralDone handles the response to a create of an ephemeral node.
+// ephemeralDone handles the reply to a request that creates an ephemeral node.
 func (c *codec) ephemeralDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// syncFirst sends a sync before a linearizable read, so that the member catches up with its
-// leader.
+// syncFirst sends a sync before a linearizable read, so that the contacted member catches up with
+// the leader.
 func (c *codec) syncFirst(call *jute.Call, p jute.Path, level kv.Consistency) {
 	if level != kv.Local {
 		call.Sub, call.Extra = callSync, 1
@@ -66,7 +66,7 @@ func (c *codec) createParents(r *jute.Reply, path []byte) (n int) {
 	return n
 }
 
-// written returns the path and data of a setData or create request.
+// written returns the path and data in a setData or create request.
 func written(r *jute.Reply) (jute.Path, []byte) {
 	b := jute.NewReader(r.Request)
 	return jute.Path{Rest: b.Buffer()}, b.Buffer()
@@ -86,7 +86,7 @@ func (f *fifo) push(p []byte) {
 	f.b = append(f.b, p...)
 }
 
-// pop removes and returns the oldest string, which is valid until the next push.
+// pop removes and returns the oldest string. The result is valid until the next push.
 func (f *fifo) pop() []byte {
 	n := int(binary.LittleEndian.Uint32(f.b[f.at:]))
 	p := f.b[f.at+4 : f.at+4+n]

@@ -38,7 +38,7 @@ func granted(t testing.TB) *scripted {
 	return s
 }
 
-// written removes and returns the codec's output.
+// written returns the codec's output and marks it as written.
 func (s *scripted) written() []byte {
 	b := bytes.Clone(s.c.Out())
 	s.c.Wrote(len(b))
@@ -153,8 +153,8 @@ func stat(version int32, data []byte) []byte {
 	return append(jute.AppendBuffer(nil, data), nodeStat(version, len(data), 5)...)
 }
 
-// children returns a list of names with the Stat of a node that has count
-// children.
+// children returns the record in the reply to a getChildren2: the names, and the Stat of a node
+// that has count children.
 func children(count int, names ...string) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(names)))
 	for _, name := range names {

@@ -109,10 +109,10 @@ type creation struct {
 	mode     kv.WatchMode
 }
 
-// oneShot is a watch of a node's data that the codec sets again each time it fires.
+// oneShot is a watch of a node's data. The codec sets it again each time it fires.
 type oneShot struct {
 	key      []byte // the load's key, with or without a leading slash
-	at       int64  // mzxid of the last read
+	at       int64  // mzxid of the node at the last read
 	deleted  int64  // zxid of a deletion that is not yet reported, or 0
 	reading  bool   // the watch fired, and a read that sets it again has no reply yet
 	again    bool   // fired again during that read; one more read must follow
@@ -142,7 +142,7 @@ type treeWatcher struct {
 // timeout. When the whole session timeout has passed, the server may have expired the session,
 // because it may not have received anything either.
 type hearing struct {
-	heard bool  // input arrived since the last check
+	heard bool  // input has arrived since the last check
 	at    int64 // latest time with input or without a due reply; 0 initially
 	mute  bool
 }

@@ -28,7 +28,8 @@ func (c *codec) submitTxn(call jute.Call, op *store.Op) {
 	c.conn.Multi(call, c.multi)
 }
 
-// txnDone handles the response to a multi, or sends the multi again.
+// txnDone handles the reply to a multi. If a node was missing or already existed, it sends the
+// multi again.
 func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	if len(r.Body) == 0 && r.Code != jute.OK {
 		failed(e, r.Code)

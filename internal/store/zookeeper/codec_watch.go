@@ -70,7 +70,8 @@ func (c *codec) progress() {
 	c.conn.Exists(jute.Call{Sub: callProgress}, jute.Path{Prefix: "/"}, false)
 }
 
-// reached reports to all watchers that events up to zxid have arrived.
+// reached appends an event for each watcher, which reports that all changes up to zxid have
+// arrived.
 func (c *codec) reached(zxid int64, to []store.Event) []store.Event {
 	for _, w := range c.watches.once {
 		if w.reading { // the read that follows its event is not yet done
@@ -167,7 +168,7 @@ func (w *watches) addOnce(path jute.Path, of *creation, zxid, mzxid int64) {
 	o.watchers = append(o.watchers, onceWatcher{number: of.watcher, since: zxid})
 }
 
-// notified handles a watch event.
+// notified handles a watch event from the server.
 func (c *codec) notified(r *jute.Reply, to []store.Event) []store.Event {
 	what, path, ok := r.Notification()
 	if !ok || len(path) == 0 {

@@ -14,8 +14,8 @@ import (
 // deleteBatch is the maximum number of nodes that one multi deletes.
 const deleteBatch = 500
 
-// DeletePrefix implements store.Cleaner. It removes each matching node together with its
-// descendants.
+// DeletePrefix implements store.Cleaner. It removes every node whose path begins with the prefix,
+// and the descendants of these nodes.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")
 	if path == "/" {
@@ -25,7 +25,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = s.end() }() // the session also expires if this fails
+	defer func() { _ = s.end() }() // if this fails, the session expires
 	i := strings.LastIndexByte(path, '/')
 	d := deletion{s: s}
 	if err = d.children(path[:i], path[i+1:], 0); err != nil {
@@ -49,7 +49,8 @@ type refused jute.Code
 
 func (r refused) Error() string { return "it returned " + jute.Code(r).String() }
 
-// children removes the children whose names begin with prefix, except ZooKeeper's own nodes.
+// children removes the children of parent whose names begin with prefix, and their descendants. It
+// skips ZooKeeper's own nodes.
 func (d *deletion) children(parent, prefix string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("its nodes are nested more than %d deep", maxDepth)

@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// KeysOf implements store.Cleaner. It lists the children of the prefix's node.
+// KeysOf implements store.Cleaner. It lists the nodes whose path begins with the prefix and which
+// have the same parent.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")
 	at := strings.LastIndexByte(path, '/')
@@ -20,7 +21,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	if err != nil {
 		return nil, false, err
 	}
-	defer func() { _ = s.end() }() // the session also expires if this fails
+	defer func() { _ = s.end() }() // if this fails, the session expires
 	r, err := s.request(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(path[:at], "/")), false) })
 	switch {
 	case err != nil:
@@ -47,8 +48,8 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	return names, false, nil
 }
 
-// Folders returns a store.FolderKeeper for the parent nodes of keys at a server that speaks
-// ZooKeeper's protocol.
+// Folders returns a store.FolderKeeper for the parent nodes of keys. It works with every server
+// that speaks ZooKeeper's protocol.
 func Folders(a store.Access) store.FolderKeeper {
 	return &admin{access: a, timeout: a.Timeout(), identities: map[string]identity{}}
 }
@@ -69,7 +70,7 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) (missing []st
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = s.end() }() // the session also expires if this fails
+	defer func() { _ = s.end() }() // if this fails, the session expires
 	for i, node := range all {
 		r, err := s.request(func(c *jute.Conn) { c.Exists(jute.Call{}, pathTo(node), false) })
 		switch {
@@ -90,7 +91,7 @@ func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.end() }() // the session also expires if this fails
+	defer func() { _ = s.end() }() // if this fails, the session expires
 	for _, node := range slices.Backward(folders) {
 		r, err := s.request(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(node), jute.AnyVersion) })
 		switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// maxWords limits the response to a four-letter word, in bytes.
+// maxWords limits the size of the response to a four-letter word, in bytes.
 const maxWords = 1 << 20
 
 // notInWhitelist is part of a member's response to a four-letter word that it is configured not to

@@ -158,7 +158,7 @@ func host(m kv.MemberPlace) string {
 	return m.Host
 }
 
-// serverFiles are the inputs of the server's build.
+// serverFiles are the input for building the server.
 //
 //go:embed server/pom.xml
 var serverFiles embed.FS

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// TestLiveSessionExpires checks that an expired session is reported and that the
-// next connection starts a new one.
+// TestLiveSessionExpires checks that a codec reports an expired session, and that the next
+// connection starts a new session.
 func TestLiveSessionExpires(t *testing.T) {
 	a := server(t)
 	w := dialWire(t, a, nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// rawConn uses the protocol directly, for requests that the codec does not send.
+// rawConn speaks the protocol directly, for requests that the codec does not send.
 type rawConn struct {
 	t    testing.TB
 	net  net.Conn

@@ -46,7 +46,7 @@ func (a *admin) config(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = s.end() }() // the session also expires if this fails
+	defer func() { _ = s.end() }() // if this fails, the session expires
 	r, err := s.request(func(c *jute.Conn) { c.GetData(jute.Call{}, pathTo(configNode), false) })
 	switch {
 	case err != nil:

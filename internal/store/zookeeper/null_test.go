@@ -30,8 +30,8 @@ func TestNullAgreesWithOfficialClient(t *testing.T) {
 	})
 }
 
-// TestNullAnswersAsTheRealOne checks that the official client gets the same
-// results from a real server and the null server.
+// TestNullAnswersAsTheRealOne checks that the official client gets the same results from a real
+// server and from the null server.
 func TestNullAnswersAsTheRealOne(t *testing.T) {
 	null := official(t, startNull(t, 1, store.NullOptions{Memory: true}))
 	real := official(t, server(t))

@@ -59,7 +59,7 @@ func epochOf(msg []byte) uint64 {
 // serverMessages lists messages in the log of ZooKeeper 3.9.
 var serverMessages = [...]pattern{
 	{"Leader", "LEADING - LEADER ELECTION TOOK - ", " MS", store.VoteWon},
-	{"Leader", startsUp, "", store.Elected}, // the leader serves no client before this line
+	{"Leader", startsUp, "", store.Elected}, // the leader serves no client before it logs this line
 	{"Learner", "FOLLOWING - LEADER ELECTION TOOK - ", " MS", store.LeaderFound},
 	{"QuorumPeer", "LOOKING", "", store.ElectionStarted},
 	{"QuorumPeer", "Peer state changed: leading - broadcast", "", store.Serving},

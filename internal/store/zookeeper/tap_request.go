@@ -22,12 +22,12 @@ func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
 	return &c.Parts[len(c.Parts)-1]
 }
 
-// key returns the recorded form of a path.
+// key converts a path to a recorded key.
 func (t *tap) key(path []byte) []byte {
 	return t.cfg.Redactor.RedactKey(bytes.TrimPrefix(path, []byte{'/'}))
 }
 
-// read decodes the record after the header. It returns false if the record is malformed.
+// read decodes the record of a request. It returns false if the record is malformed.
 func (q *tapRequest) read(op jute.Op, r *jute.Reader) bool {
 	switch op {
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpDelete, jute.OpSetData:
@@ -120,7 +120,7 @@ func (q *tapRequest) create(m *jute.MultiOp, inMulti bool) {
 	p.Key, p.Flags, p.Value = q.t.key(m.Path.Rest), flags, q.t.cfg.Redactor.RedactValue(m.Data)
 }
 
-// change appends a request that changes or checks a node.
+// change appends the parts for a request that changes or checks a node.
 func (q *tapRequest) change(m *jute.MultiOp, inMulti bool) {
 	switch m.Op {
 	case jute.OpDelete:
@@ -196,7 +196,7 @@ func (a *tapAnswer) read(op jute.Op, code jute.Code) {
 	}
 }
 
-// failed records that a multi failed, although its reply header reports success.
+// failed records that a multi failed. The reply header of a failed multi may still report success.
 func (a *tapAnswer) failed(code jute.Code) {
 	c := a.c
 	c.Held, c.Keys, c.Code = false, 0, uint16(-max(min(code, -1), -1000)) // #nosec G115 -- from 1 to 1000

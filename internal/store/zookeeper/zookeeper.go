@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper/nullserver"
 )
 
-// Name identifies ZooKeeper in --store and scenario files.
+// Name identifies ZooKeeper in --store and in scenario files.
 const Name = "zookeeper"
 
 // Store implements store.Store for ZooKeeper.
@@ -91,7 +91,7 @@ func watchesOf() kv.Watches {
 	}
 }
 
-// DecodeSettings implements store.Store; the result is a *Settings.
+// DecodeSettings implements store.Store. It returns a *Settings.
 func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 	return store.DecodeSettings[Settings](decode)
 }
@@ -102,6 +102,6 @@ func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a, Dialect{
 // Codecs returns the codecs for a server that speaks the dialect.
 func (d Dialect) Codecs(a store.Access) store.Codecs { return newCodecs(a, d) }
 
-// NullServer implements store.NullServed. It ignores MaxStreams because the protocol cannot
-// announce a limit.
+// NullServer implements store.NullServed. It ignores MaxStreams, because a server cannot announce a
+// limit in ZooKeeper's protocol.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) { return nullserver.New(o) }

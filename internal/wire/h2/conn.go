@@ -11,9 +11,9 @@ import (
 
 // Limits of a connection.
 const (
-	// LastStreamID is the highest stream id that a client can use.
+	// LastStreamID is the highest stream ID that a client can use.
 	LastStreamID = 1<<31 - 1
-	// MaxMessage limits one gRPC message of a response, in bytes.
+	// MaxMessage limits the size of one gRPC message in a response, in bytes.
 	MaxMessage = 64 << 20
 
 	roomBeforeSettings = 100     // number of streams allowed until the server sends its limit
@@ -146,7 +146,7 @@ func (c *Conn) Room() int {
 	return max(0, min(c.limit-c.open, int((LastStreamID-c.next)/2)+1))
 }
 
-// Out returns the bytes to write. They are valid until the next call of any method.
+// Out returns the bytes to write. They are valid until the next call of any method of c.
 func (c *Conn) Out() []byte {
 	if len(c.blocked) > 0 {
 		c.pump()

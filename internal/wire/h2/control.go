@@ -111,7 +111,7 @@ func (c *Conn) windowUpdate(h FrameHeader, p []byte) error {
 	}
 	if s.state&isBlocked == 0 {
 		if s.state&isLong == 0 {
-			return nil // its request is already written
+			return nil // the request is already written, so its window no longer matters
 		}
 		if s.window += n; s.window > MaxWindow {
 			return errWindow

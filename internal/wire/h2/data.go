@@ -49,7 +49,7 @@ func (c *Conn) data(h FrameHeader, p []byte) error {
 
 var errPadding = errors.New("the server broke HTTP/2: a frame's padding is longer than the frame")
 
-// assemble appends a part of a message.
+// assemble appends a part of a call's message to the parts that have arrived.
 func (c *Conn) assemble(s *stream, p []byte) error {
 	n := copy(s.pre[s.npre:], p)
 	s.npre += uint8(n)

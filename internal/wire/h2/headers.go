@@ -51,7 +51,7 @@ func (c *Conn) headers(h FrameHeader, b []byte) error {
 
 // blockKey returns the first n bytes of b as a number. n must be 1 to memoLen.
 func blockKey(b []byte, n int) (key uint64) {
-	if len(b) >= memoLen { // bytes after the block are masked
+	if len(b) >= memoLen { // mask the bytes after the block
 		return binary.LittleEndian.Uint64(b) & (1<<(8*uint(n)) - 1)
 	}
 	for i, x := range b[:n] {

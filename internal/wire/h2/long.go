@@ -149,7 +149,8 @@ func (c *Conn) messages(s *stream, h FrameHeader, p []byte) error {
 	return nil
 }
 
-// part appends the next part of a message that spans several frames, and returns the rest of p.
+// part appends the next part of a message that spans several frames. It returns the bytes in p that
+// follow this part.
 func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
 	n := copy(s.pre[s.npre:], p)
 	s.npre += uint8(n)
@@ -195,8 +196,8 @@ func (c *Conn) finishLong(s *stream, f *fields) {
 	c.endCall(s, r)
 }
 
-// moveWindows applies a change of SETTINGS_INITIAL_WINDOW_SIZE to open streams (RFC 9113, section
-// 6.9.2).
+// moveWindows applies a change of SETTINGS_INITIAL_WINDOW_SIZE to the windows of open streams (RFC
+// 9113, section 6.9.2).
 func (c *Conn) moveWindows(change int64) error {
 	if change == 0 {
 		return nil

@@ -52,7 +52,7 @@ type heardMessages struct {
 	drop  bool // the body is discarded
 }
 
-// half is one direction of the connection.
+// half decodes one direction of the connection.
 type half struct {
 	partial []byte // the beginning of an incomplete frame
 	skip    int    // how many bytes of the preface are still missing

@@ -52,7 +52,7 @@ func (c *Conn) pumpOne(b *blocked) {
 	}
 }
 
-// unblock discards the waiting bytes of a stream.
+// unblock discards the waiting bytes of the stream with the given ID.
 func (c *Conn) unblock(id uint32) {
 	for i := range c.blocked {
 		if b := &c.blocked[i]; b.id == id {

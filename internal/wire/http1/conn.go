@@ -118,7 +118,7 @@ func (c *Conn) Idle() bool { return !c.open && !c.draining }
 // the end of the connection or the connection failed.
 func (c *Conn) Draining() bool { return c.draining }
 
-// Out returns the bytes to write. They are valid until the next call of any method.
+// Out returns the bytes to write. They are valid until the next call of any method of c.
 func (c *Conn) Out() []byte { return c.out[c.sent:] }
 
 // Wrote records that the first n bytes of Out were written, or may have been written.
@@ -188,7 +188,8 @@ func (c *Conn) complete() *Response {
 	return &c.answer
 }
 
-// giveBack returns the buffers to the budget. Their contents stay readable until the next Feed.
+// giveBack returns the connection's buffers to the budget. Their contents stay readable until the
+// next Feed.
 func (c *Conn) giveBack() {
 	c.cfg.Parts.GiveBack(c.body)
 	c.cfg.Parts.GiveBack(c.partial)

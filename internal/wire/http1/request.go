@@ -1,6 +1,6 @@
 package http1
 
-// Template is the constant part of a request.
+// Template is the part that is the same in all requests of a kind.
 type Template struct {
 	start  []byte // the request line up to the variable part of the target
 	fields []byte // the rest of the head, from the protocol version to the empty line

@@ -158,7 +158,7 @@ func (c *Conn) oldestNeeded() int {
 	return min(c.sent, int(c.ring[c.head].start-c.origin))
 }
 
-// Out returns the bytes to write. They are valid until the next call of any method.
+// Out returns the bytes to write. They are valid until the next call of any method of c.
 func (c *Conn) Out() []byte { return c.out[c.sent:] }
 
 // Wrote records that the first n bytes of Out were written, or may have been written.

@@ -64,7 +64,7 @@ type Reader struct {
 	failed bool
 }
 
-// NewReader returns a reader of b.
+// NewReader returns a Reader that parses b.
 func NewReader(b []byte) Reader { return Reader{b: b} }
 
 // OK reports whether all reads so far succeeded.

@@ -37,10 +37,10 @@ const (
 // buffers in free and back.
 type Budget struct {
 	max  int
-	kept int // capacity of the lent buffers, in bytes
-	read int // capacity of the buffers in back, in bytes
+	kept int // total capacity of the lent buffers, in bytes
+	read int // total capacity of the buffers in back, in bytes
 	most int // highest value of kept + read so far
-	idle int // capacity of the buffers in free and back, in bytes
+	idle int // total capacity of the buffers in free and back, in bytes
 	// lends counts calls of the method lend.
 	lends uint64
 	free  [classes][][]byte

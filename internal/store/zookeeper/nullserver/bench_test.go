@@ -47,7 +47,7 @@ func prepared(t testing.TB, o store.NullOptions) *Server {
 	return s
 }
 
-// hose sends requests in batches and reads the replies without allocating.
+// hose sends requests in batches and reads the replies. It allocates no memory while doing so.
 type hose struct {
 	b    testing.TB
 	net  net.Conn

@@ -92,8 +92,8 @@ func (c *conn) release(now int64) {
 	}
 }
 
-// step processes the first complete frame of in and returns its length, or 0 if there is none.
-// The caller holds the connection's and the tree's locks.
+// step processes the first complete frame in the input and returns the frame's length, or 0 if
+// there is no complete frame. The caller holds the connection's and the tree's locks.
 func (c *conn) step(in []byte, now int64) int {
 	if len(in) < 4 {
 		return 0
@@ -128,7 +128,7 @@ func (c *conn) step(in []byte, now int64) int {
 	return n
 }
 
-// request answers one request, at once or later.
+// request replies to one request, either at once or later.
 func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 	s := &c.session
 	r := jute.NewReader(record)
@@ -214,7 +214,7 @@ func (c *conn) closeWhenDone(now int64) {
 	c.release(now)
 }
 
-// scripted executes an operation and answers it as the script demands.
+// scripted executes an operation and replies to it in the way that the script demands.
 func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
 	s := &c.session
 	a, due := s.server.Arrive(now, s.member)

@@ -80,7 +80,7 @@ type tree struct {
 
 type entry = null.Entry[node]
 
-// node holds the fields of a node other than its data.
+// node holds the data of a node other than its value.
 type node struct {
 	cversion int32
 	owner    int64 // the session that owns an ephemeral node, or 0

@@ -55,7 +55,7 @@ func (t *tree) nodeWithVersion(path []byte, version int32) (*entry, jute.Code) {
 // versionOf returns how often a node's data was changed after the node's creation.
 func versionOf(e *entry) int32 { return int32(e.Version - 1) }
 
-// set changes a node's data in transaction zxid.
+// set changes a node's data in the transaction zxid.
 func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.Code) {
 	e, code := t.nodeWithVersion(path, version)
 	switch {

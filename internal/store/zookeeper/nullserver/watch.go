@@ -58,7 +58,8 @@ func (t *tree) publish(done bool, zxid int64) {
 	w.changed = w.changed[:0]
 }
 
-// notify sends one change to every connection that watches it, once per connection.
+// notify sends a change to every connection that watches it. A connection with several matching
+// watches receives one event.
 func (t *tree) notify(ch changed, zxid int64) {
 	w := &t.watches
 	notified := map[*conn]struct{}{}
