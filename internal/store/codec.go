@@ -19,7 +19,7 @@ type Dialed struct {
 	// Parts limits the memory that all connections of the loop together use for incomplete
 	// responses. Without a limit, a server could begin any number of responses and exhaust the
 	// memory. A codec takes its buffers from Parts and returns them in Lost. If Parts is nil, this
-	// connection has a limit of its own.
+	// connection has a separate limit.
 	Parts *parts.Budget
 }
 
@@ -53,7 +53,7 @@ type Codec interface {
 	// caller does not change in. After an error the connection must be closed. The error's text is
 	// one sentence, such as "the server answered with HTTP/1.1, not HTTP/2".
 	Feed(in []byte, to []Event) ([]Event, error)
-	// Lost tells the codec that its connection ended. It appends one event for every open
+	// Lost must be called when the connection has ended. It appends one event for every open
 	// operation. The outcome is NotSent if the request was certainly not written completely or not
 	// processed (for example after GOAWAY), and otherwise ConnectionLost.
 	Lost(to []Event) []Event

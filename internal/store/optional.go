@@ -194,8 +194,8 @@ type MemberHash struct {
 // Tapped is an optional interface of a Store. It decodes the store's protocol passively, so
 // that traffic between clients and a member can be recorded.
 type Tapped interface {
-	// Tap returns a passive decoder for one connection. The decoder must receive the connection's
-	// bytes from the first one on.
+	// Tap returns a passive decoder for one connection. The decoder must receive all of
+	// the connection's bytes, starting with the first byte.
 	Tap(TapConfig) Tap
 }
 

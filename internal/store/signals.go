@@ -138,7 +138,7 @@ type MetricSource struct {
 // MetricRefusal describes one way in which a member refuses to send its metrics.
 type MetricRefusal struct {
 	Text   string // part of the response, or of "HTTP status CODE"; empty to match any failure
-	Remedy string // an imperative that tells an operator how to enable the metrics
+	Remedy string // an imperative: what an operator must do to enable the metrics
 }
 
 // MetricName maps a metric to its name at a source. If a source has several names for a metric,
@@ -219,7 +219,7 @@ func countUpTo(buckets []Bucket, upper float64) float64 {
 }
 
 // Quantile returns the duration that a share q of all measured durations does not exceed. It
-// interpolates within the bucket like PromQL's histogram_quantile. If the quantile lies above
+// interpolates within the bucket like PromQL's histogram_quantile. If the quantile is above
 // the last finite bound, Quantile returns that bound. ok is false if there are no buckets or no
 // durations.
 func (r Reading) Quantile(q float64) (seconds float64, ok bool) {

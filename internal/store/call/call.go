@@ -71,7 +71,7 @@ type Scope uint8
 const (
 	SingleKey Scope = iota // only Key
 	Prefix                 // all keys with the prefix Key
-	Rest                   // the keys with the prefix End, from Key on: a page after the first of a list by prefix
+	Rest                   // the keys with the prefix End, starting with Key: a page after the first page of a list by prefix
 	From                   // Key and all later keys
 	Interval               // the keys in [Key, End)
 	numScopes

@@ -140,7 +140,7 @@ func (a *admin) makeRoom(ctx context.Context) error {
 // root is the user that etcd requires before authentication can be enabled.
 const root = "root"
 
-// enableAuth enables authentication. From then on, requests without a user are denied.
+// enableAuth enables authentication. Afterwards, requests without a user are denied.
 func (a *admin) enableAuth(ctx context.Context) (undo func(context.Context) error, err error) {
 	c, err := a.connected(ctx)
 	if err != nil {

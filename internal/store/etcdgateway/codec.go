@@ -19,7 +19,7 @@ func newCodec(d store.Dialed) *codec {
 	c := &codec{Conn: http1.NewConn(http1.Config{Host: d.Endpoint, Parts: budget}), parts: budget}
 	for r, path := range paths {
 		fields := []http1.Field{{Name: "Content-Type", Value: "application/json"}}
-		if rpc(r) == ledWatchRPC { // gRPC metadata
+		if rpc(r) == ledWatchRPC { // the gateway passes this field to gRPC as metadata
 			fields = append(fields, http1.Field{Name: "Grpc-Metadata-Hasleader", Value: "true"})
 		}
 		c.templates[r] = c.Template("POST", path, true, fields...)
@@ -38,7 +38,7 @@ func (c *codec) Room() int {
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
 	if op.Kind == kv.Watch {
-		if !op.Watch.Progress { // the gateway cannot request progress
+		if !op.Watch.Progress { // the gateway cannot request progress notifications
 			c.createWatcher(op)
 		}
 		return
@@ -73,14 +73,15 @@ func (c *codec) Submit(op *store.Op) {
 	}
 }
 
-// refuse sends a harmless read, because only Feed can return an event.
+// refuse sends a read that changes nothing. It is sent because only Feed can return an event.
 func (c *codec) refuse() {
 	c.refused = true
 	c.send(rangeRPC, appendEnd(appendLocal(appendKey(c.body(rangeRPC), []byte("quorumbench/refused")), true)))
 }
 
-// sends reports whether a call of an application is sent: those that etcd's gRPC
-// codec also sends, except watchers, which are operations of kind Watch.
+// sends reports whether the codec can send an application's call. It can send the same calls as
+// etcd's gRPC codec, except those that start or end watchers: here, a watcher is an operation
+// of kind Watch.
 func sends(r *call.Call) bool {
 	if r.Pushed || len(r.Parts) == 0 {
 		return false
@@ -94,8 +95,8 @@ func sends(r *call.Call) bool {
 	return true
 }
 
-// Cancel implements store.Codec. The response to a written request must still be
-// awaited.
+// Cancel implements store.Codec. If the request was written, the connection must still wait for
+// the response.
 func (c *codec) Cancel(tag uint32) bool {
 	if c.watch.asked && tag == c.watch.tag {
 		c.watch.given = true

@@ -13,8 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// event fills in an operation's event from the body of a response with status
-// 200.
+// event sets the event for an operation from the body of a response with status 200.
 func (c *codec) event(body []byte, e *store.Event) {
 	var a reply
 	s := httpkv.NewJSONScanner(body)
@@ -61,13 +60,13 @@ func (c *codec) event(body []byte, e *store.Event) {
 	}
 }
 
-// needsNoRevision reports whether a response is complete without the store's
-// revision, which a stand-in for etcd then omits.
+// needsNoRevision reports whether a response may lack the store's revision. Servers that
+// imitate etcd omit it in such responses.
 func (c *codec) needsNoRevision(a *reply) bool {
 	return c.method == statusRPC || c.method == grantRPC && a.lease != 0
 }
 
-// parseKeepAlive handles the response to a keep-alive. The TTL of an expired lease is 0.
+// parseKeepAlive sets the event for a keep-alive. A TTL of 0 means that the lease has expired.
 func (c *codec) parseKeepAlive(a *reply, e *store.Event) {
 	e.Count = a.ttl
 	switch {
@@ -78,7 +77,7 @@ func (c *codec) parseKeepAlive(a *reply, e *store.Event) {
 	}
 }
 
-// againEvent fills in the event of a recorded call like etcd's gRPC codec.
+// againEvent sets the event for a recorded call in the same way as etcd's gRPC codec.
 func (c *codec) againEvent(a *reply, e *store.Event) {
 	switch c.method {
 	case rangeRPC:
@@ -90,7 +89,7 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 		e.Count = a.deleted
 	case txnRPC:
 		if e.Count = a.puts; c.guarded && !a.succeeded {
-			e.Outcome, e.Mod = kv.Conflict, a.first.Revision // of the key, if it was read
+			e.Outcome, e.Mod = kv.Conflict, a.first.Revision // of the key that the call read because a guard did not hold, if any
 		}
 	case grantRPC:
 		if e.Count = a.lease; c.grants != nil {
@@ -101,12 +100,12 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 	}
 }
 
-// failed fills in the event of a response with another status than 200.
+// failed sets the event for a response whose status is not 200.
 func (c *codec) failed(r *http1.Response, e *store.Event) {
 	var a reply
 	s := httpkv.NewJSONScanner(r.Body)
 	if c.parse(&s, &a); !s.End() || a.code == 0 {
-		// The response of a proxy, or of a server other than etcd.
+		// The response is from a proxy, or from a server that is not etcd.
 		e.Outcome = httpkv.OutcomeOf(r.Status)
 		c.text = httpkv.AppendText(c.text[:0], r)
 		e.Text = c.text
@@ -125,9 +124,9 @@ func (c *codec) fail(e *store.Event, code int64, message []byte) {
 	}
 }
 
-// parse parses a response, or a message of a stream, which is a result or an
-// error. It follows only one level of nesting, because a server can nest results
-// arbitrarily.
+// parse parses a response, or a message on a stream, which contains a result or an error. It
+// accepts a result inside a message, but no further nesting: a malicious server could nest
+// results without limit.
 func (c *codec) parse(s *httpkv.JSONScanner, a *reply) {
 	for ok := s.Object(); ok; {
 		var name []byte
@@ -169,8 +168,7 @@ func (c *codec) parse(s *httpkv.JSONScanner, a *reply) {
 	}
 }
 
-// parseMember parses a member of a response that is neither an object nor an
-// array.
+// parseMember parses a member of a response whose value is neither an object nor an array.
 func (c *codec) parseMember(s *httpkv.JSONScanner, name []byte, a *reply) {
 	switch string(name) {
 	case "code":
@@ -200,7 +198,7 @@ func (c *codec) parseMember(s *httpkv.JSONScanner, name []byte, a *reply) {
 	}
 }
 
-// parseError parses an error's text or, in a stream, its object.
+// parseError parses the text of an error. On a stream, the error is an object.
 func (c *codec) parseError(s *httpkv.JSONScanner, a *reply) {
 	if s.IsString() {
 		a.message, c.buf = s.String(c.buf)
@@ -244,7 +242,7 @@ func parseHeader(s *httpkv.JSONScanner, a *reply) {
 	}
 }
 
-// parseRead parses a KeyValue of a read.
+// parseRead parses one KeyValue in the response to a read.
 func (c *codec) parseRead(s *httpkv.JSONScanner, a *reply) {
 	var e store.Event
 	c.parseKV(s, &e)
@@ -282,8 +280,8 @@ func (c *codec) parseKV(s *httpkv.JSONScanner, e *store.Event) {
 	}
 }
 
-// parseResponseOp parses a part of a transaction's response. It skips nested
-// transactions, which the codec does not send.
+// parseResponseOp parses one of the results in the response to a transaction. It skips nested
+// transactions, because the codec does not send any.
 func (c *codec) parseResponseOp(s *httpkv.JSONScanner, a *reply) {
 	for ok := s.Object(); ok; {
 		var name []byte
@@ -311,7 +309,7 @@ func (c *codec) parseResponseOp(s *httpkv.JSONScanner, a *reply) {
 	}
 }
 
-// bytes scans a base64 string and returns its decoded bytes in c.buf.
+// bytes scans a base64 string. The decoded bytes that it returns are stored in c.buf.
 func (c *codec) bytes(s *httpkv.JSONScanner) []byte {
 	var text []byte
 	text, c.buf = s.String(c.buf)
@@ -325,10 +323,10 @@ func (c *codec) bytes(s *httpkv.JSONScanner) []byte {
 	return b[from:]
 }
 
-// number scans a 64-bit number, which JSON represents as a string.
+// number scans a 64-bit number. The gateway's JSON represents such a number as a string.
 func number(s *httpkv.JSONScanner) int64 { return int64(unsigned(s)) }
 
-// unsigned scans an unsigned number; a negative one is converted modulo 2^64.
+// unsigned scans an unsigned number. It converts a negative number modulo 2^64.
 func unsigned(s *httpkv.JSONScanner) uint64 {
 	if !s.IsString() {
 		return uint64(s.Int())

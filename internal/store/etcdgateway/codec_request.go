@@ -9,13 +9,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Requests are the messages of etcd's rpc.proto as JSON: bytes are base64, and
-// 64-bit numbers are strings.
+// Requests are the messages in etcd's rpc.proto as JSON. Bytes are written in base64, and
+// 64-bit numbers as strings.
 
-// body starts a request's body.
+// body starts a request and its JSON body.
 func (c *codec) body(m rpc) []byte { return append(c.Head(c.Begin(c.templates[m])), '{') }
 
-// send sends a request with a complete body.
+// send sends a request whose body is complete.
 func (c *codec) send(m rpc, b []byte) {
 	c.method = m
 	c.Send(b)
@@ -23,7 +23,7 @@ func (c *codec) send(m rpc, b []byte) {
 
 func appendEnd(b []byte) []byte { return append(b, '}') }
 
-// appendName appends the name of an object's member.
+// appendName appends the name of the next member of an object.
 func appendName(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
@@ -44,7 +44,7 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return append(strconv.AppendInt(b, n, 10), '"')
 }
 
-// appendSome appends a number unless it is 0.
+// appendSome appends a number, unless it is 0.
 func appendSome(b []byte, name string, n int64) []byte {
 	if n == 0 {
 		return b
@@ -57,7 +57,7 @@ func appendWord(b []byte, name, word string) []byte {
 	return append(append(b, word...), '"')
 }
 
-// appendFlag appends a true member if is is set.
+// appendFlag appends a member with the value true, if is is set.
 func appendFlag(b []byte, name string, is bool) []byte {
 	if !is {
 		return b
@@ -67,8 +67,8 @@ func appendFlag(b []byte, name string, is bool) []byte {
 
 func appendLocal(b []byte, local bool) []byte { return appendFlag(b, "serializable", local) }
 
-// appendPut completes a PutRequest. It doesn't use call.Part because most writes
-// of a load are puts.
+// appendPut completes a PutRequest. It does not use call.Part, because most of a load's writes
+// are puts, which must be fast.
 func appendPut(b, key, value []byte) []byte {
 	b = appendKey(b, key)
 	if len(value) > 0 {
@@ -77,7 +77,7 @@ func appendPut(b, key, value []byte) []byte {
 	return appendEnd(b)
 }
 
-// list sends a Range of an interval.
+// list sends a Range for an interval.
 func (c *codec) list(op *store.Op) {
 	p := call.Part{Action: call.Read, Key: op.Key, Limit: op.Range.Limit}
 	if len(op.Range.End) > 0 {
@@ -89,9 +89,9 @@ func (c *codec) list(op *store.Op) {
 	c.send(rangeRPC, appendRead(c.body(rangeRPC), &p))
 }
 
-// swap sends a transaction that puts the value if the key's mod_revision is
-// op.Revision (0: the key does not exist), and otherwise reads the key. An
-// unknown revision is sent as 0.
+// swap sends a transaction that puts the value if the key's mod_revision is op.Revision, where
+// 0 means that the key does not exist. Otherwise the transaction reads the key. If op.Revision
+// is negative (unknown), swap compares with 0.
 func (c *codec) swap(op *store.Op) {
 	b := append(appendName(c.body(txnRPC), "compare"), '[', '{')
 	b = appendWord(b, "target", "MOD")
@@ -103,7 +103,7 @@ func (c *codec) swap(op *store.Op) {
 	c.send(txnRPC, append(b, '}', ']', '}'))
 }
 
-// transact sends a transaction that executes either all or none of the puts.
+// transact sends a transaction that executes all of the puts or none of them.
 func (c *codec) transact(op *store.Op) {
 	c.writes = c.writes[:0]
 	for i := range op.Pairs {
@@ -143,7 +143,7 @@ func (c *codec) replay(r *call.Call) {
 	}
 }
 
-// appendTxn completes a TxnRequest.
+// appendTxn completes a TxnRequest that consists of the parts in all.
 func appendTxn(b []byte, all []call.Part) []byte {
 	for _, of := range [...]struct {
 		name   string
@@ -170,7 +170,7 @@ func appendTxn(b []byte, all []call.Part) []byte {
 	return appendEnd(b)
 }
 
-// appendPart completes a Compare or a RequestOp.
+// appendPart appends the fields of a Compare or a RequestOp and completes it.
 func appendPart(b []byte, p *call.Part) []byte {
 	switch p.Action {
 	case call.Compare:
@@ -210,7 +210,7 @@ func appendCompare(b []byte, p *call.Part) []byte {
 func appendRead(b []byte, p *call.Part) []byte {
 	b = appendSome(appendSome(appendKeys(b, p), "limit", p.Limit), "revision", p.Number)
 	b = appendLocal(b, p.Flags&call.Local != 0)
-	if p.Flags&call.Sorted != 0 { // recordings lack the sort target; use the last change
+	if p.Flags&call.Sorted != 0 { // a recording does not contain by which property to sort; use the last change
 		order := "ASCEND"
 		if p.Flags&call.Descending != 0 {
 			order = "DESCEND"
@@ -233,7 +233,7 @@ func appendRemove(b []byte, p *call.Part) []byte {
 	return appendEnd(appendFlag(appendKeys(b, p), "prev_kv", p.Flags&call.Before != 0))
 }
 
-// appendKeys appends the keys of a part.
+// appendKeys appends the key and range_end for the keys that a part applies to.
 func appendKeys(b []byte, p *call.Part) []byte {
 	if len(p.Key) > 0 || p.Scope == call.SingleKey {
 		b = appendKey(b, p.Key)
@@ -253,11 +253,11 @@ func appendKeys(b []byte, p *call.Part) []byte {
 	return appendBytes(b, "range_end", p.End)
 }
 
-// firstKey is the first possible key; as an interval's end it means "no end". It
-// is never modified.
+// firstKey is the first possible key. As the end of an interval it means "no end". It must not
+// be modified.
 var firstKey = []byte{0}
 
-// appendAfter appends the first key after all keys with a prefix as range_end.
+// appendAfter appends a range_end: the first key after all keys with the prefix.
 func appendAfter(b, prefix []byte) []byte {
 	n := len(prefix)
 	for n > 0 && prefix[n-1] == 0xff {
@@ -266,7 +266,7 @@ func appendAfter(b, prefix []byte) []byte {
 	if n == 0 {
 		return appendBytes(b, "range_end", firstKey)
 	}
-	// Encode the last group of three bytes separately.
+	// Only the last group of three bytes changes, so it is encoded separately.
 	whole, last := (n-1)/3*3, [3]byte{}
 	rest := last[:copy(last[:], prefix[whole:n])]
 	rest[len(rest)-1]++

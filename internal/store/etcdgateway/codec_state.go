@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// rpc is a method of etcd's API, with a path of its gateway.
+// rpc is a method of etcd's API for which the gateway has a path.
 type rpc uint8
 
 const (
@@ -21,55 +21,56 @@ const (
 	revokeRPC
 	keepAliveRPC
 	watchRPC
-	ledWatchRPC // ends when the member knows no leader
+	ledWatchRPC // a watch that the server ends if the member knows no leader
 	statusRPC
 	numRPCs
 )
 
-// paths are the gateway's paths in etcd's rpc.proto, unchanged since 3.4.
+// paths are the paths that etcd's rpc.proto defines for the gateway. They have not changed
+// since etcd 3.4.
 var paths = [numRPCs]string{
 	"/v3/kv/range", "/v3/kv/put", "/v3/kv/deleterange", "/v3/kv/txn", "/v3/kv/compaction",
 	"/v3/lease/grant", "/v3/lease/revoke", "/v3/lease/keepalive", "/v3/watch", "/v3/watch", "/v3/maintenance/status",
 }
 
-// codec implements etcd's gateway on one connection with one request in flight. A
-// watcher's request does not end, so its connection accepts nothing else.
+// codec implements etcd's gateway on one connection, with one request in flight. The response
+// for a watcher does not end, so the watcher's connection accepts no other operations.
 type codec struct {
-	grants *store.Grants // receives the leases that operations were granted; nil: none wanted
+	grants *store.Grants // collects the leases that were granted to operations; nil if they are not wanted
 	*http1.Conn
 	parts     *parts.Budget
 	templates [numRPCs]*http1.Template
 
-	// The operation in flight.
+	// Fields for the operation in flight.
 	tag     uint32
 	kind    kv.Kind
-	refused bool // the gateway has no such operation; a harmless read is sent
+	refused bool // the gateway has no such operation, so the codec sent a read instead
 	lease   int64
 	keys    store.Keys
-	values  bool // with their values
+	values  bool // the values are passed to keys, too
 	method  rpc
-	call    bool        // a recorded call
-	guarded bool        // with guards
-	writes  []call.Part // puts of a transaction
+	call    bool        // the operation is a recorded call
+	guarded bool        // the recorded call has guards
+	writes  []call.Part // the puts in a transaction
 
 	watch    watching
-	to       []store.Event // receives the events of a watcher during Feed
-	buf      []byte        // holds decoded base64 of responses
-	part     reply         // of a transaction's response
-	text     []byte        // of an error
-	messages []byte        // the start of an incomplete message of a watcher
+	to       []store.Event // during Feed: receives the watcher's events
+	buf      []byte        // contains base64 that was decoded from responses
+	part     reply         // one of the results in the response to a transaction
+	text     []byte        // text of an error
+	messages []byte        // the start of an incomplete message for a watcher
 }
 
-// watching is the state of the connection's watcher.
+// watching is the state of the watcher that uses the connection.
 type watching struct {
 	asked   bool
 	created bool
-	given   bool // the caller has abandoned it
+	given   bool // the caller has abandoned the watcher
 	number  uint32
 	tag     uint32
 }
 
-// Shared texts, never modified.
+// Texts that are shared and must not be modified.
 var (
 	noSuchOperation = []byte("etcd's gateway has no such operation")
 	malformed       = []byte("the server sent a response that etcd's gateway does not send")
@@ -79,12 +80,13 @@ var (
 	notSucceeded    = []byte("the server did not execute a transaction without guards")
 )
 
-// reply holds the relevant fields of a response; 0 or false if they are missing.
+// reply holds the fields of a response that the codec needs. They are 0 or false if the
+// response does not contain them.
 type reply struct {
-	header            store.Event // its member and term are used
-	revision          int64       // from the header
+	header            store.Event // only its member and term are used
+	revision          int64       // the revision in the header
 	count             int64
-	first             store.Event // the first key of all reads
+	first             store.Event // the first key that was read
 	read              int64       // number of keys read
 	succeeded         bool
 	puts, deleted     int64
@@ -92,7 +94,7 @@ type reply struct {
 	created, canceled bool
 	compacted         int64
 	reason            []byte
-	code              int64 // of an error; 0: none
+	code              int64 // code of the error; 0 if there is no error
 	message           []byte
-	inner             bool // nested in another reply, and contains none
+	inner             bool // the reply is inside another reply, so it must not contain further replies
 }

@@ -16,12 +16,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// maxMessage limits a message of a watcher in bytes. etcd does not split messages
-// by default, and a watcher that catches up gets many events in one message.
+// maxMessage limits the size of a message for a watcher, in bytes. By default etcd does not
+// split messages, so a watcher that catches up receives many events in one message.
 const maxMessage = 64 << 20
 
-// createWatcher sends a WatchRequest, whose response has one message per line and
-// does not end.
+// createWatcher sends a WatchRequest. The response has one message per line and does not end.
 func (c *codec) createWatcher(op *store.Op) {
 	m := watchRPC
 	if op.Watch.RequireLeader {
@@ -39,7 +38,7 @@ func (c *codec) createWatcher(op *store.Op) {
 	c.Stream(c.handlePiece)
 }
 
-// handlePiece handles a piece of a watcher's response.
+// handlePiece handles bytes of a watcher's response as they arrive.
 func (c *codec) handlePiece(piece []byte) error {
 	for {
 		end := bytes.IndexByte(piece, '\n')
@@ -71,7 +70,7 @@ func (c *codec) handlePiece(piece []byte) error {
 	return err
 }
 
-// message handles a message of the watcher.
+// message handles one message for the watcher.
 func (c *codec) message(line []byte) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
@@ -116,8 +115,8 @@ func (c *codec) message(line []byte) error {
 	return nil
 }
 
-// parseWatchEvent parses an Event. Only its type decides whether the key was
-// deleted; JSON omits PUT, the default type.
+// parseWatchEvent parses an Event. Only the event's type decides whether the key was deleted.
+// If the type is missing, it is PUT, because JSON omits the default.
 func (c *codec) parseWatchEvent(s *httpkv.JSONScanner) {
 	e := store.Event{What: store.Notify}
 	deleted := false
@@ -147,12 +146,12 @@ func (c *codec) parseWatchEvent(s *httpkv.JSONScanner) {
 	case deleted:
 		e.Version, e.Value = 0, nil
 	case e.Version <= 0:
-		e.Version = -1 // the server doesn't count versions
+		e.Version = -1 // the server does not count versions
 	}
 	c.to = append(c.to, e)
 }
 
-// isDelete scans an Event's type, which JSON represents by name or number.
+// isDelete scans the type of an Event, which is a name or a number in JSON.
 func isDelete(s *httpkv.JSONScanner) bool {
 	if !s.IsString() {
 		return s.Int() == int64(mvccpb.Event_DELETE)
@@ -162,7 +161,7 @@ func isDelete(s *httpkv.JSONScanner) bool {
 	return string(name) == mvccpb.Event_DELETE.String()
 }
 
-// ended returns the outcome of a watcher that the server cancelled.
+// ended returns the outcome for a watcher that the server cancelled.
 func (a *reply) ended() kv.Outcome {
 	if a.compacted > 0 {
 		return kv.BadRequest
@@ -170,7 +169,7 @@ func (a *reply) ended() kv.Outcome {
 	return etcd.OutcomeOf(codes.Unknown, a.reason)
 }
 
-// cancelReason describes why the server cancelled a watcher.
+// cancelReason returns a sentence that explains why the server cancelled a watcher.
 func (a *reply) cancelReason() []byte {
 	switch {
 	case a.compacted > 0:
@@ -181,7 +180,7 @@ func (a *reply) cancelReason() []byte {
 	return []byte("the server cancelled a watcher and gave no reason")
 }
 
-// endWatcher reports once that the watcher has ended, or was not created.
+// endWatcher reports that the watcher has ended, or was not created. It does so only once.
 func (c *codec) endWatcher(e store.Event) {
 	w := &c.watch
 	if e.Watcher, e.Tag = w.number, w.tag; w.created {
@@ -190,11 +189,11 @@ func (c *codec) endWatcher(e store.Event) {
 	if !w.given {
 		c.to = append(c.to, e)
 	}
-	w.given = true // report nothing more
+	w.given = true // nothing more may be reported for this watcher
 }
 
-// watchEnded handles the unexpected end of a watcher's response, after which the
-// connection is usable again. The response may be an error.
+// watchEnded handles the unexpected end of a watcher's response, which may be an error
+// response. Afterwards the connection can be used again.
 func (c *codec) watchEnded(r *http1.Response, to []store.Event) []store.Event {
 	var e store.Event
 	if e.Outcome, e.Text = kv.StoreError, []byte("the server ended the watch stream"); r.Status != 200 {
@@ -209,8 +208,8 @@ func (c *codec) watchEnded(r *http1.Response, to []store.Event) []store.Event {
 	return to
 }
 
-// watchLost handles the end of a watcher's connection. The engine creates a
-// created watcher again.
+// watchLost handles the end of a connection that a watcher used. It reports nothing for a
+// watcher that was already created, because the engine creates such a watcher again.
 func (c *codec) watchLost(end http1.End, to []store.Event) []store.Event {
 	w := &c.watch
 	if end == http1.Nothing || w.given || w.created {

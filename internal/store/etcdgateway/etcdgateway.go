@@ -1,6 +1,6 @@
-// Package etcdgateway implements etcd's v3 API as JSON over HTTP/1.1: the gateway
-// of each member, which clients without gRPC use, such as Patroni. Package etcd
-// implements the server; this package only the protocol codec.
+// Package etcdgateway implements the store etcd-gateway: etcd's v3 API as JSON over HTTP/1.1.
+// Each etcd member has such a gateway, for clients without gRPC such as Patroni. This package
+// implements only the protocol codec; package etcd implements everything else.
 package etcdgateway
 
 import (
@@ -23,8 +23,8 @@ func New() *Store { return &Store{etcd.New()} }
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// fromEtcd lists the features of etcd's administration, which are independent of
-// the clients' protocol.
+// fromEtcd lists the features that administration provides. They do not depend on the protocol
+// that the load uses, so they are the same as for the store etcd.
 var fromEtcd = []kv.Feature{
 	kv.TLS, kv.RoleQuery, kv.Compaction, kv.Defragmentation, kv.LeaderTransfer, kv.PrefixDelete, kv.Hashes, kv.Leases, kv.Metrics, kv.LogSignals,
 	kv.Snapshots, kv.Alarms, kv.SpaceQuota, kv.Replacement, kv.Learners, kv.Certificates,
@@ -59,12 +59,12 @@ func (s *Store) Capabilities() kv.Capabilities {
 	return can
 }
 
-// DecodeSettings implements store.Store with etcd's settings.
+// DecodeSettings implements store.Store. The settings are etcd's settings.
 func (s *Store) DecodeSettings(decode func(into any) error) (any, error) {
 	return s.server.DecodeSettings(decode)
 }
 
-// Launch implements store.Store. The gateway is part of each member.
+// Launch implements store.Store. It launches etcd, because every member contains the gateway.
 func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) { return s.server.Launch(spec) }
 
 // Server implements store.Store.
@@ -99,7 +99,7 @@ func (s *Store) CertificateFiles(at kv.MemberPlace) (certificate, key string) {
 	return s.server.CertificateFiles(at)
 }
 
-// RunMember implements store.Embedded. Launch starts members as those of etcd.
+// RunMember implements store.Embedded. Launch does not use it: it starts members as `member etcd`.
 func (s *Store) RunMember(ctx context.Context, configFile string) error {
 	return s.server.RunMember(ctx, configFile)
 }
@@ -107,7 +107,7 @@ func (s *Store) RunMember(ctx context.Context, configFile string) error {
 // Promises implements store.Store.
 func (s *Store) Promises() store.Promises { return s.server.Promises() }
 
-// Size implements store.Sizer with etcd's sizes and advice.
+// Size implements store.Sizer. The sizes and the advice are those for etcd.
 func (s *Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	return s.server.Size(l)
 }

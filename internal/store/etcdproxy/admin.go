@@ -15,28 +15,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Probe checks that the proxy at an endpoint serves. ready means that the proxy
-// has served before, so that a cheap request is sufficient.
+// Probe checks that the proxy at an endpoint serves requests. If ready is set, the proxy has
+// served before, and a cheap request is sufficient.
 type Probe func(ctx context.Context, a store.Access, endpoint string, ready bool) error
 
-// Admin asks proxies and the etcd members that they use.
+// Admin implements store.Admin for proxies. It asks the proxies and the etcd members behind
+// them.
 type Admin struct {
 	name    string
 	access  store.Access
 	timeout time.Duration
 	probe   Probe
-	etcd    store.Admin // for the etcd members of the proxies; nil if none is known
-	servers []string    // the endpoints of these etcd members
+	etcd    store.Admin // for the etcd members that the proxies use; nil if none of them is known
+	servers []string    // endpoints of these etcd members
 
 	mu    sync.Mutex
-	ready map[string]bool // proxies that have responded
+	ready map[string]bool // the proxies that have responded before
 }
 
-// errNoProcess reports that no proxy listens at an endpoint.
+// errNoProcess means that no proxy listens at an endpoint.
 var errNoProcess = errors.New("no process listens there")
 
-// NewAdmin returns the administration of a named store's proxies. They support
-// neither TLS nor authentication, which causes an error.
+// NewAdmin returns an Admin for the proxies of the named store. It returns an error if the
+// Access requires TLS or authentication, because the proxies support neither.
 func NewAdmin(name string, a store.Access, probe Probe) (*Admin, error) {
 	switch {
 	case a.TLS != nil:
@@ -68,8 +69,8 @@ func (a *Admin) Close() error {
 	return a.etcd.Close()
 }
 
-// Members implements store.Admin. A proxy knows no other proxy, so Members
-// returns the given endpoints.
+// Members implements store.Admin. It returns the given endpoints, because a proxy does not know
+// the other proxies.
 func (a *Admin) Members(context.Context) (out []store.Member, err error) {
 	for _, e := range a.access.Endpoints {
 		out = append(out, store.Member{Endpoint: e})
@@ -77,13 +78,13 @@ func (a *Admin) Members(context.Context) (out []store.Member, err error) {
 	return out, nil
 }
 
-// Status implements store.Admin. A member has the state of its proxy's etcd
-// member, or an unknown role if that etcd member is unknown.
+// Status implements store.Admin. The state of a member is that of the etcd member that its
+// proxy uses. If that etcd member is not known, the member's role is unknown.
 func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	var behind store.Status
 	proxies := make([]error, len(a.access.Endpoints))
-	// Ask concurrently: a paused member uses up the time limit, and the other
-	// members must not count as failed because of that.
+	// The proxies are asked concurrently. Otherwise a paused member would use up the time limit,
+	// and the other members would be reported as failed.
 	var asked sync.WaitGroup
 	if a.etcd != nil {
 		asked.Go(func() { behind, _ = a.etcd.Status(ctx) }) // each member's error is in its status
@@ -110,7 +111,7 @@ func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	return status, errors.Join(errs...)
 }
 
-// memberWithError returns a member whose proxy responded with err.
+// memberWithError returns the member with the error that occurred when its proxy was asked.
 func memberWithError(m store.Member, err error) store.Member {
 	switch {
 	case err == nil:
@@ -123,8 +124,7 @@ func memberWithError(m store.Member, err error) store.Member {
 
 func isNoProcess(err error) bool { return errors.Is(err, errNoProcess) }
 
-// Role implements store.Admin. It asks the proxy and its etcd member
-// concurrently.
+// Role implements store.Admin. It asks the proxy and the proxy's etcd member concurrently.
 func (a *Admin) Role(ctx context.Context, i int) store.Member {
 	endpoint := a.access.Endpoints[i]
 	var proxy error
@@ -141,7 +141,7 @@ func (a *Admin) Role(ctx context.Context, i int) store.Member {
 // UserUnchecked implements store.Admin. Proxies have no users.
 func (*Admin) UserUnchecked(context.Context) (string, error) { return "", nil }
 
-// findMember returns a member as its proxy's etcd member reports it.
+// findMember returns the state of a member, which is the state of its proxy's etcd member.
 func (a *Admin) findMember(endpoint string, servers []store.Member) store.Member {
 	m := store.Member{Endpoint: endpoint, Role: kv.Unknown}
 	server := a.access.Behind[endpoint]
@@ -161,7 +161,7 @@ func (a *Admin) findMember(endpoint string, servers []store.Member) store.Member
 	return m
 }
 
-// ask probes one proxy.
+// ask checks that one proxy serves requests.
 func (a *Admin) ask(ctx context.Context, endpoint string) error {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -177,7 +177,7 @@ func (a *Admin) ask(ctx context.Context, endpoint string) error {
 	return nil
 }
 
-// reason returns the text of an error for users.
+// reason returns an error as text for users.
 func reason(ctx context.Context, err error) error {
 	var op *net.OpError
 	switch {
@@ -188,7 +188,7 @@ func reason(ctx context.Context, err error) error {
 	case store.IsRefused(err):
 		return errNoProcess
 	case errors.As(err, &op):
-		return op.Err // without the name of the system call
+		return op.Err // omit the name of the system call
 	}
 	return err
 }

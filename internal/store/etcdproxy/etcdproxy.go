@@ -1,7 +1,6 @@
-// Package etcdproxy is shared by the stores that are proxies for etcd. Each
-// member consists of an etcd member and a proxy that uses only this etcd member.
-// A member therefore has its etcd member's role, and both processes are killed
-// together.
+// Package etcdproxy contains what stores that are proxies for etcd have in common. Each member
+// of such a store consists of an etcd member and a proxy that uses only this etcd member. So
+// the member has the role of its etcd member, and both processes are killed together.
 package etcdproxy
 
 import (
@@ -14,18 +13,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Store implements the methods of store.Store that concern the proxied etcd, for
-// embedding in a proxy's Store.
+// Store implements the methods of store.Store that apply to the etcd behind the proxies. The
+// Store of a proxy embeds it.
 type Store struct{}
 
-// DecodeSettings implements store.Store. The settings are etcd's, because the
-// proxies have none.
+// DecodeSettings implements store.Store. The settings are those of etcd, because the proxies
+// have no settings.
 func (Store) DecodeSettings(decode func(into any) error) (any, error) {
 	return etcd.New().DecodeSettings(decode)
 }
 
-// Metrics implements store.Store. The proxies report no metrics, so it returns
-// those of the proxy's etcd member, if that is known.
+// Metrics implements store.Store. It returns the metrics of the proxy's etcd member if that
+// member is known, because the proxies report no metrics.
 func (Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	server := a.Behind[endpoint]
 	if server == "" {
@@ -34,19 +33,19 @@ func (Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return etcd.New().Metrics(store.Access{}, server)
 }
 
-// Signal implements store.Store. It parses etcd's log; the proxies' own logs
-// report no signals.
+// Signal implements store.Store. It recognizes the messages in etcd's log. The proxies' own
+// logs report no events.
 func (Store) Signal(line []byte) (store.Signal, bool) {
 	s, ok := etcd.New().Signal(line)
-	if s.Kind == store.Serving { // the proxy may not serve yet
+	if s.Kind == store.Serving { // etcd serves requests, but the proxy may not serve yet
 		return store.Signal{}, false
 	}
 	return s, ok
 }
 
-// Capabilities completes the capabilities of the named store's proxies, own, with
-// features of the proxied etcd and with the missing features. roleQuery describes
-// how to check that a proxy serves.
+// Capabilities completes own, the capabilities of the named store. It adds the features that
+// the etcd behind the proxies provides, and explains which features are missing. roleQuery
+// describes how to check that a proxy serves requests.
 func Capabilities(name, roleQuery string, own kv.Capabilities) kv.Capabilities {
 	own.Features = map[kv.Feature]string{
 		kv.RoleQuery:  roleQuery + ", and Maintenance.Status of its etcd member",
@@ -66,13 +65,12 @@ func noTLS(name string) string {
 
 func noUsers(name string) string { return name + " has no users; omit the user" }
 
-// proxyPort is the index of the proxy's port in a MemberPlace; etcd uses the
-// ports before it.
+// proxyPort is the index of the proxy's port in a MemberPlace. etcd uses the ports before it.
 const proxyPort = 2
 
-// Launch returns the launch of an embedded etcd cluster with a proxy of the named
-// store, the binary at path, in front of each member. args returns the arguments
-// of a proxy that listens at an address, HOST:PORT, and uses the etcd member with
+// Launch returns the launch of an embedded etcd cluster in which a proxy is in front of each
+// member. name is the store's name, and path is the path of the proxy's binary. args returns
+// the arguments for a proxy that listens at address (HOST:PORT) and uses the etcd member with
 // the given URL.
 func Launch(name, path string, spec store.LaunchSpec, args func(address, etcdURL string) []string) (store.Launch, error) {
 	spec.Exec = ""

@@ -15,13 +15,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// admin implements store.Admin with net/http, because the v2 API's client library
-// no longer exists.
+// admin implements store.Admin with net/http, because there is no longer a client library for
+// the v2 API.
 type admin struct {
 	store.NoServices
 
 	access  store.Access
-	timeout time.Duration // bounds one request to one endpoint
+	timeout time.Duration // limits the duration of one request to one endpoint
 	client  *http.Client
 }
 
@@ -44,7 +44,7 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, a.access.Endpoints[i]) })
 }
 
-// ask asks one member for its state.
+// ask requests the state of one member.
 func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -93,8 +93,8 @@ func unanswered(endpoint string, err error) store.Member {
 	}
 }
 
-// Role implements store.Admin with one request if the member has the JSON
-// gateway, and otherwise with all requests of Status.
+// Role implements store.Admin. If the member has the JSON gateway, it needs only one request.
+// Otherwise it sends the same requests as Status.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	endpoint := a.access.Endpoints[i]
 	asked, cancel := context.WithTimeout(ctx, a.timeout)
@@ -118,8 +118,8 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	return m
 }
 
-// gatewayStatus is a member's status from the JSON gateway of the v3 API, which
-// etcd 3 has in addition to the v2 API.
+// gatewayStatus is a member's status as the JSON gateway to the v3 API reports it. etcd 3 has
+// this gateway in addition to the v2 API.
 type gatewayStatus struct {
 	Header struct {
 		MemberID uint64 `json:"member_id,string"`
@@ -130,7 +130,7 @@ type gatewayStatus struct {
 	Learner  bool   `json:"isLearner"`
 }
 
-// follower returns the role of a member that follows the leader.
+// follower returns the role of a member that is not the leader.
 func (s *gatewayStatus) follower() kv.Role {
 	if s.Learner {
 		return kv.NonVoter
@@ -143,9 +143,8 @@ func (a *admin) gateway(ctx context.Context, endpoint string) (s gatewayStatus, 
 	return s, err
 }
 
-// addTerm adds the fields that the v2 API lacks, from the gateway. Older versions
-// have no gateway, but return the term in the header of every response about a
-// key.
+// addTerm sets the fields that the v2 API does not report, from the gateway's response. Older
+// versions have no gateway, but they send the term in the header of every response about a key.
 func (a *admin) addTerm(ctx context.Context, m *store.Member) {
 	if status, err := a.gateway(ctx, m.Endpoint); err == nil {
 		m.Term, m.DBSize = status.RaftTerm, status.DBSize

@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// call sends a request to one endpoint. The response is decoded as JSON into
-// *into, read by into if into is a func(io.Reader) error, or ignored if into is
-// nil.
+// call sends a request to one endpoint. If into is a func(io.Reader) error, it reads the
+// response's body. If into is nil, the body is ignored. Otherwise the body is decoded as JSON
+// into *into.
 func (a *admin) call(ctx context.Context, method, endpoint, target string, into any) (http.Header, error) {
 	var body io.Reader
 	if method == http.MethodPost {
@@ -53,13 +53,13 @@ func (a *admin) call(ctx context.Context, method, endpoint, target string, into 
 	return r.Header, nil
 }
 
-// maxError limits how much of an error response is read, in bytes.
+// maxError limits the number of bytes that are read from an error response.
 const maxError = 1 << 20
 
-// apiStatus is an error response.
+// apiStatus is the error that an error response becomes.
 type apiStatus struct {
 	status int
-	code   int // of the v2 API; 0 for other errors
+	code   int // error code of the v2 API; 0 for other errors
 	text   string
 }
 
@@ -82,7 +82,7 @@ func statusError(status int, body []byte) error {
 	return &apiStatus{status, 0, fmt.Sprintf("HTTP status %d", status)}
 }
 
-// tryEndpoints tries the endpoints in order until one responds; into is as for call.
+// tryEndpoints calls the endpoints in order until one responds. into is the same as in call.
 func (a *admin) tryEndpoints(ctx context.Context, method, target string, into any) error {
 	var errs []string
 	for _, e := range a.access.Endpoints {
@@ -98,8 +98,8 @@ func (a *admin) tryEndpoints(ctx context.Context, method, target string, into an
 	return errors.New(strings.Join(errs, "; "))
 }
 
-// UserUnchecked implements store.Admin. Members report to every client whether
-// authentication is on.
+// UserUnchecked implements store.Admin. Every client can ask a member whether authentication is
+// enabled.
 func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	var errs []error
 	for _, e := range a.access.Endpoints {

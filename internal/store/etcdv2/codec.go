@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Indexes of the response fields that are kept, in Config.KeepFields.
+// Indexes into Config.KeepFields, the header fields that are kept from a response.
 const (
 	fieldIndex = iota
 	fieldTerm
 	fieldLocation
 )
 
-// newCodecs returns the codecs of one event loop. With a user, requests contain
-// basic authentication (RFC 7617).
+// newCodecs returns a function that creates the codecs for one event loop. If there is a user,
+// each request contains basic authentication (RFC 7617).
 func newCodecs(a store.Access) store.Codecs {
 	return func(d store.Dialed) store.Codec { return newCodec(d, a.User, a.Password) }
 }
@@ -55,8 +55,8 @@ func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 	return false
 }
 
-// redirect follows a redirect of a non-leader to another path once. It cannot
-// follow one to another member on this connection.
+// redirect follows a redirect to another path on the same member, but only once per operation.
+// It cannot follow a redirect to another member, because the connection is to this member.
 func (c *codec) redirect(r *http1.Response, e *store.Event) bool {
 	err := errors.New("the server redirects the request repeatedly")
 	if !c.redirected {

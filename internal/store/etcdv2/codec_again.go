@@ -11,10 +11,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Replay of recorded calls: the inverse of tap.go.
+// The functions in this file send recorded calls again. They are the inverse of tap.go.
 
-// Replays implements store.Replayer. Not replayed: watches, folders created or
-// removed on their own, and administration.
+// Replays implements store.Replayer. The codec cannot replay watches, requests that only create
+// or remove a folder, and administration.
 func (*Store) Replays(r *call.Call) bool {
 	switch r.Method {
 	case methodGet, methodPut, methodPost, methodDelete:
@@ -23,14 +23,15 @@ func (*Store) Replays(r *call.Call) bool {
 	return false
 }
 
-// Requires implements store.Replayer. Folders are created implicitly.
+// Requires implements store.Replayer. It returns nil, because etcd creates a key's folders
+// itself.
 func (*Store) Requires(*call.Part) []byte { return nil }
 
 // Replay implements httpkv.API.
 func (c *codec) Replay(r *call.Call) {
 	guards, p := r.Parts[:len(r.Parts)-1], &r.Parts[len(r.Parts)-1]
 	c.again = *p
-	c.again.Key, c.again.End, c.again.Value, c.again.Name = nil, nil, call.Value{}, nil // owned by the caller
+	c.again.Key, c.again.End, c.again.Value, c.again.Name = nil, nil, call.Value{}, nil // the caller owns this memory
 	key := httpkv.TrimSlash(p.Key)
 	if p.Scope == call.Prefix {
 		key = bytes.TrimSuffix(key, []byte{'/'})
@@ -94,7 +95,7 @@ func appendGuards(b []byte, guards []call.Part) []byte {
 	return b
 }
 
-// replayAnswered fills in the event of a recorded call.
+// replayAnswered sets the event for a recorded call from the response.
 func (c *codec) replayAnswered(r *http1.Response, e *store.Event) {
 	e.Term = r.Uint(fieldTerm)
 	p := &c.again
@@ -102,7 +103,7 @@ func (c *codec) replayAnswered(r *http1.Response, e *store.Event) {
 		c.replayFailed(r, e)
 		return
 	}
-	e.At = int64(r.Uint(fieldIndex)) // #nosec G115 -- as of other operations
+	e.At = int64(r.Uint(fieldIndex)) // the index fits, as for other operations
 	e.Revision = e.At
 	ok := true
 	switch {
@@ -131,7 +132,7 @@ func (c *codec) replayFailed(r *http1.Response, e *store.Event) {
 	if ok && a.code == keyNotFound {
 		switch {
 		case c.again.Action == call.Read && c.again.Scope == call.Prefix:
-			return // no key is there
+			return // an empty folder; no keys were read
 		case c.again.Action == call.Read:
 			e.Outcome = kv.Miss
 			return

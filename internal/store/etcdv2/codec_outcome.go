@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Error codes of the v2 API that are used outside of outcomeOf (etcd's
-// api/v2error).
+// Error codes of the v2 API that are used in more places than outcomeOf. They are defined in
+// etcd's api/v2error.
 const (
 	keyNotFound  = 100
 	testFailed   = 101
@@ -22,7 +22,7 @@ const (
 	leaderElect  = 301
 )
 
-// apiError is an error of the v2 API: {"errorCode":100,"message":"Key not
+// apiError is an error in the v2 API's JSON, such as {"errorCode":100,"message":"Key not
 // found","cause":"/k","index":5}.
 type apiError struct {
 	code           int64
@@ -51,7 +51,7 @@ func (c *codec) parseError(body []byte) (a apiError, ok bool) {
 	return a, s.End() && a.code > 0
 }
 
-// failed fills in the event of a response other than 200 or 201.
+// failed sets the event for a response whose status is neither 200 nor 201.
 func (c *codec) failed(r *http1.Response, e *store.Event) {
 	a, ok := c.parseError(r.Body)
 	if !ok {
@@ -77,10 +77,10 @@ func (c *codec) failed(r *http1.Response, e *store.Event) {
 	e.Text = c.text[:min(len(c.text), httpkv.MaxText)]
 }
 
-// notFound handles the error that the key does not exist.
+// notFound sets the event for the error that a key does not exist.
 func (c *codec) notFound(e *store.Event) {
 	switch {
-	case c.Purpose == httpkv.Listing, c.Kind == kv.Delete: // nothing counted or deleted
+	case c.Purpose == httpkv.Listing, c.Kind == kv.Delete: // no keys were counted or deleted
 	case c.Kind == kv.Get:
 		e.Outcome = kv.Miss
 	case c.Kind == kv.CAS:
@@ -90,8 +90,8 @@ func (c *codec) notFound(e *store.Event) {
 	}
 }
 
-// revisionIn parses the key's version from the cause of a failed comparison, such
-// as "[7 != 9]"; AnyIndex if it has none.
+// revisionIn returns the key's version from the cause of a failed comparison, such as "[7 !=
+// 9]". It returns AnyIndex if the cause has no version.
 func revisionIn(cause []byte) int64 {
 	_, after, ok := bytes.Cut(cause, []byte(" != "))
 	if ok {
@@ -102,9 +102,9 @@ func revisionIn(cause []byte) int64 {
 	return httpkv.AnyIndex
 }
 
-// outcomeOf maps the errors of the v2 API (etcd's api/v2error, and
-// Documentation/v2/errorcode.md). Only an error that proves that the store did
-// not change may map to a definite outcome.
+// outcomeOf maps an error of the v2 API to an outcome (see etcd's api/v2error and
+// Documentation/v2/errorcode.md). An error may map to a definite outcome only if it proves that
+// the store did not change.
 func outcomeOf(code int64, cause string) kv.Outcome {
 	switch {
 	case code == unauthorized:
@@ -115,15 +115,15 @@ func outcomeOf(code int64, cause string) kv.Outcome {
 		return kv.LeaderChanged
 	case code >= 100 && code < 300: // invalid commands and forms
 		return kv.BadRequest
-	case code == 400, code == 401: // of watches
+	case code == 400, code == 401: // errors for watches
 		return kv.BadRequest
 	}
 	return kv.StoreError
 }
 
-// outcomeOfCause maps the cause of a Raft Internal Error: the server's own errors
-// (etcdserver/errors.go). A v2 request may have been proposed before such an
-// error, except those mapped to definite outcomes.
+// outcomeOfCause maps the cause of a Raft Internal Error, which is one of the server's own
+// errors (etcdserver/errors.go). The server may have proposed a v2 request before it returned
+// the error. Only the causes that are mapped to definite outcomes exclude that.
 func outcomeOfCause(cause string) kv.Outcome {
 	cause = strings.TrimPrefix(cause, "etcdserver: ")
 	switch {
@@ -140,10 +140,10 @@ func outcomeOfCause(cause string) kv.Outcome {
 	case cause == "no space":
 		return kv.NoSpace
 	}
-	return kv.StoreError // stopped or cancelled, perhaps with the proposal under way
+	return kv.StoreError // the server stopped, or the request was cancelled, possibly after it was proposed
 }
 
-// appendText appends the text of an error response that is not the v2 API's.
+// appendText appends the text for an error response that is not from the v2 API.
 func appendText(b []byte, r *http1.Response) []byte {
 	switch {
 	case r.Status == 404:

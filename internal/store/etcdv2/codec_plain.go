@@ -2,7 +2,7 @@ package etcdv2
 
 import "bytes"
 
-// The exact form of etcd's response about one key.
+// The parts of etcd's usual response to a read of one key.
 var (
 	plainKey      = []byte(`{"action":"get","node":{"key":"`)
 	plainValue    = []byte(`","value":"`)
@@ -11,10 +11,10 @@ var (
 	plainEnd      = []byte("}}")
 )
 
-// parsePlain parses a response in that form without escapes in its strings.
-// Nearly all responses are in this form, and it takes a third of the JSON
-// scanner's time. It returns false for all other responses, which may be valid;
-// the scanner decides.
+// parsePlain parses a response that has exactly this form and whose strings contain no escapes.
+// Nearly all responses do, and parsePlain needs a third of the JSON scanner's time. For any
+// other response it returns false. Such a response may still be valid, so it must then be
+// parsed by the scanner.
 func parsePlain(body []byte) (n node, ok bool) {
 	rest, ok := bytes.CutPrefix(body, plainKey)
 	if !ok {
@@ -35,8 +35,8 @@ func parsePlain(body []byte) (n node, ok bool) {
 	return n, len(rest) == 0 || len(rest) == 1 && rest[0] == '\n'
 }
 
-// cutPlain cuts off a string without escapes. after starts with the quote that
-// ends the string.
+// cutPlain cuts off a string that contains no escapes. after is the text that must follow,
+// starting with the string's closing quote.
 func cutPlain(b, after []byte) (text, rest []byte, ok bool) {
 	end := bytes.IndexByte(b, '"')
 	if end < 0 || bytes.IndexByte(b[:end], '\\') >= 0 {
@@ -46,7 +46,7 @@ func cutPlain(b, after []byte) (text, rest []byte, ok bool) {
 	return b[:end], rest, ok
 }
 
-// cutNumber cuts off an integer of up to 18 digits without leading zeros.
+// cutNumber cuts off an integer that has at most 18 digits and no leading zeros.
 func cutNumber(b, after []byte) (n int64, rest []byte, ok bool) {
 	i := 0
 	for ; i < len(b) && b[i] >= '0' && b[i] <= '9'; i++ {
@@ -59,16 +59,16 @@ func cutNumber(b, after []byte) (n int64, rest []byte, ok bool) {
 	return n, rest, ok
 }
 
-// The forms of etcd's response to a write: without the key if the value is not
-// requested, and otherwise with it.
+// The parts of etcd's usual responses to a write. The response contains no key if the request
+// asked for no value; otherwise it contains the key.
 var (
 	plainAction = []byte(`{"action":"`)
 	plainBare   = []byte(`"}`)
 	plainNode   = []byte(`","node":{"key":"`)
 )
 
-// plainWrite parses the response to a write in one of those forms, which nearly
-// all have. It returns false for all other responses, as parsePlain does.
+// plainWrite parses the response to a write that has one of these two forms, as nearly all
+// responses have. For any other response it returns false, like parsePlain.
 func plainWrite(body []byte) (action []byte, n node, ok bool) {
 	body = bytes.TrimSuffix(body, []byte("\n"))
 	rest, ok := bytes.CutPrefix(body, plainAction)

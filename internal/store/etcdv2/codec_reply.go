@@ -11,7 +11,7 @@ import (
 
 var malformed = []byte("the server sent a response that etcd's v2 API does not send")
 
-// event fills in an operation's event from its response.
+// event sets the event for an operation from the response.
 func (c *codec) event(r *http1.Response, e *store.Event) {
 	e.Term = r.Uint(fieldTerm)
 	if c.Purpose == httpkv.Listing {
@@ -29,14 +29,14 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 		ok = c.parseList(r.Body, e)
 	case c.Kind == kv.Get:
 		ok = c.parseGet(r.Body, e)
-	default: // a write created the version at the store's index
+	default: // for a write, the store's index is the version that the write created
 		e.Revision = int64(r.Uint(fieldIndex))
 		if c.Kind == kv.Delete {
 			e.Count = 1
 		}
 		ok = c.parseWritten(r.Body, e)
 	}
-	if e.Outcome == kv.OK { // a get and a write hold the store's lock while they record the index
+	if e.Outcome == kv.OK { // exact: etcd holds the store's lock while it executes the operation and records the index
 		e.At = int64(r.Uint(fieldIndex))
 	}
 	switch {
@@ -47,27 +47,27 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 	}
 }
 
-// Descriptions of responses that the v2 API cannot have sent; never modified.
+// Descriptions of responses that the v2 API cannot have sent. They must not be modified.
 var (
 	noIndex     = []byte("the response has no index above 0, but etcd gives every key one")
 	otherAction = []byte("the response is about another action than the requested one")
 	stray       = []byte("a list contains a key outside of the requested folder")
 )
 
-// wrong turns an event into a wrong answer.
+// wrong changes the event's outcome to WrongAnswer.
 func wrong(e *store.Event, why []byte) {
 	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Term: e.Term, Outcome: kv.WrongAnswer, Text: why}
 }
 
-// node is a key or folder as in the API's JSON.
+// node is a key or a folder in the v2 API's JSON.
 type node struct {
 	key, value []byte
 	modified   int64
 	folder     bool
 }
 
-// parseWritten parses the response to a write: the action and the key. The key is
-// missing if the value is not requested.
+// parseWritten parses the response to a write, which contains the action and the key. The key
+// is missing if the request asked for no value.
 func (c *codec) parseWritten(body []byte, e *store.Event) bool {
 	action, n, ok := plainWrite(body)
 	if !ok {
@@ -90,7 +90,7 @@ func (c *codec) parseWritten(body []byte, e *store.Event) bool {
 	return true
 }
 
-// asks reports whether an action is the one that the operation requested.
+// asks reports whether the action is the one that the operation requested.
 func (c *codec) asks(action string) bool {
 	switch c.Kind {
 	case kv.Put:
@@ -101,7 +101,7 @@ func (c *codec) asks(action string) bool {
 	return action == "compareAndSwap" || action == "create"
 }
 
-// parseEvent parses the response to a write as JSON.
+// parseEvent parses the response to a write with the JSON scanner.
 func (c *codec) parseEvent(body []byte) (action []byte, n node, ok bool) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -123,7 +123,7 @@ func (c *codec) parseEvent(body []byte) (action []byte, n node, ok bool) {
 	return action, n, ok && s.End()
 }
 
-// openNode moves to the node of a response: {"action":"get","node":{...}}.
+// openNode moves the scanner to the node in a response such as {"action":"get","node":{...}}.
 func openNode(s *httpkv.JSONScanner) bool {
 	for more := s.Object(); more; {
 		name, ok := s.Member()
@@ -138,7 +138,7 @@ func openNode(s *httpkv.JSONScanner) bool {
 	return false
 }
 
-// parseGet parses the response about one key.
+// parseGet parses the response to a read of one key.
 func (c *codec) parseGet(body []byte, e *store.Event) bool {
 	n, ok := parsePlain(body)
 	if !ok {
@@ -155,7 +155,7 @@ func (c *codec) parseGet(body []byte, e *store.Event) bool {
 	return true
 }
 
-// parseOne parses the response about one key or folder as JSON.
+// parseOne parses the response about one key or folder with the JSON scanner.
 func (c *codec) parseOne(body []byte) (n node, ok bool) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -167,14 +167,14 @@ func (c *codec) parseOne(body []byte) (n node, ok bool) {
 	return n, ok && s.End()
 }
 
-// closeNode skips the rest after the node.
+// closeNode skips the members of the response that follow the node.
 func closeNode(s *httpkv.JSONScanner) {
 	for _, ok := s.Member(); ok; _, ok = s.Member() {
 		s.Skip()
 	}
 }
 
-// asGiven returns a response's key as the operation spelled it.
+// asGiven returns a key from a response in the form in which the operation gave it.
 func (c *codec) asGiven(key []byte) []byte {
 	if c.Cut {
 		return key
@@ -182,8 +182,8 @@ func (c *codec) asGiven(key []byte) []byte {
 	return httpkv.TrimSlash(key)
 }
 
-// parseList counts the keys below a folder that are in the requested interval and
-// stores the smallest one in the event; lists are unordered.
+// parseList counts the keys below a folder that are in the requested interval. It stores the
+// smallest of them in the event; the lists themselves are not sorted.
 func (c *codec) parseList(body []byte, e *store.Event) bool {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -212,12 +212,13 @@ func (c *codec) parseList(body []byte, e *store.Event) bool {
 	return true
 }
 
-// maxDepth limits the nesting of folders.
+// maxDepth limits how deep folders may be nested.
 const maxDepth = 1000
 
-// parseNode parses an object such as {"key":"/k","value":"v","modifiedIndex":2,
-// "createdIndex":1} or, for a folder, {"key":"/f","dir":true,"nodes":[...]}. It
-// counts the keys below the node in e, if e is not nil.
+// parseNode parses an object such as
+// {"key":"/k","value":"v","modifiedIndex":2,"createdIndex":1} or, for a folder,
+// {"key":"/f","dir":true,"nodes":[...]}. If e is not nil, it counts the keys below the node in
+// e.
 func (c *codec) parseNode(s *httpkv.JSONScanner, e *store.Event, depth int) (n node, ok bool) {
 	if depth > maxDepth || !s.Object() {
 		return n, false
@@ -262,7 +263,7 @@ func (c *codec) parseNodes(s *httpkv.JSONScanner, e *store.Event, depth int) boo
 	return s.OK()
 }
 
-// countIn counts a key if it is in the interval, and reports whether it is the
+// countIn counts a key if it is in the requested interval. It returns true if the key is the
 // smallest so far.
 func (c *codec) countIn(n *node, e *store.Event) bool {
 	if !bytes.HasPrefix(httpkv.TrimSlash(n.key), c.folder) {

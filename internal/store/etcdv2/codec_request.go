@@ -14,10 +14,10 @@ func (c *codec) Submit(op *store.Op) {
 	c.Codec.Submit(op)
 }
 
-// Write implements httpkv.API with PUT /v2/keys/KEY and the form value=VALUE.
-// With an index it is a compare-and-swap on prevIndex; the index 0 means
-// prevExist=false: the key must not exist. noValueOnSuccess asks the server to
-// omit the old and new value in the response.
+// Write implements httpkv.API with PUT /v2/keys/KEY and the form value=VALUE. If index is above
+// 0, the write is a compare-and-swap with prevIndex. If index is 0, prevExist=false requires
+// that the key does not exist. noValueOnSuccess makes the server omit the old and the new value
+// from the response.
 func (c *codec) Write(key, value []byte, index int64) {
 	b := http1.AppendPath(c.Begin(c.put), key)
 	b = append(b, "?noValueOnSuccess=true"...)
@@ -32,8 +32,8 @@ func (c *codec) Write(key, value []byte, index int64) {
 	c.Send(http1.AppendForm(b, value))
 }
 
-// Read implements httpkv.API with GET /v2/keys/KEY. With quorum=true the read
-// passes through the Raft log like a write.
+// Read implements httpkv.API with GET /v2/keys/KEY. A linearizable read has quorum=true, which
+// makes it pass through the Raft log like a write.
 func (c *codec) Read(key []byte, level kv.Consistency) {
 	b := http1.AppendPath(c.Begin(c.get), key)
 	if level == kv.Linearizable {
@@ -42,9 +42,9 @@ func (c *codec) Read(key []byte, level kv.Consistency) {
 	c.Send(c.Head(b))
 }
 
-// List implements httpkv.API with GET /v2/keys/FOLDER?recursive=true. v2 lists
-// only by folder and has no limit, so List requests the deepest folder that
-// covers the interval; the parser skips keys outside of it.
+// List implements httpkv.API with GET /v2/keys/FOLDER?recursive=true. The v2 API lists only
+// whole folders, without a limit. So List requests the deepest folder that contains the
+// interval, and the parser skips keys outside the interval.
 func (c *codec) List(level kv.Consistency) {
 	c.folder = folderOf(c.From, c.To)
 	b := http1.AppendPath(c.Begin(c.get), c.folder)
@@ -62,8 +62,8 @@ func (c *codec) Remove(key []byte) { c.Send(c.Head(http1.AppendPath(c.Begin(c.de
 // transactions.
 func (*codec) Transact([]store.Pair) {}
 
-// folderOf returns the deepest folder, with its trailing slash, that contains all
-// keys in [from, to).
+// folderOf returns the deepest folder that contains all keys in [from, to). The folder ends
+// with a slash.
 func folderOf(from, to []byte) []byte {
 	folder := 0
 	for n := 0; n < len(from) && n < len(to) && from[n] == to[n]; n++ {

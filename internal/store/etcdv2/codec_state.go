@@ -6,19 +6,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// codec implements etcd's v2 keys API on one connection with one operation in
-// flight (https://etcd.io/docs/v2.3/api/).
+// codec implements etcd's v2 keys API (https://etcd.io/docs/v2.3/api/) on one connection, with
+// one operation in flight.
 type codec struct {
 	httpkv.Basic
 	httpkv.Codec
 	get, put, del, post *http1.Template
 
-	// The operation in flight.
-	redirected bool      // one redirect was followed
-	folder     []byte    // Range: the requested folder
-	strayed    bool      // Range: a key of the response is outside of the folder
-	again      call.Part // the last part of a recorded call, without its texts
+	// Fields for the operation in flight.
+	redirected bool      // the operation has already followed one redirect
+	folder     []byte    // Range: the folder that was requested
+	strayed    bool      // Range: the response contains a key outside that folder
+	again      call.Part // the last part of a recorded call, without its key and value
 
-	buf  []byte // holds decoded parts of responses
-	text []byte // of an error
+	buf  []byte // contains decoded parts of responses
+	text []byte // text of an error
 }

@@ -1,6 +1,5 @@
-// Package etcdv2 implements the store etcd with its old v2 HTTP API, which exists
-// up to etcd 3.5: capabilities, launching and administration of members, and the
-// API's codec.
+// Package etcdv2 implements the store etcd with its old v2 HTTP API, which exists up to etcd
+// 3.5: its capabilities, the launch and administration of members, and the API's codec.
 package etcdv2
 
 import (
@@ -52,9 +51,9 @@ func (*Store) Capabilities() kv.Capabilities {
 		},
 		InFlight:   1,
 		ALPN:       []string{"http/1.1"},
-		NonVoters:  kv.NonVoters{Name: "learner", Forwards: true}, // unlike the v3 API, the v2 API of a learner refuses nothing
+		NonVoters:  kv.NonVoters{Name: "learner", Forwards: true}, // in the v3 API a learner refuses most requests, but in the v2 API it refuses none
 		Durability: "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
-		Disk:       etcd.New().Capabilities().Disk, // etcd's log is the same
+		Disk:       etcd.New().Capabilities().Disk, // etcd uses the same log for both APIs
 		Upgrades:   etcd.UpgradeNeeds,
 		Variables: map[string]string{
 			"endpoints": "ETCDCTL_ENDPOINTS", "cacert": "ETCDCTL_CA_FILE", "cert": "ETCDCTL_CERT_FILE", "key": "ETCDCTL_KEY_FILE",
@@ -71,11 +70,11 @@ func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 // Codecs implements store.Store.
 func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }
 
-// Metrics implements store.Store with the metrics of the etcd server.
+// Metrics implements store.Store. It returns the same metrics as for the store etcd.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return etcd.New().Metrics(a, endpoint)
 }
 
-// Signal implements store.Store. The logs of etcd 3.5 and 3.7 differ only in a
-// few messages, and etcd's patterns include both.
+// Signal implements store.Store. The messages in etcd 3.5 and 3.7 differ only slightly, and the
+// store etcd recognizes both.
 func (*Store) Signal(line []byte) (store.Signal, bool) { return etcd.New().Signal(line) }

@@ -17,8 +17,8 @@ var (
 	_ store.Cleaner      = (*admin)(nil)
 )
 
-// KeysOf implements store.Cleaner. It returns keys and folders in the prefix's
-// folder.
+// KeysOf implements store.Cleaner. It returns the keys and folders that are directly in the
+// prefix's folder and start with the prefix.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	p := page{prefix: string(httpkv.TrimSlash(prefix))}
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
@@ -38,8 +38,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	return names, p.full, nil
 }
 
-// folderNotEmpty is the error code for the removal of a folder that contains
-// keys.
+// folderNotEmpty is the v2 API's error code for the removal of a folder that contains keys.
 const folderNotEmpty = 108
 
 // MissingFolders implements store.FolderKeeper.

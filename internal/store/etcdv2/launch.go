@@ -9,30 +9,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// Settings holds the launch settings that a scenario file may give. Each has the
-// name and meaning of etcd's command-line flag (see
-// https://etcd.io/docs/v3.5/op-guide/configuration). Omitted settings keep etcd's
-// default. Settings that concern only the v3 API are missing.
+// Settings holds the launch settings that a scenario file may contain. Each setting has the
+// name and meaning of a command-line flag of etcd (see
+// https://etcd.io/docs/v3.5/op-guide/configuration). A setting that is omitted keeps etcd's
+// default. There are no settings that affect only the v3 API.
 type Settings struct {
 	store.PlainSettings `yaml:"-"`
 
-	// SnapshotCount is how many committed entries trigger a snapshot, which
-	// writes the whole v2 store as JSON.
+	// SnapshotCount is the number of committed entries after which etcd writes a snapshot. A
+	// snapshot contains the whole v2 store as JSON.
 	SnapshotCount uint64 `yaml:"snapshot-count,omitempty" json:"snapshot-count,omitempty"`
-	// HeartbeatInterval and ElectionTimeout are in milliseconds; the second
-	// must be at least five times the first and at most 50,000.
+	// HeartbeatInterval and ElectionTimeout are in milliseconds. ElectionTimeout must be at least
+	// five times HeartbeatInterval, and at most 50,000.
 	HeartbeatInterval uint `yaml:"heartbeat-interval,omitempty" json:"heartbeat-interval,omitempty"`
 	ElectionTimeout   uint `yaml:"election-timeout,omitempty" json:"election-timeout,omitempty"`
-	// PreVote makes a member check that it could win an election before it starts
-	// one.
+	// PreVote makes a member check whether it could win an election before it starts one.
 	PreVote *bool `yaml:"pre-vote,omitempty" json:"pre-vote,omitempty"`
-	// UnsafeNoFsync makes etcd acknowledge writes that are not on disk.
+	// UnsafeNoFsync makes etcd acknowledge writes before they are on disk.
 	UnsafeNoFsync bool `yaml:"unsafe-no-fsync,omitempty" json:"unsafe-no-fsync,omitempty"`
-	// MaxWALs and MaxSnapshots are how many files of each kind are kept.
+	// MaxWALs and MaxSnapshots are the numbers of log files and snapshot files that etcd keeps.
 	MaxWALs      uint `yaml:"max-wals,omitempty" json:"max-wals,omitempty"`
 	MaxSnapshots uint `yaml:"max-snapshots,omitempty" json:"max-snapshots,omitempty"`
-	// LogLevel is debug, info, warn or error. etcd logs elections and snapshots
-	// at info.
+	// LogLevel is debug, info, warn or error. etcd logs elections and snapshots at the level info.
 	LogLevel string `yaml:"log-level,omitempty" json:"log-level,omitempty"`
 }
 
@@ -41,8 +39,8 @@ func (s *Settings) Check() error {
 	return cmp.Or(etcd.CheckTiming(s.HeartbeatInterval, s.ElectionTimeout), etcd.CheckLogLevel(s.LogLevel))
 }
 
-// Launch implements store.Store. Without Exec it uses the installed server. Each
-// member is an etcd up to 3.5, run with its ordinary flags.
+// Launch implements store.Store. Each member is the binary Exec, or the installed server if
+// Exec is empty. The binary must be etcd 3.5 or older. It gets etcd's ordinary flags.
 func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
@@ -58,12 +56,13 @@ func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	return etcd.LaunchMembers(spec, append([]store.Setting{{Name: "enable-v2", Value: true}}, store.NonZeroSettings(s)...))
 }
 
-// serverFiles are the inputs of the server's build.
+// serverFiles are the input files for building the server.
 //
 //go:embed server/*.txt
 var serverFiles embed.FS
 
-// Server implements store.Store. etcd has no v2 API since 3.6.
+// Server implements store.Store. The version is at most 3.5, because etcd 3.6 and later have no
+// v2 API.
 func (*Store) Server(version string) (store.ServerSource, error) {
 	return store.ServerSource{
 		Store: Name, Versions: []string{"3.5.35"}, Kind: store.GoModule,

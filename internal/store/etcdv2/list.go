@@ -8,36 +8,36 @@ import (
 	"strings"
 )
 
-// The v2 API lists keys with their values and has no pages, so a list can contain
-// the whole store. It is parsed piece by piece; values are not kept, and only as
-// many keys as are removed before the next list.
+// The v2 API lists keys together with their values, and has no pages. So the list can be as
+// large as the whole store. It is parsed in small parts. The values are not kept, and only as
+// many names are kept as can be removed before the next list.
 
 const (
-	// maxList limits how much of a list is read, in bytes.
+	// maxList limits the number of bytes that are read from a list.
 	maxList = 256 << 20
-	// maxPiece limits how far the decoder reads ahead for one piece, such as a
-	// value or the white space between two values, in bytes.
+	// maxPiece limits in bytes how far the JSON decoder may read ahead for one token, such as a
+	// value or the white space between two values.
 	maxPiece = 8 << 20
-	// maxNested limits the nesting of folders.
+	// maxNested limits how deep folders may be nested.
 	maxNested = 10_000
-	// Limits of a page in pieces and in bytes of their names.
+	// Limits for a page: the number of pieces, and the total length of their names in bytes.
 	pagePieces = 50_000
 	pageBytes  = 8 << 20
 )
 
-// piece is a key or folder that is removed by one request.
+// piece is a key, or a folder with all its contents, that one request removes.
 type piece struct {
 	name string
 	dir  bool
-	keys int64 // number of keys in it
+	keys int64 // number of keys in the folder; 1 for a key
 }
 
-// page is a batch of pieces to remove.
+// page is a batch of pieces, which are removed before the next list is read.
 type page struct {
-	prefix string // of the names, without their leading slash
+	prefix string // the prefix that the pieces' names have, without the leading slash
 	pieces []piece
-	bytes  int  // of the names
-	full   bool // there may be more pieces
+	bytes  int  // total length of the names
+	full   bool // set if there may be more pieces
 }
 
 var (
@@ -45,7 +45,7 @@ var (
 	errPageFull = errors.New("the page is full")
 )
 
-// read reads a page from a list of the folder that contains the prefix.
+// read reads one page from the list of the folder that contains the prefix.
 func (p *page) read(body io.Reader) error {
 	p.pieces, p.bytes, p.full = nil, 0, false
 	l := newListReader(body)
@@ -72,7 +72,7 @@ func (p *page) read(body io.Reader) error {
 	return nil
 }
 
-// readNode handles a node of the folder.
+// readNode reads one key or folder in the list and adds it to the page if it has the prefix.
 func (p *page) readNode(l *listReader) error {
 	n, err := l.node(1)
 	if err != nil {
@@ -88,12 +88,12 @@ func (p *page) readNode(l *listReader) error {
 	return nil
 }
 
-// listReader parses JSON in pieces of limited length.
+// listReader parses JSON without reading far ahead.
 type listReader struct {
 	*json.Decoder
 	body   io.Reader
-	read   int64 // bytes read from body
-	failed error // the error of body
+	read   int64 // number of bytes that were read from body
+	failed error // the error that body returned
 }
 
 func newListReader(body io.Reader) *listReader {
@@ -102,8 +102,8 @@ func newListReader(body io.Reader) *listReader {
 	return l
 }
 
-// Read implements io.Reader for the decoder, which buffers all input that it has
-// not parsed yet.
+// Read implements io.Reader for the JSON decoder. The decoder buffers all input that it has not
+// parsed yet, so Read fails if that is more than maxPiece.
 func (l *listReader) Read(b []byte) (n int, err error) {
 	if ahead := l.read - l.InputOffset(); ahead > maxPiece {
 		err = fmt.Errorf("the list has a piece longer than the limit of %d bytes", maxPiece)
@@ -117,8 +117,8 @@ func (l *listReader) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// object parses an object. It calls field with the name of each member; field
-// must parse the value.
+// object parses an object. It calls field with the name of each member. field must parse the
+// member's value.
 func (l *listReader) object(field func(name string) error) error {
 	return l.readIn('{', func() error {
 		t, err := l.Token()
@@ -133,7 +133,7 @@ func (l *listReader) object(field func(name string) error) error {
 	})
 }
 
-// array parses an array. It calls element to parse each element.
+// array parses an array. It calls element once for each element, which element must parse.
 func (l *listReader) array(element func() error) error { return l.readIn('[', element) }
 
 func (l *listReader) readIn(open json.Delim, each func() error) error {
@@ -149,7 +149,7 @@ func (l *listReader) readIn(open json.Delim, each func() error) error {
 	return err
 }
 
-// skip skips a value.
+// skip skips a value of any type.
 func (l *listReader) skip() error {
 	for depth := 0; ; {
 		t, err := l.Token()
@@ -168,7 +168,7 @@ func (l *listReader) skip() error {
 	}
 }
 
-// node parses a key, or a folder with its contents.
+// node parses a key, or a folder and all its contents.
 func (l *listReader) node(depth int) (n piece, err error) {
 	if depth > maxNested {
 		return n, errNoList

@@ -12,12 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// deleters is the number of concurrent deletes.
+// deleters is the number of deletes that run concurrently.
 const deleters = 16
 
-// DeletePrefix implements store.Cleaner. The v2 API deletes keys and folders but
-// no prefixes, so DeletePrefix removes the pieces with the prefix one by one from
-// its folder.
+// DeletePrefix implements store.Cleaner. The v2 API can delete keys and folders, but not all
+// keys with a prefix. So DeletePrefix lists the folder that contains the prefix, and removes
+// the keys and folders with the prefix one by one.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	p := page{prefix: string(httpkv.TrimSlash(prefix))}
 	if p.prefix == "" {
@@ -89,7 +89,7 @@ func missing(err error) bool {
 	return errors.As(err, &e) && e.code == keyNotFound
 }
 
-// keyPath returns the API's path of a key.
+// keyPath returns the path of a key in the v2 API.
 func keyPath(key string) string {
 	u := url.URL{Path: "/v2/keys/" + strings.TrimPrefix(key, "/")}
 	return u.EscapedPath()

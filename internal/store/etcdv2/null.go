@@ -42,20 +42,20 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	}}, nil
 }
 
-// nullTerm and nullFields are in every response about a key.
+// nullTerm and nullFields are part of every response about a key.
 const (
 	nullTerm   = 2
 	nullFields = "Content-Type: application/json\r\nX-Etcd-Cluster-Id: ce6e756c6c000000\r\nX-Raft-Index: 2\r\nX-Raft-Term: 2\r\n"
 	nullJSON   = "Content-Type: application/json\r\n"
 )
 
-// nullError is an error of the v2 API.
+// nullError is an error response of the v2 API.
 type nullError struct {
 	status, message, cause string
 	code                   int
 }
 
-// nullErrors maps the names of error=NAME in a script to errors.
+// nullErrors maps each NAME in error=NAME in a script to an error.
 func nullErrors() map[string]nullError {
 	internal := func(cause string) nullError {
 		return nullError{"500 Internal Server Error", "Raft Internal Error", cause, raftInternal}
@@ -82,27 +82,27 @@ func (e nullError) appendTo(b []byte, index int64) []byte {
 	}{e.code, e.message, e.cause, index})
 }
 
-// answerJSON appends a response with what as JSON, which must be encodable.
+// answerJSON appends a response whose body is what as JSON. what must be encodable.
 func answerJSON(b []byte, status, fields string, what any) []byte {
 	body, _ := json.Marshal(what)
 	return null.AppendAnswer(b, status, fields, string(body)+"\n")
 }
 
-// nullEntry is a key of a null cluster, which locks all keys at once.
+// nullEntry is a key in a null cluster. All keys are protected by a single lock.
 type nullEntry = null.Entry[struct{}]
 
-// nullMember is a member of a null cluster.
+// nullMember is one member of a null cluster.
 type nullMember struct {
 	null.NoWaiting
 	number  int
 	members []net.Listener
 	scheme  string
-	auth    string // the required Authorization; empty for none
+	auth    string // the Authorization field that requests must have; empty for no authentication
 	errors  map[string]nullError
-	memory  *null.Space[struct{}] // nil: every key exists, with the same value
+	memory  *null.Space[struct{}] // nil if nothing is stored: every key exists, with the same value
 	value   []byte
-	before  []byte // of the response to a read without memory: the part before its length
-	after   []byte // of the same response: the part after the key in its body
+	before  []byte // start of the response to a read if nothing is stored, up to Content-Length's value
+	after   []byte // end of that response's body, after the key
 	yes     []byte // the whole response to a write
 }
 
@@ -142,7 +142,7 @@ func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []by
 	return m.admin(b, string(r.Path))
 }
 
-// admin responds to requests about the cluster.
+// admin responds to requests that are not about keys.
 func (m *nullMember) admin(b []byte, path string) []byte {
 	var body string
 	switch path {
@@ -173,7 +173,7 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 
 func nullID(i int) string { return fmt.Sprintf("8e6e756c6c%06x", i+1) }
 
-// canned prepares the parts of the responses of a member without memory.
+// canned prepares the parts of the responses for a member that stores nothing.
 func (m *nullMember) canned(value []byte) {
 	m.value = value
 	m.before = []byte("HTTP/1.1 200 OK\r\n" + nullFields + "X-Etcd-Index: 2\r\nContent-Length: ")
@@ -184,8 +184,8 @@ func (m *nullMember) canned(value []byte) {
 
 const nullBeforeKey = `{"action":"get","node":{"key":`
 
-// getCanned responds to a read of a member without memory. Plain ASCII keys, such
-// as a load's, are only copied.
+// getCanned responds to a read on a member that stores nothing. A key that consists of plain
+// ASCII, as in most loads, is only copied.
 func (m *nullMember) getCanned(b, key []byte) []byte {
 	var room [128]byte
 	text := null.AppendJSON(room[:0], key)
@@ -196,7 +196,7 @@ func (m *nullMember) getCanned(b, key []byte) []byte {
 	return append(b, m.after...)
 }
 
-// get responds to GET /v2/keys/KEY with or without recursive=true.
+// get responds to GET /v2/keys/KEY. The query may contain recursive=true.
 func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
 		if wrong == null.Answer {
@@ -230,7 +230,7 @@ func (m *nullMember) notFound(b, key []byte) []byte {
 	return nullError{"404 Not Found", "Key not found", "/" + string(key), keyNotFound}.appendTo(b, m.memory.Revision())
 }
 
-// nullNode is a key or folder in etcd's JSON.
+// nullNode is a key or a folder in etcd's JSON.
 type nullNode struct {
 	Key      string      `json:"key"`
 	Value    *string     `json:"value,omitempty"`
@@ -240,8 +240,8 @@ type nullNode struct {
 	Created  int64       `json:"createdIndex,omitempty"`
 }
 
-// folderNode returns a folder's node with its contents. Without recursive, a
-// folder in it has only its name.
+// folderNode returns the node for a folder and its contents. If recursive is not set, the
+// folders inside it contain only their names.
 func folderNode(folder, prefix string, list []*nullEntry, recursive bool, wrong null.Kind) *nullNode {
 	n := &nullNode{Key: "/" + folder, Dir: true}
 	for len(list) > 0 {
@@ -278,8 +278,7 @@ func nodeOf(e *nullEntry, wrong null.Kind) *nullNode {
 	return n
 }
 
-// answerNode appends a response about a node; nil for a response without the
-// node.
+// answerNode appends a response about a node. If node is nil, the response contains no node.
 func answerNode(b []byte, status, action string, node *nullNode, index int64) []byte {
 	return answerJSON(b, status, nullFields+"X-Etcd-Index: "+strconv.FormatInt(index, 10)+"\r\n", struct {
 		Action string    `json:"action"`
@@ -287,7 +286,7 @@ func answerNode(b []byte, status, action string, node *nullNode, index int64) []
 	}{action, node})
 }
 
-// put responds to PUT /v2/keys/KEY with the form value=VALUE, and optionally
+// put responds to PUT /v2/keys/KEY with the form value=VALUE. The request may also contain
 // prevIndex, prevExist and noValueOnSuccess.
 func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
@@ -336,7 +335,7 @@ func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	return answerNode(b, status, action, node, null.ResponseRevision(revision, wrong))
 }
 
-// remove responds to DELETE /v2/keys/KEY with or without recursive=true.
+// remove responds to DELETE /v2/keys/KEY. The query may contain recursive=true.
 func (m *nullMember) remove(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)

@@ -6,15 +6,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Sources: etcd's documentation of the guarantees of its v2 API.
+// Parts of etcd's documentation that state the guarantees of the v2 API.
 const (
 	v2     = "etcd API v2 (https://etcd.io/docs/v2.3/api/): "
 	codes  = "etcd errors v2 (https://etcd.io/docs/v2.3/errorcode/): "
 	design = "etcd's README of 2.3 (https://github.com/etcd-io/etcd/tree/release-2.3): "
 )
 
-// Promises implements store.Store. Reads without quorum may be stale, and a
-// client may see older data after switching to another member.
+// Promises implements store.Store. Reads without quorum may be stale, and a client may read
+// older data after it has switched to another member.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
@@ -25,7 +25,7 @@ func (*Store) Promises() store.Promises {
 			history.Once:         v2 + "each change has an index of its own",
 			history.Compare:      v2 + "an atomic Compare-and-Swap \"will set the value of a key only if the client-provided conditions are equal to the current conditions\"; " + codes + "101 (\"Compare failed\") where they are not",
 		},
-		Own:       kv.Linearizable, // each member responds once it has applied the read itself
+		Own:       kv.Linearizable, // the member that was contacted applies the read itself before it responds
 		Conflicts: true,
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Method names in a recording.
+// Names of methods in a recording.
 const (
 	methodGet    = "GET keys"
 	methodWait   = "GET keys?wait"
@@ -19,10 +19,10 @@ const (
 	methodDelete = "DELETE keys"
 )
 
-// tap implements store.Tap for one connection of a client to a member.
+// tap implements store.Tap for one connection between a client and a member.
 type tap struct {
 	redactor *call.Redactor
-	parser   codec // of responses
+	parser   codec // parses responses
 }
 
 // Tap implements store.Tapped.
@@ -50,8 +50,8 @@ func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
 	}
 }
 
-// endpointOf returns a part of the API without keys, or "other": other paths are
-// not recorded, because a path can contain anything.
+// endpointOf returns the name of a part of the API that is not about keys, or "other". Other
+// paths are not recorded, because a path can contain any text.
 func endpointOf(path string) string {
 	for _, e := range []string{"keys", "members", "stats", "machines", "auth"} {
 		if rest, ok := strings.CutPrefix(path, "/v2/"+e); ok && (rest == "" || rest[0] == '/') {
@@ -61,13 +61,13 @@ func endpointOf(path string) string {
 	return "other"
 }
 
-// part adds a part with a key; the pointer is valid until the next call.
+// part adds a part with a key to the call. The pointer is valid until part is called again.
 func (t *tap) part(c *call.Call, a call.Action, b call.Branch, key string) *call.Part {
 	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b, Key: t.redactor.RedactKey([]byte(key))})
 	return &c.Parts[len(c.Parts)-1]
 }
 
-// folder makes a part cover all keys below its key.
+// folder changes a part so that it applies to all keys below its key.
 func folder(p *call.Part) {
 	if p.Scope = call.Prefix; len(p.Key) > 0 {
 		p.Key = append(p.Key, '/')
@@ -97,7 +97,8 @@ func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 	}
 }
 
-// guards adds a write's conditions and returns its branch.
+// guards adds the conditions of a write to the call. It returns the branch that the write is
+// in.
 func (t *tap) guards(c *call.Call, q, form httpkv.Query, key string) call.Branch {
 	given := func(name string) (string, bool) {
 		if value, ok := q.Get(name); ok {
@@ -170,8 +171,8 @@ func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 	}
 }
 
-// Answered implements httpkv.HeardAPI. The response to a write has the index that
-// the write created.
+// Answered implements httpkv.HeardAPI. For a write, the index in the response is the write's
+// index.
 func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	c.Revision = a.Uint(0)
 	if a.Status == 200 || a.Status == 201 {
@@ -200,7 +201,7 @@ func (t *tap) answered(c *call.Call, a *http1.HeardAnswer) {
 				c.Keys = 1
 				return
 			}
-			folder(p) // the folder's own keys, without deeper ones
+			folder(p) // the keys that are directly in the folder, without deeper ones
 			p.Flags |= call.KeysOnly
 		}
 		if t.parser.parseList(a.Body, &e) {

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// MaxAnswer limits the body of a response in bytes. Status responses and
-	// member lists have some kilobytes.
+	// MaxAnswer limits the size of a response's body in bytes. Status responses and member lists
+	// have a few kilobytes.
 	MaxAnswer = 4 << 20
-	// MaxHeader limits a response's header in bytes.
+	// MaxHeader limits the size of a response's header in bytes.
 	MaxHeader = 64 << 10
-	// MaxConnections limits the concurrent connections to a server: servers limit
-	// the connections from one address, and the load needs most of them.
+	// MaxConnections limits the number of concurrent connections to a server. Servers limit the
+	// number of connections from one address, and the load needs most of them.
 	MaxConnections = 8
-	// MaxRedirects limits how many redirects within one server are followed.
+	// MaxRedirects limits how many redirects to the same server are followed for a request.
 	MaxRedirects = 3
 )
 
-// Client returns a client for the requests that are not load, to servers that are not trusted.
-// It bounds responses, decompresses nothing, and follows no redirect to another server, which
-// would get the token or the password.
+// Client returns a client for requests that do not belong to the load. Servers are not trusted,
+// so the client limits the size of responses and does not decompress them. It does not follow
+// redirects to another server, because that server would receive the token or the password.
 func Client(a store.Access) *http.Client {
 	t := &http.Transport{
 		DisableCompression: true, MaxResponseHeaderBytes: MaxHeader, MaxIdleConnsPerHost: MaxConnections, MaxConnsPerHost: MaxConnections,
@@ -39,7 +39,7 @@ func Client(a store.Access) *http.Client {
 	return &http.Client{Transport: bounded{t}, CheckRedirect: sameServer}
 }
 
-// sameServer refuses redirects to another server, and redirect loops.
+// sameServer returns an error for a redirect to another server, and for too many redirects.
 func sameServer(to *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	switch {
@@ -53,17 +53,17 @@ func sameServer(to *http.Request, via []*http.Request) error {
 
 type limitKey struct{}
 
-// WithResponseLimit returns a context whose requests accept responses of limit bytes instead of
-// MaxAnswer: for lists of keys.
+// WithResponseLimit returns a context for requests whose responses may have limit bytes instead
+// of MaxAnswer. It is used for lists of keys.
 func WithResponseLimit(ctx context.Context, limit int64) context.Context {
 	return context.WithValue(ctx, limitKey{}, limit)
 }
 
-// bounded is a transport that limits the size of responses.
+// bounded is a transport that returns an error if a response is too large.
 type bounded struct{ *http.Transport }
 
-// RoundTrip implements http.RoundTripper. It repeats a request after a pause if
-// the server refused it because of too many requests.
+// RoundTrip implements http.RoundTripper. If the server refused a request because of too many
+// requests, RoundTrip sends it again after a pause.
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.Transport.RoundTrip(r)
 	for tries := 0; err == nil && answer.StatusCode == http.StatusTooManyRequests && store.WaitRefused(r.Context(), tries); tries++ {
@@ -76,7 +76,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 				break
 			}
 		}
-		_ = answer.Body.Close() // the status is sufficient
+		_ = answer.Body.Close() // only the status is needed
 		answer, err = b.Transport.RoundTrip(again)
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		limit = MaxAnswer
 	}
 	if answer.ContentLength > limit {
-		_ = answer.Body.Close() // not read
+		_ = answer.Body.Close() // the body is not read
 		return nil, tooLong(limit)
 	}
 	answer.Body = &body{ReadCloser: answer.Body, left: limit, limit: limit}
@@ -98,7 +98,7 @@ func tooLong(limit int64) error {
 	return fmt.Errorf("the server's response is longer than the limit of %d bytes", limit)
 }
 
-// body is a response's body that returns an error beyond its limit.
+// body is a response's body. Reading it returns an error if it is longer than limit.
 type body struct {
 	io.ReadCloser
 	left, limit int64

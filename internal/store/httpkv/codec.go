@@ -1,6 +1,6 @@
-// Package httpkv is shared by the stores with an API over HTTP/1.1: a connection
-// with one operation in flight, which may take several requests, and a JSON
-// scanner (RFC 8259) that neither reflects nor allocates.
+// Package httpkv contains what stores with an API over HTTP/1.1 have in common. Its Codec
+// implements a connection with one operation in flight, which may need several requests. Its
+// JSON scanner (RFC 8259) uses no reflection and does not allocate.
 package httpkv
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// API encodes a store's requests and parses their responses. Its keys have no
-// leading slash (TrimSlash).
+// API encodes the requests of a store and parses its responses. The keys that it receives have
+// no leading slash (see TrimSlash).
 type API interface {
-	// Write sends a write of a key: unconditional if index is AnyIndex, only if
-	// the key does not exist if index is 0, and otherwise only if the key has
-	// this version.
+	// Write sends a write of a key. If index is AnyIndex, the write is unconditional. If index is
+	// 0, the write succeeds only if the key does not exist. Otherwise it succeeds only if the key
+	// has the version index.
 	Write(key, value []byte, index int64)
-	// Read sends a read of a key. With kv.None it reads the version for a
-	// compare-and-set.
+	// Read sends a read of a key. The level kv.None means that the read must return the key's
+	// version for a compare-and-set.
 	Read(key []byte, level kv.Consistency)
-	// List sends a Range of the codec's Interval.
+	// List sends a Range for the codec's Interval.
 	List(level kv.Consistency)
 	// Remove sends a delete of a key.
 	Remove(key []byte)
@@ -31,36 +31,35 @@ type API interface {
 	Replay(r *call.Call)
 	// Transact sends a Txn.
 	Transact(pairs []store.Pair)
-	// Answered handles the response to the request in flight: it fills in the
-	// operation's event, or sends another request and returns true.
+	// Answered handles the response to the request in flight. Either it sets the operation's event
+	// and returns false, or it sends the operation's next request and returns true.
 	Answered(r *http1.Response, e *store.Event) (more bool)
 
-	// Watch sends a watcher's first query. Queries block: a connection has one
-	// watcher and sends the next query after the response to the previous one.
+	// Watch sends the first query for a watcher. Queries block, so the watcher needs its own
+	// connection. The next query is sent when the response to the previous query has arrived.
 	Watch(op *store.Op)
-	// WatchAnswered handles the response to a watcher's query. It appends the watcher's
-	// events and sends the next query, unless the watcher has ended or the
-	// connection accepts no more requests.
+	// WatchAnswered handles the response to a watcher's query and appends the watcher's events. It
+	// then sends the next query, unless the watcher has ended or the connection accepts no more
+	// requests.
 	WatchAnswered(r *http1.Response, to []store.Event) []store.Event
 	// KeepAlive sends a request that renews a session or lease.
 	KeepAlive(op *store.Op)
-	// STM sends the first request of an optimistic transaction, which takes
-	// several requests and has events before its end.
+	// STM sends the first request of an optimistic transaction. The transaction needs several
+	// requests, and causes events before it ends.
 	STM(op *store.Op)
-	// STMAnswered handles the response to a request of the transaction. It appends
-	// events, and sends the next request or appends the operation's end. An
-	// abandoned transaction (r.Late) ends with a store.Late, possibly after
-	// further requests.
+	// STMAnswered handles the response to a request of the transaction. It appends events. It then
+	// either sends the next request, or appends the event for the operation's end. An abandoned
+	// transaction (r.Late) ends with an event of type store.Late, possibly after further requests.
 	STMAnswered(r *http1.Response, to []store.Event) []store.Event
-	// CutOff appends the end of a transaction whose connection has ended. written
+	// CutOff appends the event for the end of a transaction whose connection has ended. written
 	// reports whether its request in flight was written completely.
 	CutOff(written bool, to []store.Event) []store.Event
-	// Register sends a request about a service instance (store.Op.Service).
+	// Register sends a request about a service instance (see store.Op.Service).
 	Register(op *store.Op)
 }
 
-// Basic implements the API methods for watches, sessions, optimistic transactions
-// and services of a store that has none of them. A Codec does not call them.
+// Basic implements the methods of API for watches, sessions, optimistic transactions and
+// services. A store that has none of these embeds Basic. A Codec then never calls the methods.
 type Basic struct{}
 
 // Watch implements API.
@@ -84,59 +83,59 @@ func (Basic) CutOff(_ bool, to []store.Event) []store.Event { return to }
 // Register implements API.
 func (Basic) Register(*store.Op) {}
 
-// AnyIndex is the version for an unconditional write, and of a key whose version
-// is unknown.
+// AnyIndex means "any version" for an unconditional write, and "unknown" for the version of a
+// key.
 const AnyIndex = -1
 
-// Codec implements store.Codec, for embedding in a store's codec.
+// Codec implements store.Codec. The codec of a store embeds it.
 type Codec struct {
 	*http1.Conn
 	api   API
 	about StoreInfo
 	has   [kv.NumKinds]bool
 
-	// The operation in flight. A Range of one key is sent as a Get.
+	// Fields for the operation in flight. A Range for a single key is sent as a Get.
 	Tag        uint32
 	Kind       kv.Kind
 	Purpose    Purpose
-	Extra      uint32 // requests after the first
-	key, value []byte // CAS: of the following write; Range of one key: the key
-	OfService  bool   // it concerns a service instance (API.Register)
-	Interval          // Range
+	Extra      uint32 // number of requests after the first
+	key, value []byte // CAS: key and value of the write that follows the read; Range for a single key: the key
+	OfService  bool   // the operation is about a service instance (API.Register)
+	Interval          // Range: the requested keys
 	keys       store.Keys
-	Listed     bool // Range: the response's keys are passed to keys
-	Values     bool // with their values
+	Listed     bool // Range: the keys in the response are passed to keys
+	Values     bool // the keys are passed with their values
 }
 
-// Purpose is the purpose of the request in flight.
+// Purpose is the purpose of the request that is in flight.
 type Purpose uint8
 
 // Purposes.
 const (
-	WholeOperation Purpose = iota // the whole operation
-	Listing                       // the whole operation, a Range
-	ReplayedCall                  // the whole operation, a recorded call
-	reading                       // CAS: reads the key's version first
-	refused                       // none: the store has no such operation
-	waiting                       // the query of a watcher (API.Watch)
-	stepping                      // one of several requests (API.STM)
+	WholeOperation Purpose = iota // the request is the whole operation
+	Listing                       // the request is the whole operation, which is a Range
+	ReplayedCall                  // the request is the whole operation, which is a recorded call
+	reading                       // CAS: the request reads the key's version before the write
+	refused                       // none: the store has no such operation, and a read was sent instead
+	waiting                       // the request is a watcher's query (API.Watch)
+	stepping                      // the request is one of several in an optimistic transaction (API.STM)
 )
 
-// IsWatch reports whether the connection belongs to a watcher.
+// IsWatch reports whether the connection is used by a watcher.
 func (d Purpose) IsWatch() bool { return d == waiting }
 
-// StoreInfo describes a store for messages.
+// StoreInfo describes a store for the Codec and its messages.
 type StoreInfo struct {
-	// Operations are the store's operations; others are not sent.
+	// Operations are the operations that the store has. The Codec sends no others.
 	Operations map[kv.Kind]string
 	Name       string
-	// HTTP2 ends the message about a server that speaks HTTP/2, such as "is this
-	// the store's HTTP port?". TLS ends the one about a server that speaks TLS;
-	// if empty, that message asks about the flags.
+	// HTTP2 is the end of the message about a server that speaks HTTP/2, such as "is this the
+	// store's HTTP port?". TLS is the end of the message about a server that speaks TLS. If TLS is
+	// empty, that message asks about the TLS flags.
 	HTTP2, TLS string
 }
 
-// Init initializes the codec of a new connection.
+// Init initializes the codec for a new connection.
 func (c *Codec) Init(cfg http1.Config, api API, about StoreInfo) {
 	c.Conn, c.api, c.about = http1.NewConn(cfg), api, about
 	for k := range about.Operations {
@@ -156,7 +155,7 @@ func (c *Codec) Submit(op *store.Op) {
 			c.keys = op.Range.Keys
 		}
 		c.api.Replay(op.Call)
-	case !c.has[op.Kind]: // send a harmless read, because only Feed can return an event
+	case !c.has[op.Kind]: // send a read that changes nothing, because only Feed can return an event
 		c.Purpose = refused
 		c.api.Read([]byte("quorumbench/refused"), kv.Local)
 	case op.Service != nil:
@@ -194,15 +193,16 @@ func (c *Codec) Submit(op *store.Op) {
 	}
 }
 
-// BeginList starts a Range's response and determines whether its keys are wanted.
+// BeginList must be called at the start of a response to a Range. It determines whether the
+// caller wants the keys.
 func (c *Codec) BeginList() {
 	c.Listed = c.keys != nil
 	c.Values = c.Listed && c.keys.Begin(c.Tag)
 }
 
-// HandOut passes a key of a Range's response, spelled as in the operation, to the
-// receiver, with its value only if Values is set. It may be called only if Listed
-// is set.
+// HandOut passes one key in the response to a Range to the caller. The key must be spelled as
+// in the operation. The value is passed only if Values is set. HandOut may be called only if
+// Listed is set.
 func (c *Codec) HandOut(key, value []byte) {
 	if !c.Values {
 		value = nil
@@ -210,15 +210,15 @@ func (c *Codec) HandOut(key, value []byte) {
 	c.keys.Add(c.Tag, key, value, 0)
 }
 
-// HandOutVersion passes a key of the response to a recorded call to the receiver,
-// with its value and version.
+// HandOutVersion passes one key in the response to a recorded call to the caller, with its
+// value and version.
 func (c *Codec) HandOutVersion(key, value []byte, version int64) {
 	c.keys.Add(c.Tag, key, value, version)
 }
 
-// swap continues a compare-and-set whose key was read for its version. It returns
-// false and fills in the event if the read failed or the connection accepts no
-// more requests.
+// swap continues a compare-and-set after the read of the key's version. It sends the write and
+// returns true. If the read failed, or the connection accepts no more requests, it sets the
+// event and returns false.
 func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 	c.Kind = kv.Get
 	more := c.api.Answered(r, e)
@@ -230,7 +230,7 @@ func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 		e.Revision = 0
 	case e.Outcome != kv.OK:
 		if !e.Outcome.Definite() && e.Outcome != kv.WrongAnswer {
-			e.Outcome = kv.NotSent // of the write; the text describes the read's error
+			e.Outcome = kv.NotSent // a write starts with a read; if the read fails, the write was certainly not sent
 		}
 		return false
 	}
@@ -244,7 +244,7 @@ func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 	return true
 }
 
-// Room implements store.Codec. A connection has one operation in flight.
+// Room implements store.Codec. A connection can have one operation in flight.
 func (c *Codec) Room() int {
 	if c.Idle() {
 		return 1
@@ -252,8 +252,8 @@ func (c *Codec) Room() int {
 	return 0
 }
 
-// Cancel implements store.Codec. The response to a written request must still be
-// awaited, because the next response follows it.
+// Cancel implements store.Codec. If the request was written, the connection must still wait for
+// its response, because the next response follows it.
 func (c *Codec) Cancel(uint32) bool { return c.Conn.Cancel() }
 
 // Feed implements store.Codec.
@@ -295,7 +295,7 @@ func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
 	return to
 }
 
-// handOutOne passes the key of a Range of one key to the receiver.
+// handOutOne passes the key of a Range for a single key to the caller.
 func (c *Codec) handOutOne(e *store.Event) {
 	if c.BeginList(); e.Outcome == kv.OK {
 		c.HandOut(c.key, e.Value)
@@ -318,7 +318,7 @@ func (c *Codec) explain(err error) error {
 // Lost implements store.Codec.
 func (c *Codec) Lost(to []store.Event) []store.Event {
 	end, r := c.Conn.Lost()
-	outcome, whole := kv.NotSent, c.Purpose <= ReplayedCall // otherwise the connection's end prevents the remaining requests
+	outcome, whole := kv.NotSent, c.Purpose <= ReplayedCall // unless the request was the whole operation, the remaining requests cannot be sent any more
 	switch {
 	case end == http1.Nothing:
 		return to

@@ -4,11 +4,11 @@ import (
 	"bytes"
 )
 
-// maxDepth limits the nesting of skipped values.
+// maxDepth limits the nesting of values that are skipped.
 const maxDepth = 10_000
 
-// JSONScanner scans one JSON text. After the first unexpected token all methods
-// return zero values, so loops end and the caller needs to check OK only once:
+// JSONScanner scans one JSON text. After the first unexpected token, all methods return zero
+// values. So loops end, and the caller needs to check for an error only once:
 //
 //	s := NewJSONScanner(body)
 //	for more := s.Array(); more && s.Element(); {
@@ -19,19 +19,19 @@ type JSONScanner struct {
 	b      []byte
 	i      int
 	failed bool
-	first  bool // just entered an object or array
+	first  bool // set if the scanner has just entered an object or array
 }
 
 // NewJSONScanner returns a scanner at the start of b.
 func NewJSONScanner(b []byte) JSONScanner { return JSONScanner{b: b} }
 
-// OK reports whether all tokens were as expected so far.
+// OK reports whether all tokens so far were as expected.
 func (s *JSONScanner) OK() bool { return !s.failed }
 
-// End reports whether all tokens were as expected and only white space follows.
+// End reports whether all tokens were as expected and only white space is left.
 func (s *JSONScanner) End() bool { return s.peek() == 0 && s.i == len(s.b) && !s.failed }
 
-// peek returns the next character other than white space; 0 at the end.
+// peek skips white space and returns the next character, or 0 at the end.
 func (s *JSONScanner) peek() byte {
 	for ; s.i < len(s.b); s.i++ {
 		switch c := s.b[s.i]; c {
@@ -59,8 +59,8 @@ func (s *JSONScanner) enter(open byte) bool {
 	return true
 }
 
-// more skips the comma before an element and returns true, or skips the closing
-// bracket and returns false.
+// more moves to the next element of an object or array and returns true. At the end it skips
+// the closing bracket and returns false.
 func (s *JSONScanner) more(closing byte) bool {
 	c := s.peek()
 	first := s.first
@@ -83,11 +83,11 @@ func (s *JSONScanner) more(closing byte) bool {
 	return false
 }
 
-// Object enters an object; Member returns its members.
+// Object enters an object. Member then moves to its members.
 func (s *JSONScanner) Object() bool { return s.enter('{') }
 
-// Member returns the raw name of the next member and moves to its value; ok is
-// false at the object's end.
+// Member returns the name of the next member, without decoding escapes, and moves to the
+// member's value. ok is false at the end of the object.
 func (s *JSONScanner) Member() (name []byte, ok bool) {
 	if !s.more('}') {
 		return nil, false
@@ -100,13 +100,13 @@ func (s *JSONScanner) Member() (name []byte, ok bool) {
 	return name, true
 }
 
-// Array enters an array; Element moves to its values.
+// Array enters an array. Element then moves to its elements.
 func (s *JSONScanner) Array() bool { return s.enter('[') }
 
-// Element reports whether another element follows, and moves to it.
+// Element moves to the next element. It returns false if there is none.
 func (s *JSONScanner) Element() bool { return s.more(']') }
 
-// Null skips a null, if it is next, and reports whether it was.
+// Null skips a null. It returns false if the next value is not null.
 func (s *JSONScanner) Null() bool {
 	if s.peek() != 'n' {
 		return false
@@ -114,7 +114,7 @@ func (s *JSONScanner) Null() bool {
 	return s.literal("null")
 }
 
-// True scans true or false and returns it.
+// True scans a Boolean and returns its value.
 func (s *JSONScanner) True() bool {
 	if s.peek() == 't' {
 		return s.literal("true")
@@ -132,7 +132,7 @@ func (s *JSONScanner) literal(word string) bool {
 	return true
 }
 
-// Int scans an integer that fits into an int64.
+// Int scans an integer, which must fit into an int64.
 func (s *JSONScanner) Int() int64 {
 	negative := s.peek() == '-'
 	if negative {
@@ -158,8 +158,8 @@ func (s *JSONScanner) Int() int64 {
 	return n
 }
 
-// Skip skips a value of any type. It checks brackets and strings, and the
-// characters of literals.
+// Skip skips a value of any type. It checks only the brackets, the strings, and which
+// characters the literals contain.
 func (s *JSONScanner) Skip() {
 	depth := 0
 	for !s.failed {
@@ -213,10 +213,10 @@ func (s *JSONScanner) skipWord() {
 // IsString reports whether the next value is a string.
 func (s *JSONScanner) IsString() bool { return s.peek() == '"' }
 
-// Fail makes the scanner fail because the caller did not expect a value.
+// Fail makes the scanner fail. The caller uses it if a value was not as expected.
 func (s *JSONScanner) Fail() { s.fail() }
 
-// rawString scans a string and returns the text between its quotes.
+// rawString scans a string and returns the text between its quotes, without decoding escapes.
 func (s *JSONScanner) rawString() ([]byte, bool) {
 	if s.failed || s.peek() != '"' {
 		s.fail()
@@ -238,8 +238,8 @@ func (s *JSONScanner) rawString() ([]byte, bool) {
 	}
 }
 
-// escaped reports whether the character after b is escaped: b ends with an odd
-// number of backslashes.
+// escaped reports whether a character that follows b is escaped, which it is if b ends with an
+// odd number of backslashes.
 func escaped(b []byte) bool {
 	n := 0
 	for n < len(b) && b[len(b)-1-n] == '\\' {

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TrimSlash returns a key without its leading slash: in a path the key follows a slash
-// in either case.
+// TrimSlash returns a key without its leading slash. In a request's path, a slash comes before
+// the key in any case.
 func TrimSlash(key []byte) []byte {
 	if len(key) > 0 && key[0] == '/' {
 		return key[1:]
@@ -15,16 +15,16 @@ func TrimSlash(key []byte) []byte {
 	return key
 }
 
-// Interval holds the bare keys that a Range requests, for a store that lists only
-// by prefix or folder and without a limit: the parser skips keys outside of the
-// interval.
+// Interval holds the interval of keys that a Range requests, without their leading slashes. It
+// is needed for a store that lists only by prefix or folder, and without a limit. The parser
+// skips keys that are outside the interval.
 type Interval struct {
-	From, To []byte // an empty To means no end
-	Limit    int64  // 0 for all
-	Cut      bool   // the operation's key begins with a slash, which From omits
+	From, To []byte // an empty To means that the interval has no end
+	Limit    int64  // maximum number of keys; 0 for all keys
+	Cut      bool   // the operation's key starts with a slash, which From does not contain
 }
 
-// want stores an operation's interval.
+// want stores the interval that an operation requests.
 func (i *Interval) want(op *store.Op) {
 	i.Limit = op.Range.Limit
 	i.From = append(i.From[:0], TrimSlash(op.Key)...)
@@ -34,8 +34,8 @@ func (i *Interval) want(op *store.Op) {
 	}
 }
 
-// AsSpelled returns a bare key of the interval as the operation spells it. If that
-// needs memory, the spelling is appended to buf, which is returned as rest.
+// AsSpelled returns a key as the operation spells it, with a leading slash if Cut is set. If it
+// adds a slash, the key is stored in buf, and rest is the extended buf.
 func (i *Interval) AsSpelled(buf, key []byte) (spelt, rest []byte) {
 	if !i.Cut {
 		return key, buf
@@ -45,7 +45,7 @@ func (i *Interval) AsSpelled(buf, key []byte) (spelt, rest []byte) {
 	return buf[at:], buf
 }
 
-// Contains reports whether a bare key is in the interval.
+// Contains reports whether a key without its leading slash is in the interval.
 func (i *Interval) Contains(key []byte) bool {
 	return bytes.Compare(key, i.From) >= 0 && (len(i.To) == 0 || bytes.Compare(key, i.To) < 0)
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// OutcomeOf returns the outcome of an HTTP status other than success, for
-// responses without a known text of the store. Only a status that proves that the
-// store did not change maps to a definite outcome.
+// OutcomeOf returns the outcome for an HTTP status that is not a success. It is used if the
+// store's text in the response is not known. A status maps to a definite outcome only if it
+// proves that the store did not change.
 func OutcomeOf(status int) kv.Outcome {
 	switch {
 	case status == 401 || status == 403:
 		return kv.Denied
-	case status == 429: // rate limits, applied on arrival
+	case status == 429: // rate limits, which servers check before they execute a request
 		return kv.Refused
 	case status == 408 || status == 504:
 		return kv.StoreTimeout
@@ -28,10 +28,11 @@ func OutcomeOf(status int) kv.Outcome {
 	return kv.StoreError
 }
 
-// MaxText limits the text of an error in bytes.
+// MaxText limits the length of an error's text in bytes.
 const MaxText = 300
 
-// AppendText appends an error response's text: its first line, or its status.
+// AppendText appends the text of an error response: its first line or, if it is empty, its
+// status.
 func AppendText(b []byte, r *http1.Response) []byte {
 	text := bytes.TrimSpace(r.Body)
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {
@@ -43,8 +44,7 @@ func AppendText(b []byte, r *http1.Response) []byte {
 	return append(b, text[:min(len(text), MaxText)]...)
 }
 
-// Reason returns the text of a net/http error for users; ctx is the request's
-// context.
+// Reason returns an error from net/http as text for users. ctx is the context of the request.
 func Reason(ctx context.Context, err error) string {
 	var failed *url.Error
 	switch {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// String scans a string and returns it decoded. A string without escapes is
-// returned in place, and to unchanged; otherwise the string is appended to to.
+// String scans a string and returns it decoded. If the string contains escapes, the decoded
+// string is appended to to. Otherwise the result refers to the JSON text, and to is unchanged.
 func (s *JSONScanner) String(to []byte) (text, _ []byte) {
 	raw, ok := s.rawString()
 	if !ok {
@@ -32,9 +32,9 @@ func (s *JSONScanner) String(to []byte) (text, _ []byte) {
 	return to[from:], to
 }
 
-// unescape appends the character of the escape at the start of b (RFC 8259,
-// section 7) and returns the escape's length; 0 if it is invalid. Half a
-// surrogate pair becomes the replacement character.
+// unescape appends the character that the escape at the start of b stands for (RFC 8259,
+// section 7). It returns the length of the escape, or 0 if the escape is invalid. One half of a
+// surrogate pair is replaced by the replacement character.
 func unescape(to, b []byte) ([]byte, int) {
 	if len(b) < 2 {
 		return to, 0
@@ -69,7 +69,7 @@ func unescape(to, b []byte) ([]byte, int) {
 	return utf8.AppendRune(to, r), 6
 }
 
-// hex4 parses \uXXXX at the start of b; -1 if there is none.
+// hex4 parses an escape \uXXXX at the start of b. It returns -1 if there is none.
 func hex4(b []byte) rune {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1

@@ -10,27 +10,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// HeardAPI decodes a store's observed requests and responses into a call.
+// HeardAPI decodes a store's observed requests and responses into calls.
 type HeardAPI interface {
-	// Asked decodes a request: the call's method and its parts, at least one.
+	// Asked decodes a request. It sets the call's method and adds at least one part.
 	Asked(c *call.Call, r *Request)
-	// Answered decodes a response. It skips fields that it does not understand.
+	// Answered decodes a response. It skips fields that it does not know.
 	Answered(c *call.Call, a *http1.HeardAnswer)
 }
 
-// Request is a request with a parsed target.
+// Request is a request whose target has been parsed.
 type Request struct {
 	*http1.HeardRequest
-	Verb  string // the HTTP method if stores use it; otherwise "other"
-	Path  string // decoded
+	Verb  string // the HTTP method, or "other" if no store uses that method
+	Path  string // the decoded path
 	Query Query
 }
 
-// Query holds the raw parameters of a request's target.
+// Query holds the parameters in a request's target. They are not decoded.
 type Query string
 
-// Get returns the value of the first parameter with this name, and whether there
-// is one.
+// Get returns the value of the first parameter with the given name. given is false if there is
+// no such parameter.
 func (q Query) Get(name string) (value string, given bool) {
 	for rest := string(q); rest != ""; {
 		var one string
@@ -45,24 +45,24 @@ func (q Query) Get(name string) (value string, given bool) {
 	return "", false
 }
 
-// Has reports whether a parameter was given.
+// Has reports whether there is a parameter with the given name.
 func (q Query) Has(name string) bool {
 	_, given := q.Get(name)
 	return given
 }
 
-// Tap implements store.Tap for one connection to a store with an HTTP/1.1 API.
+// Tap implements store.Tap for one connection to a store whose API uses HTTP/1.1.
 type Tap struct {
 	cfg   store.TapConfig
 	api   HeardAPI
 	heard *http1.Overhearer
 	now   int64
-	open  []*call.Call // in request order
+	open  []*call.Call // calls without a response, in the order of the requests
 	free  []*call.Call
 }
 
-// NewTap returns a Tap of a connection, starting at its first byte. The API
-// receives responses with the wanted header fields.
+// NewTap returns a Tap for a connection, which must receive the connection's bytes from its
+// start. wanted lists the header fields of responses that the API needs.
 func NewTap(cfg store.TapConfig, api HeardAPI, wanted ...string) *Tap {
 	t := &Tap{cfg: cfg, api: api}
 	t.heard = http1.NewOverhearer(t, wanted...)
@@ -109,7 +109,8 @@ func (t *Tap) Asked(r *http1.HeardRequest) {
 	t.open = append(t.open, c)
 }
 
-// verbOf returns an HTTP method, or "other" because a method can be any text.
+// verbOf returns an HTTP method, or "other" for any method that stores do not use. An unknown
+// method is not recorded, because it can be any text.
 func verbOf(method []byte) string {
 	switch v := string(method); v {
 	case "GET", "PUT", "POST", "DELETE", "HEAD":

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Append appends the request that a part describes.
+// Append appends the request that the part describes.
 func Append(b []byte, p *call.Part) []byte {
 	fields := requests[p.Action]
 	for i := range fields {
@@ -47,8 +47,8 @@ func appendField(b []byte, f *field, p *call.Part) []byte {
 			return AppendNumber(b, f.number, sortAscending)
 		}
 	case orderBy:
-		// Recordings lack the sort target. Use the last change, unless an
-		// application requests the creation.
+		// A recording does not contain by which property a read is sorted. So the read is sorted by
+		// the last change, unless an application asks for the creation.
 		switch {
 		case p.Flags&call.Sorted != 0 && p.Target == call.Created:
 			return AppendNumber(b, f.number, sortByCreation)
@@ -63,8 +63,8 @@ func appendField(b []byte, f *field, p *call.Part) []byte {
 	return b
 }
 
-// appendKey appends a request's key. An interval from the empty key starts at the
-// first possible key.
+// appendKey appends the key of a request. If an interval starts at the empty key, it appends
+// the first possible key instead, because etcd refuses an empty key.
 func appendKey(b []byte, n protowire.Number, p *call.Part) []byte {
 	if len(p.Key) == 0 && p.Scope != call.SingleKey {
 		return AppendText(b, n, []byte{0})
@@ -72,7 +72,7 @@ func appendKey(b []byte, n protowire.Number, p *call.Part) []byte {
 	return AppendText(b, n, p.Key)
 }
 
-// appendEnd appends the end of the interval of a request.
+// appendEnd appends the end of a request's interval, unless the request is for a single key.
 func appendEnd(b []byte, n protowire.Number, p *call.Part) []byte {
 	if p.Scope == call.SingleKey {
 		return b
@@ -91,8 +91,8 @@ func appendEnd(b []byte, n protowire.Number, p *call.Part) []byte {
 	return Wrap(b, at, n)
 }
 
-// appendPrefixEnd appends the first key after all keys that begin with a prefix, or the
-// byte 0, which stands for the end of all keys.
+// appendPrefixEnd appends the first key after all keys with the prefix. If there is no such
+// key, it appends a zero byte, which means that the interval has no end.
 func appendPrefixEnd(b, prefix []byte) []byte {
 	at := len(b)
 	b = append(b, prefix...)
@@ -106,8 +106,8 @@ func appendPrefixEnd(b, prefix []byte) []byte {
 	return b
 }
 
-// appendCompared appends the compared value, even if it is 0, because the field
-// belongs to a oneof.
+// appendCompared appends the value to compare with. It appends even the value 0, because the
+// field belongs to a oneof, whose fields must not be omitted.
 func appendCompared(b []byte, f *field, p *call.Part) []byte {
 	if p.Target != f.target {
 		return b
@@ -131,7 +131,7 @@ func appendFilters(b []byte, n protowire.Number, flags call.Flags) []byte {
 	return b
 }
 
-// AppendTxn appends a TxnRequest with comparisons and operations.
+// AppendTxn appends a TxnRequest that consists of the comparisons and operations in parts.
 func AppendTxn(b []byte, parts []call.Part) []byte {
 	for i := range parts {
 		p, at := &parts[i], len(b)
@@ -160,7 +160,7 @@ func AppendWatch(b []byte, p *call.Part) []byte {
 	return Wrap(Append(b, p), at, watchCreate)
 }
 
-// AppendProgress appends a WatchRequest for a progress notification.
+// AppendProgress appends a WatchRequest that requests a progress notification.
 func AppendProgress(b []byte) []byte { return Wrap(b, len(b), watchProgress) }
 
 // AppendCancel appends a WatchRequest that cancels a watcher.
@@ -183,7 +183,7 @@ func AppendLock(b, name []byte, lease uint64) []byte {
 // AppendUnlock appends an UnlockRequest.
 func AppendUnlock(b, key []byte) []byte { return AppendText(b, unlockKey, key) }
 
-// AppendText appends a field unless it is empty.
+// AppendText appends a bytes field, unless text is empty.
 func AppendText(b []byte, n protowire.Number, text []byte) []byte {
 	switch size := len(text); {
 	case size == 0:
@@ -198,7 +198,7 @@ func AppendText(b []byte, n protowire.Number, text []byte) []byte {
 	return append(b, text...)
 }
 
-// SizeText returns the number of bytes that AppendText appends.
+// SizeText returns the number of bytes that AppendText appends for text.
 func SizeText(text []byte) int {
 	if len(text) == 0 {
 		return 0
@@ -206,7 +206,7 @@ func SizeText(text []byte) int {
 	return 1 + protowire.SizeBytes(len(text))
 }
 
-// AppendNumber appends a varint field unless it is 0.
+// AppendNumber appends a varint field, unless v is 0.
 func AppendNumber(b []byte, n protowire.Number, v uint64) []byte {
 	if v == 0 {
 		return b
@@ -219,12 +219,13 @@ func AppendVarint(b []byte, n protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(appendTag(b, n, protowire.VarintType), v)
 }
 
-// appendTag appends a tag of one byte: all field numbers are below 16.
+// appendTag appends a field's tag. The tag has one byte, because all field numbers are below
+// 16.
 func appendTag(b []byte, n protowire.Number, t protowire.Type) []byte {
 	return append(b, byte(n)<<3|byte(t))
 }
 
-// Wrap makes b[at:] the value of a field.
+// Wrap turns b[at:] into the value of a field, by inserting the field's tag and size at at.
 func Wrap(b []byte, at int, n protowire.Number) []byte {
 	size := len(b) - at
 	if size < 1<<7 { // nearly always

@@ -6,16 +6,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// CAS encodes the TxnRequest of a compare-and-set. AppendTxn produces the same
-// bytes from three parts in twice the time; here all sizes are known in advance.
+// CAS encodes the TxnRequest for a compare-and-set. AppendTxn would encode the same bytes from
+// three parts, but in twice the time, because it does not know the messages' sizes in advance.
 type CAS struct {
 	key, value         []byte
 	revision           uint64
-	compare, put, read int // sizes of the messages
+	compare, put, read int // sizes of the three messages in bytes
 }
 
-// NewCAS returns a transaction that puts the value if the key has this
-// mod_revision, and otherwise reads the key without its value.
+// NewCAS returns a transaction that puts the value if the key has the given mod_revision.
+// Otherwise the transaction reads the key without its value.
 func NewCAS(key, value []byte, revision uint64) CAS {
 	k := SizeText(key)
 	return CAS{
@@ -34,14 +34,14 @@ func (c *CAS) Append(b []byte) []byte {
 	b = appendHead(b, txnCompare, c.compare)
 	b = AppendVarint(b, compareTarget, uint64(call.Modified))
 	b = AppendText(b, compareKey, c.key)
-	b = AppendVarint(b, compareModified, c.revision) // also if it is 0, as in appendCompared
+	b = AppendVarint(b, compareModified, c.revision) // appended even if it is 0, see appendCompared
 	b = appendHead(appendHead(b, txnSuccess, sizeMessage(c.put)), opPut, c.put)
 	b = AppendText(AppendText(b, PutKey, c.key), PutValue, c.value)
 	b = appendHead(appendHead(b, txnFailure, sizeMessage(c.read)), opRange, c.read)
 	return AppendVarint(AppendText(b, RangeKey, c.key), RangeKeysOnly, 1)
 }
 
-// appendHead appends the tag and size of a message field.
+// appendHead appends the tag and the size of a field that contains a message.
 func appendHead(b []byte, n protowire.Number, size int) []byte {
 	if b = appendTag(b, n, protowire.BytesType); size < 1<<7 { // nearly always
 		return append(b, byte(size))
@@ -49,5 +49,5 @@ func appendHead(b []byte, n protowire.Number, size int) []byte {
 	return protowire.AppendVarint(b, uint64(size))
 }
 
-// sizeMessage returns the size of a field that holds a message of the given size.
+// sizeMessage returns the size of a field that contains a message of the given size.
 func sizeMessage(size int) int { return 1 + protowire.SizeBytes(size) }

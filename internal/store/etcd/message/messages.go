@@ -1,7 +1,7 @@
-// Package message holds the requests of etcd's API as tables of their fields. The
-// codec, the passive decoder and the null server share the tables, so that each
-// field number is written only once. It follows etcdserverpb/rpc.proto and
-// v3lockpb/v3lock.proto of etcd's api module.
+// Package message describes the requests in etcd's API by tables of their fields. The codec,
+// the passive decoder and the null server share the tables, so each field number is written
+// only once. The tables follow etcdserverpb/rpc.proto and v3lockpb/v3lock.proto in etcd's api
+// module.
 package message
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Field numbers of the requests that most loads send and that have hand-written
-// encoders or parsers: RangeRequest, PutRequest, and the Compare of a CAS.
+// Field numbers in the requests that most loads send. These requests have hand-written encoders
+// or parsers: RangeRequest, PutRequest, and the Compare in a compare-and-set.
 const (
 	RangeKey          protowire.Number = 1
 	RangeEnd          protowire.Number = 2
@@ -27,7 +27,7 @@ const (
 	compareTarget, compareKey, compareModified protowire.Number = 2, 3, 6
 )
 
-// Fields whose values are messages.
+// Numbers of fields whose values are messages, and numbers of enum values.
 const (
 	txnCompare, txnSuccess, txnFailure      protowire.Number = 1, 2, 3    // TxnRequest
 	opRange, opPut, opDelete, opTxn         protowire.Number = 1, 2, 3, 4 // RequestOp
@@ -42,7 +42,7 @@ const (
 	mostTarget                                               = uint64(call.LeaseIs)
 )
 
-// member identifies the member of a call.Part that a field holds.
+// member identifies the field of a call.Part whose value a request's field contains.
 type member uint8
 
 const (
@@ -53,16 +53,16 @@ const (
 	limit                  // Limit
 	lease                  // Lease
 	oldest                 // Oldest
-	flag                   // one of Flags
-	order                  // Sorted and Descending of Flags
-	orderBy                // sort target of a Sorted read
-	filters                // NoWrites and NoRemovals of Flags
+	flag                   // one of the Flags
+	order                  // the flags Sorted and Descending
+	orderBy                // the property by which a Sorted read is sorted
+	filters                // the flags NoWrites and NoRemovals
 	relation               // Relation
 	target                 // Target
-	compared               // compared value, if the Compare has this target
+	compared               // the value to compare with, if the Compare has the field's target
 )
 
-// field describes a field of a request.
+// field describes one field of a request.
 type field struct {
 	number protowire.Number
 	holds  member
@@ -70,7 +70,8 @@ type field struct {
 	target call.Target
 }
 
-// requests holds the fields of each request, by the action of a part.
+// requests contains the fields of each request. The index is the action of the part that the
+// request is for.
 var requests = [...][]field{
 	call.Read: { // RangeRequest
 		{number: RangeKey, holds: key},

@@ -6,15 +6,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Field is a field of a received message: a varint or bytes.
+// Field is one field of a received message. Its value is a varint or bytes.
 type Field struct {
-	Number protowire.Number // 0: another kind of field
+	Number protowire.Number // 0 if the field has another wire type
 	Varint uint64
-	Bytes  []byte // aliases the message; nil: a varint
+	Bytes  []byte // refers to the message; nil if the value is a varint
 }
 
-// Next reads the first field of a message and returns the rest. It returns false if the
-// message is malformed.
+// Next parses the first field of a message and returns the rest of the message. ok is false if
+// the message is malformed.
 func Next(b []byte) (f Field, rest []byte, ok bool) {
 	number, typ, n := protowire.ConsumeTag(b)
 	if n < 0 {
@@ -36,17 +36,17 @@ func Next(b []byte) (f Field, rest []byte, ok bool) {
 	return f, b[n:], true
 }
 
-// Reader parses requests into the parts of a call, with keys and values as the
-// recording stores them. It skips unknown fields.
+// Reader parses requests into the parts of a call. It stores keys and values in the form in
+// which they are recorded. It skips unknown fields.
 type Reader struct {
 	Redactor *call.Redactor
 	Call     *call.Call
-	end      []byte // range_end of the part being parsed
+	end      []byte // range_end in the request that is being parsed
 	key      []byte
 	value    []byte
 }
 
-// Read reads the request of an action.
+// Read parses the request that belongs to an action.
 func (r *Reader) Read(a call.Action, b []byte) bool { return r.read(a, call.Always, b) }
 
 func (r *Reader) read(a call.Action, branch call.Branch, b []byte) bool {
@@ -63,7 +63,7 @@ func (r *Reader) read(a call.Action, branch call.Branch, b []byte) bool {
 	})
 	switch a {
 	case call.Read, call.Write, call.Remove, call.Watch:
-		if len(r.end) == 1 && r.end[0] == 0 { // all keys from key to the end
+		if len(r.end) == 1 && r.end[0] == 0 { // all keys from r.key on
 			p.Scope, p.Key = call.From, r.Redactor.RedactKey(r.key)
 			break
 		}
@@ -77,13 +77,13 @@ func (r *Reader) read(a call.Action, branch call.Branch, b []byte) bool {
 	return ok
 }
 
-// part adds a part. The pointer is valid until the next one is added.
+// part adds a part to the call. The pointer is valid until the next part is added.
 func (r *Reader) part(a call.Action, b call.Branch) *call.Part {
 	r.Call.Parts = append(r.Call.Parts, call.Part{Action: a, Branch: b})
 	return &r.Call.Parts[len(r.Call.Parts)-1]
 }
 
-// storeField stores a field's value in a part. It ignores fields of the wrong wire
+// storeField stores the value of a field in a part. It ignores a field with the wrong wire
 // type.
 func (r *Reader) storeField(p *call.Part, known *field, f *Field) {
 	switch text := f.Bytes != nil; {
@@ -132,7 +132,7 @@ func (r *Reader) storeField(p *call.Part, known *field, f *Field) {
 	}
 }
 
-// takeFilters stores the filters of a watcher, repeated or packed.
+// takeFilters stores a watcher's filters. The field may be repeated or packed.
 func takeFilters(p *call.Part, f *Field) {
 	if f.Bytes == nil {
 		p.Flags |= flagIf(f.Varint == filterNoWrites, call.NoWrites) | flagIf(f.Varint == filterNoRemovals, call.NoRemovals)
@@ -142,7 +142,7 @@ func takeFilters(p *call.Part, f *Field) {
 	}
 }
 
-// ReadTxn reads a TxnRequest.
+// ReadTxn parses a TxnRequest.
 func (r *Reader) ReadTxn(b []byte) bool {
 	return forEachField(b, func(f Field) bool {
 		ok := true
@@ -160,7 +160,7 @@ func (r *Reader) ReadTxn(b []byte) bool {
 	})
 }
 
-// readOp reads a RequestOp. A nested transaction becomes call.Other.
+// readOp parses a RequestOp. A nested transaction becomes a part with the action call.Other.
 func (r *Reader) readOp(branch call.Branch, b []byte) bool {
 	return forEachField(b, func(f Field) bool {
 		switch {
@@ -178,8 +178,8 @@ func (r *Reader) readOp(branch call.Branch, b []byte) bool {
 	})
 }
 
-// ReadWatch reads a WatchRequest. The Number of an Unwatch is the watcher's
-// number plus 1; the request omits the number 0.
+// ReadWatch parses a WatchRequest. In a part with the action Unwatch, Number is the watcher's
+// number plus 1, because watchers are numbered from 0.
 func (r *Reader) ReadWatch(b []byte) bool {
 	before := len(r.Call.Parts)
 	ok := forEachField(b, func(f Field) bool {
@@ -199,14 +199,14 @@ func (r *Reader) ReadWatch(b []byte) bool {
 		}
 		return true
 	})
-	if len(r.Call.Parts) == before { // a progress request or an unknown one
+	if len(r.Call.Parts) == before { // the request is for a progress notification, or is unknown
 		r.part(call.Other, call.Always)
 	}
 	return ok
 }
 
-// forEachField calls do for each field of a message until do returns false. It reports
-// whether the message is well-formed and all calls returned true.
+// forEachField calls do for each field of a message, until do returns false. It returns true if
+// the message is well-formed and do returned true for every field.
 func forEachField(b []byte, do func(Field) bool) bool {
 	for len(b) > 0 {
 		f, rest, ok := Next(b)

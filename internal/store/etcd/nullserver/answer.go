@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// prefixLen is the length of the prefix of a gRPC message: a compression flag and
-// the message's length.
+// prefixLen is the length of the prefix of every gRPC message. The prefix consists of a
+// compression flag and the message's length.
 const prefixLen = 5
 
 func putPrefix(b []byte, size int) {
@@ -17,7 +17,7 @@ func putPrefix(b []byte, size int) {
 	binary.BigEndian.PutUint32(b[1:], uint32(size))
 }
 
-// call replies to a complete request, or schedules the reply.
+// call replies to a complete request, or schedules its reply if the script delays it.
 func (s *session) call(id uint32, c call, extra int64, request []byte) {
 	if !c.method.scripted {
 		s.reply(id, c.method, extra, request, null.Answer)
@@ -46,9 +46,9 @@ func (s *session) call(id uint32, c call, extra int64, request []byte) {
 	s.later = append(s.later, null.Item[*pending]{Due: due, What: p})
 }
 
-// reply replies at once. It encodes the message directly into the output; if the
-// windows don't allow the message in one frame, reply undoes that and the message
-// becomes pending.
+// reply replies to a request at once. It encodes the message directly into the output. If the
+// client's windows do not allow the message as a single frame, reply removes the frame again,
+// and the message becomes a pending reply.
 func (s *session) reply(id uint32, m *method, extra int64, request []byte, wrong null.Kind) {
 	at, replies := len(s.out), s.replies
 	b := s.replies.appendStart(s.out, id)
@@ -76,14 +76,14 @@ func (s *session) reply(id uint32, m *method, extra int64, request []byte, wrong
 	}
 }
 
-// fail replies with an error.
+// fail replies to a request with an error.
 func (s *session) fail(id uint32, err error) {
 	s.out = s.replies.appendError(s.out, id, err)
 	s.ended()
 }
 
-// prepare executes a request, unless the script refuses it, and returns the
-// pending reply.
+// prepare executes a request and returns the pending reply. If the script demands an error or a
+// reset, the request is not executed.
 func (s *session) prepare(id uint32, m *method, extra int64, request []byte, a null.Action) *pending {
 	p := s.newPending(id, extra)
 	p.kind = a.Kind
@@ -110,7 +110,7 @@ func resetCode(name string) uint32 {
 	return h2.ErrCodeInternal
 }
 
-// perform executes a due action, and recycles p unless it waits for a window.
+// perform carries out an action that is due. It recycles p, unless p waits for a window.
 func (s *session) perform(p *pending) {
 	switch p.kind {
 	case null.Never:
@@ -142,7 +142,7 @@ func (s *session) perform(p *pending) {
 	s.recycle(p)
 }
 
-// deliver sends as much of a pending reply as the windows allow.
+// deliver sends as much of a pending reply as the client's windows allow.
 func (s *session) deliver(p *pending) {
 	if p.err != nil {
 		s.fail(p.stream, p.err)
@@ -158,7 +158,7 @@ func (s *session) deliver(p *pending) {
 	s.recycle(p)
 }
 
-// sendReply performs a pending reply whose time has come.
+// sendReply sends a pending reply that is due.
 func (s *session) sendReply(p *pending) {
 	if p.long {
 		s.dueLong(p)
@@ -172,7 +172,7 @@ func (s *session) sendReply(p *pending) {
 	s.perform(p)
 }
 
-// cancel drops the reply to a stream that the client has reset.
+// cancel discards the reply on a stream that the client has reset.
 func (s *session) cancel(id uint32) {
 	if _, ok := s.held[id]; ok {
 		delete(s.held, id)
@@ -187,7 +187,7 @@ func (s *session) cancel(id uint32) {
 	for _, p := range s.waiting {
 		if p.stream == id {
 			s.unwait(p)
-			p.cancelled = true // recycled when it is due
+			p.cancelled = true // p is recycled when it is due
 			s.ended()
 			return
 		}
@@ -202,7 +202,7 @@ func (s *session) unwait(p *pending) {
 	s.waiting = s.waiting[:end]
 }
 
-// newPending returns a pending reply to fill in.
+// newPending returns a new pending reply; the caller sets the remaining fields.
 func (s *session) newPending(id uint32, extra int64) *pending {
 	var p *pending
 	if n := len(s.free); n > 0 {
@@ -214,7 +214,7 @@ func (s *session) newPending(id uint32, extra int64) *pending {
 	return p
 }
 
-// recycle keeps a pending reply's memory for reuse.
+// recycle keeps the memory of a pending reply for reuse.
 func (s *session) recycle(p *pending) {
 	if cap(p.body) > keepBuffer {
 		p.body = nil

@@ -7,10 +7,10 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// Checks of requests, in the order of etcd's api/v3rpc/key.go.
+// Checks of requests, in the order in which etcd makes them in api/v3rpc/key.go.
 
-// maxTxnOps is etcd's default limit of comparisons, and of the operations in each
-// branch.
+// maxTxnOps is etcd's default limit for the number of comparisons in a transaction, and for the
+// number of operations in each branch.
 const maxTxnOps = 128
 
 func checkRange(r *pb.RangeRequest) error {
@@ -75,10 +75,10 @@ func checkOp(op *pb.RequestOp) error {
 	case *pb.RequestOp_RequestTxn:
 		return errNestedTxn
 	}
-	return rpctypes.ErrGRPCKeyNotFound // an empty operation
+	return rpctypes.ErrGRPCKeyNotFound // the operation is empty
 }
 
-// overlap reports whether a key is put twice, or put and deleted.
+// overlap reports whether the operations put a key twice, or put a key and also delete it.
 func overlap(ops []*pb.RequestOp) bool {
 	for i, op := range ops {
 		put := op.GetRequestPut()
@@ -95,8 +95,8 @@ func overlap(ops []*pb.RequestOp) bool {
 	return false
 }
 
-// inside reports whether a request deletes a key. Only here, etcd does not treat
-// an end of one zero byte as "no end".
+// inside reports whether a request deletes a key. In this check, as an exception, etcd does not
+// interpret an end that is a single zero byte as "no end".
 func inside(key []byte, d *pb.DeleteRangeRequest) bool {
 	if len(d.RangeEnd) == 0 {
 		return bytes.Equal(key, d.Key)

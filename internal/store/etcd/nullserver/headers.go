@@ -6,11 +6,11 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// tableSize is the size of the HPACK table that a client may use: the protocol's
-// default.
+// tableSize is the size of the HPACK table that a client may use. It is HPACK's default.
 const tableSize = 4096
 
-// maxRemembered exceeds the number of request kinds that a load mixes.
+// maxRemembered limits the number of remembered blocks. It is larger than the number of request
+// kinds that a load combines.
 const maxRemembered = 16
 
 func newRequestHeaders() *requestHeaders {
@@ -30,7 +30,7 @@ func newRequestHeaders() *requestHeaders {
 	return h
 }
 
-// decode decodes a complete block.
+// decode decodes a complete header block.
 func (h *requestHeaders) decode(block []byte) (call, error) {
 	for i := range h.memo {
 		if m := &h.memo[i]; bytes.Equal(m.block, block) {
@@ -63,16 +63,16 @@ func (h *requestHeaders) remember(block []byte) {
 	h.turn = (h.turn + 1) % maxRemembered
 }
 
-// changesTable reports whether a block adds to the table or changes its size (RFC
-// 7541, section 6). The block must be well-formed: it was decoded before.
+// changesTable reports whether a block adds an entry to the table or changes the table's size
+// (RFC 7541, section 6). The block must be well-formed; the caller has decoded it before.
 func changesTable(block []byte) bool {
 	for len(block) > 0 {
 		switch b := block[0]; {
-		case b&0x80 != 0: // indexed
+		case b&0x80 != 0: // a field that refers to a table entry
 			_, block = integer(block, 7)
-		case b&0x40 != 0, b&0x20 != 0: // literal to be indexed, size update
+		case b&0x40 != 0, b&0x20 != 0: // a literal field that is added to the table, or a change of the table's size
 			return true
-		default: // literal not to be indexed
+		default: // a literal field that is not added to the table
 			index, rest := integer(block, 4)
 			if block = rest; index == 0 {
 				block = afterString(block)
@@ -83,7 +83,7 @@ func changesTable(block []byte) bool {
 	return false
 }
 
-// integer reads an integer with a prefix of n bits (RFC 7541, section 5.1).
+// integer decodes an integer that has a prefix of n bits (RFC 7541, section 5.1).
 func integer(b []byte, n uint) (v int, rest []byte) {
 	mask := 1<<n - 1
 	v = int(b[0]) & mask
@@ -102,7 +102,7 @@ func integer(b []byte, n uint) (v int, rest []byte) {
 	return v, b
 }
 
-// afterString returns the bytes after a string (RFC 7541, section 5.2).
+// afterString returns the bytes that follow a string (RFC 7541, section 5.2).
 func afterString(b []byte) []byte {
 	if len(b) == 0 {
 		return nil

@@ -11,10 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// Range and Put are parsed and answered without the generated code, which
-// allocates: the server's cost counts as the load generator's in a calibration.
+// Range and Put are parsed and answered without the generated code, which allocates memory. The
+// null server must be cheap: when it is used to measure the load generator, its cost would be
+// taken for the load generator's.
 
-// unmarshal parses a message into m and replaces its contents.
+// unmarshal parses a message into m, whose previous contents are lost.
 func unmarshal(b []byte, m proto.Message) error {
 	if proto.Unmarshal(b, m) != nil {
 		return errMalformed
@@ -22,7 +23,7 @@ func unmarshal(b []byte, m proto.Message) error {
 	return nil
 }
 
-// encode encodes a message of the server; all of them can be encoded.
+// encode encodes a message that the server created. Encoding such a message cannot fail.
 func encode(m proto.Message) []byte {
 	b, err := proto.Marshal(m)
 	if err != nil {
@@ -31,8 +32,8 @@ func encode(m proto.Message) []byte {
 	return b
 }
 
-// parseRange parses a RangeRequest in place: r's byte fields alias b. It falls
-// back to the generated code for a request with other fields than a load sends.
+// parseRange parses a RangeRequest without copying: the byte fields of r refer to b. If the
+// request has fields that a load never sends, parseRange uses the generated code.
 func parseRange(b []byte, r *pb.RangeRequest) error {
 	*r = pb.RangeRequest{}
 	for rest := b; len(rest) > 0; {
@@ -63,7 +64,7 @@ func parseRange(b []byte, r *pb.RangeRequest) error {
 	return nil
 }
 
-// parsePut parses a PutRequest the way parseRange does.
+// parsePut parses a PutRequest in the same way as parseRange.
 func parsePut(b []byte, p *pb.PutRequest) error {
 	*p = pb.PutRequest{}
 	for rest := b; len(rest) > 0; {
@@ -84,7 +85,7 @@ func parsePut(b []byte, p *pb.PutRequest) error {
 	return nil
 }
 
-// appendUint appends a varint field unless it is 0, which proto3 omits.
+// appendUint appends a varint field. It appends nothing if v is 0, because proto3 omits zeros.
 func appendUint(b []byte, number protowire.Number, v uint64) []byte {
 	if v == 0 {
 		return b
@@ -93,7 +94,7 @@ func appendUint(b []byte, number protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(b, v)
 }
 
-// sizeInt returns the number of bytes that appendUint appends for a field number
+// sizeInt returns the number of bytes that appendUint appends for v, if the field number is
 // below 16.
 func sizeInt(v int64) int {
 	if v == 0 {
@@ -102,7 +103,7 @@ func sizeInt(v int64) int {
 	return 1 + protowire.SizeVarint(uint64(v))
 }
 
-// appendHeader appends a header as field 1, which is its number in all responses.
+// appendHeader appends a response header. It is field 1 in all responses.
 func (id *identity) appendHeader(b []byte, revision int64) []byte {
 	size := len(id.before) + sizeInt(revision) + len(id.after)
 	b = append(b, 1<<3|byte(protowire.BytesType), byte(size)) // at most 45 bytes
@@ -117,8 +118,9 @@ type revisions struct {
 	version     int64 // number of writes since the key was created
 }
 
-// appendKV appends an mvccpb.KeyValue as field 2, the number of the keys in a
-// RangeResponse and of the previous key in a PutResponse. wrong damages it.
+// appendKV appends an mvccpb.KeyValue as field 2. That is the number of the field for keys in a
+// RangeResponse, and for the previous key in a PutResponse. wrong determines how the key or
+// value is damaged, if at all.
 func appendKV[K string | []byte](b []byte, key K, value []byte, at revisions, wrong null.Kind) []byte {
 	if wrong != null.Answer {
 		key, value := damaged([]byte(key), value, wrong)
@@ -143,7 +145,7 @@ func appendKV[K string | []byte](b []byte, key K, value []byte, at revisions, wr
 	return b
 }
 
-// damaged returns a key and its value with the error that the script asks for.
+// damaged returns the key and value with the damage that the script demands.
 func damaged(key, value []byte, wrong null.Kind) (_, _ []byte) {
 	switch {
 	case wrong == null.WrongKey && len(key) > 0:

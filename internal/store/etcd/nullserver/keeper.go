@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// canned is a keeper without memory, and very cheap: every key exists, and all
-// have the same value.
+// canned is a storage backend that stores nothing and is very cheap. Every key exists, and all
+// keys have the same value.
 type canned struct{ value []byte }
 
 // cannedRevision is the revision of every key and every write.
@@ -47,7 +47,7 @@ func (c *canned) delete(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error)
 	return &pb.DeleteRangeResponse{Header: &pb.ResponseHeader{Revision: cannedRevision}, Deleted: 1}, nil
 }
 
-// txn replies as if every comparison held.
+// txn returns the response to a transaction whose comparisons all hold.
 func (c *canned) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error) {
 	header := &pb.ResponseHeader{Revision: cannedRevision}
 	r := &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: cannedRevision}, Succeeded: true}
@@ -71,8 +71,8 @@ func (c *canned) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	return r, nil
 }
 
-// newMemory returns an empty memory at the revision of an empty etcd. If lag is
-// not 0, all members except the first lag.
+// newMemory returns an empty memory, whose revision is that of an empty etcd. If lag is not 0,
+// all members except the first return old data for that long.
 func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
 	m := &memory{Space: null.NewSpace[kept](null.MaxShards, 1), hub: h}
 	if lag > 0 {
@@ -81,7 +81,7 @@ func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
 	return m
 }
 
-// shardsOf returns the shards of a key, or of an interval if end is not empty.
+// shardsOf returns the shards that contain the key or, if end is not empty, the interval.
 func (m *memory) shardsOf(key, end []byte) null.Shards {
 	if len(end) > 0 {
 		return m.AllShards()
@@ -116,7 +116,7 @@ func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong n
 	return appendUint(b, 4, uint64(count)), nil
 }
 
-// checkRevision refuses requests for a revision other than the present one.
+// checkRevision returns an error if a request is for a revision other than the present one.
 func checkRevision(r *pb.RangeRequest, revision int64) error {
 	switch {
 	case r.Revision > revision:
@@ -127,9 +127,10 @@ func checkRevision(r *pb.RangeRequest, revision int64) error {
 	return nil
 }
 
-// entriesAt appends a key's entry to one, or returns the entries of an interval. As in
-// etcd, an end of one zero byte means "no end". The caller of this and the
-// following functions must hold the shards' locks.
+// entriesAt appends the entry of a key to one. If end is not empty, it instead returns the
+// entries in the interval from key to end. As in etcd, an end that is a single zero byte means
+// "no end". The caller of this function, and of the functions below, must hold the shards'
+// locks.
 func (m *memory) entriesAt(one []*entry, key, end []byte) []*entry {
 	switch {
 	case len(end) == 1 && end[0] == 0:
@@ -143,8 +144,8 @@ func (m *memory) entriesAt(one []*entry, key, end []byte) []*entry {
 	return one
 }
 
-// find returns the entries for a reply, the number of matching keys, and whether
-// the limit omits some of them.
+// find returns the entries for a reply, the number of keys that match the request, and whether
+// the limit excludes some of them.
 func (m *memory) find(one []*entry, r *pb.RangeRequest, lags bool) (found []*entry, count int, more bool) {
 	found = m.entriesAt(one, r.Key, r.RangeEnd)
 	if lags {
@@ -165,19 +166,19 @@ func (m *memory) find(one []*entry, r *pb.RangeRequest, lags bool) (found []*ent
 	return found, count, more
 }
 
-// filtered reports whether a request limits the revisions.
+// filtered reports whether a request restricts the revisions of the keys.
 func filtered(r *pb.RangeRequest) bool {
 	return r.MinModRevision != 0 || r.MaxModRevision != 0 || r.MinCreateRevision != 0 || r.MaxCreateRevision != 0
 }
 
-// matches reports whether an entry is within the request's revision limits.
+// matches reports whether an entry's revisions are within the request's limits.
 func matches(r *pb.RangeRequest, e *entry) bool {
 	return (r.MinModRevision == 0 || e.Changed >= r.MinModRevision) && (r.MaxModRevision == 0 || e.Changed <= r.MaxModRevision) &&
 		(r.MinCreateRevision == 0 || e.Created >= r.MinCreateRevision) && (r.MaxCreateRevision == 0 || e.Created <= r.MaxCreateRevision)
 }
 
-// reordered reports whether a reply has another order than ascending keys. As in
-// etcd, a target without an order means ascending.
+// reordered reports whether the keys in the reply are in an order other than ascending. As in
+// etcd, a sort target without a sort order means ascending order.
 func reordered(r *pb.RangeRequest) bool {
 	return r.SortTarget != pb.RangeRequest_KEY || r.SortOrder == pb.RangeRequest_DESCEND
 }
@@ -185,8 +186,8 @@ func reordered(r *pb.RangeRequest) bool {
 func sorted(r *pb.RangeRequest, found []*entry) []*entry {
 	found = slices.Clone(found)
 	if r.SortOrder == pb.RangeRequest_NONE && r.Limit > 0 && !filtered(r) {
-		// Without an order etcd sorts only the entries that it took in key order:
-		// the limit plus one, which shows whether there are more.
+		// Without a sort order, etcd sorts only the entries that it has read in key order. It reads
+		// one more entry than the limit, to find out whether there are more.
 		found = found[:min(int64(len(found)), r.Limit+1)]
 	}
 	slices.SortStableFunc(found, func(a, b *entry) (c int) {
@@ -210,8 +211,8 @@ func sorted(r *pb.RangeRequest, found []*entry) []*entry {
 	return found
 }
 
-// lockToWrite locks the shards that a write to set needs, and returns the locked
-// set.
+// lockToWrite locks the shards that are needed to write to the shards in set. It returns the
+// shards that it locked, which are all shards if a client watches several keys.
 func (m *memory) lockToWrite(set null.Shards) null.Shards {
 	for wide := m.hub.ordersAll(); ; wide = true {
 		if wide {
@@ -220,7 +221,7 @@ func (m *memory) lockToWrite(set null.Shards) null.Shards {
 		if m.Lock(set); wide || !m.hub.ordersAll() {
 			return set
 		}
-		m.Unlock(set) // a client began to watch meanwhile
+		m.Unlock(set) // a client has started to watch several keys in the meantime
 	}
 }
 
@@ -246,8 +247,8 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.
 	return b, nil
 }
 
-// mayPut refuses a put with an unknown lease, and a put that keeps the value or
-// lease of a missing key.
+// mayPut returns an error if a put uses an unknown lease, or if a put that keeps the value or
+// the lease is for a key that does not exist.
 func (m *memory) mayPut(p *pb.PutRequest) error {
 	switch {
 	case p.Lease != 0 && (m.hub == nil || m.hub.lease.secondsOf(p.Lease) == 0):
@@ -258,7 +259,7 @@ func (m *memory) mayPut(p *pb.PutRequest) error {
 	return nil
 }
 
-// write stores a put in an entry.
+// write stores the value of a put in an entry.
 func (m *memory) write(e *entry, p *pb.PutRequest, revision int64) {
 	if m.past != nil {
 		m.past.keep(e)
@@ -284,8 +285,8 @@ func (m *memory) write(e *entry, p *pb.PutRequest, revision int64) {
 	m.hub.written(e, prev)
 }
 
-// keyValue converts an entry to the generated type. The value is a copy, so later
-// writes don't change it.
+// keyValue converts an entry to the generated type. It copies the value, so later writes do not
+// change it.
 func keyValue(e *entry) *mvccpb.KeyValue {
 	return &mvccpb.KeyValue{
 		Key: []byte(e.Key), Value: bytes.Clone(e.Value), CreateRevision: e.Created, ModRevision: e.Changed, Version: e.Version,
@@ -299,12 +300,12 @@ func (m *memory) delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, erro
 	return w.delete(d), nil
 }
 
-// endLease revokes a lease and deletes its keys.
+// endLease ends a lease and deletes its keys.
 func (m *memory) endLease(id int64) error {
 	set := m.AllShards()
 	m.Lock(set)
 	defer m.Unlock(set)
-	keys, err := m.hub.lease.revoke(id) // no put can bind another key meanwhile
+	keys, err := m.hub.lease.revoke(id) // because all shards are locked, no put can bind another key to the lease
 	w := writes{memory: m}
 	for _, key := range keys {
 		if e := m.Get([]byte(key)); e != nil && e.Data.lease == id {
@@ -314,8 +315,8 @@ func (m *memory) endLease(id int64) error {
 	return err
 }
 
-// keep remembers an entry's present state before it is written. Deletions, and
-// the state of a deleted key, are not remembered.
+// keep remembers the present state of an entry before the entry is written. Deletions, and the
+// state of a deleted key, are not remembered.
 func (p *past) keep(e *entry) {
 	now, old := p.now(), e.Data.old
 	if old == nil || now-old.until > p.lag {
@@ -327,8 +328,8 @@ func (p *past) keep(e *entry) {
 	old.until = now
 }
 
-// view returns an entry as a lagging member has it, or nil if the member does not
-// have it.
+// view returns an entry in the state that a lagging member has. It returns nil if the key does
+// not exist on that member yet.
 func (p *past) view(e *entry) *entry {
 	old := e.Data.old
 	switch {
@@ -340,12 +341,12 @@ func (p *past) view(e *entry) *entry {
 	return old.entry
 }
 
-// lagging reports whether a lagging member answers the request.
+// lagging reports whether the request is a local read that a lagging member serves.
 func (m *memory) lagging(id *identity, r *pb.RangeRequest) bool {
 	return m.past != nil && r.Serializable && id.member != memberID(1)
 }
 
-// laggingEntries returns the entries as a lagging member has them.
+// laggingEntries returns the entries in the state that a lagging member has.
 func (p *past) laggingEntries(found []*entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {

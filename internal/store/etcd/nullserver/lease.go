@@ -7,14 +7,14 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// secondsOf returns a lease's TTL in seconds, or 0 if the lease does not exist.
+// secondsOf returns the time to live of a lease in seconds, or 0 if the lease does not exist.
 func (l *leases) secondsOf(id int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ttl[id]
 }
 
-// firstLease makes lease IDs as long as etcd's.
+// firstLease is added to all lease IDs, so that they are as long as etcd's.
 const firstLease = 0x6e756c6c00000000
 
 func (l *leases) grant(r *pb.LeaseGrantRequest) (id, ttl int64, err error) {
@@ -31,7 +31,7 @@ func (l *leases) grant(r *pb.LeaseGrantRequest) (id, ttl int64, err error) {
 	return id, l.ttl[id], nil
 }
 
-// bind records that a key is deleted with a lease.
+// bind records that the key must be deleted when the lease ends.
 func (l *leases) bind(id int64, key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +40,7 @@ func (l *leases) bind(id int64, key string) {
 	}
 }
 
-// revoke ends a lease and returns the keys bound to it.
+// revoke ends a lease and returns the keys that were bound to it.
 func (l *leases) revoke(id int64) (keys []string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

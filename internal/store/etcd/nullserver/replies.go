@@ -8,31 +8,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// replyHeaders encodes the header blocks of replies. The first reply of a
-// connection adds its fields to the client's table; later header blocks take two
-// bytes, and trailers one, the minimum in HPACK.
+// replyHeaders encodes the header blocks of replies. The first reply on a connection adds its
+// fields to the client's HPACK table. The header blocks of later replies need only two bytes,
+// and their trailers one byte, which is the minimum.
 type replyHeaders struct {
-	typeKnown   bool // the table holds content-type
-	statusKnown bool // the table holds grpc-status, before content-type
-	plain       bool // the client's table is too small: encode all fields in full
-	emptied     bool // the client has been informed that the table stays empty
+	typeKnown   bool // the table contains content-type
+	statusKnown bool // the table contains grpc-status, which was added before content-type
+	plain       bool // the client's table is too small, so all fields are encoded in full
+	emptied     bool // the client has been told that the table stays empty
 }
 
-// Pieces of header blocks (RFC 7541, section 6 and appendix A).
+// Parts of header blocks (RFC 7541, section 6 and appendix A).
 const (
-	status200        = "\x88" // :status: 200 is in the static table
-	indexContentType = "\x5f" // the name is in the static table; added to the dynamic table
+	status200        = "\x88" // the static table contains ":status: 200"
+	indexContentType = "\x5f" // the static table contains the name; the field is added to the dynamic table
 	fullContentType  = "\x0f\x10"
 	contentType      = "\x10application/grpc"
 	addGRPCStatus    = "\x40\x0bgrpc-status\x010"
 	fullGRPCStatus   = "\x00\x0bgrpc-status\x010"
 	emptyTable       = "\x20"
-	// The latest entry has the lowest index in the dynamic table.
+	// In the dynamic table, the newest entry has the lowest index.
 	newest = "\xbe"
 	second = "\xbf"
 )
 
-// appendStart appends the HEADERS frame that begins an answer.
+// appendStart appends the HEADERS frame with which a reply begins.
 func (r *replyHeaders) appendStart(b []byte, stream uint32) []byte {
 	block := status200 + second
 	switch {
@@ -51,11 +51,11 @@ func (r *replyHeaders) appendStart(b []byte, stream uint32) []byte {
 	return append(b, block...)
 }
 
-// appendEnd appends the HEADERS frame that ends a successful reply.
+// appendEnd appends the HEADERS frame with which a successful reply ends.
 func (r *replyHeaders) appendEnd(b []byte, stream uint32) []byte {
 	block := newest
 	switch {
-	case r.plain && !r.emptied: // the table shrank during the reply
+	case r.plain && !r.emptied: // the client made its table smaller during the reply
 		r.emptied = true
 		block = emptyTable + fullGRPCStatus
 	case r.plain:
@@ -68,8 +68,7 @@ func (r *replyHeaders) appendEnd(b []byte, stream uint32) []byte {
 	return append(b, block...)
 }
 
-// appendError appends a reply that consists only of an error ("Trailers-Only" in
-// gRPC over HTTP/2).
+// appendError appends a reply that consists only of an error, which gRPC calls "Trailers-Only".
 func (r *replyHeaders) appendError(b []byte, stream uint32, err error) []byte {
 	s := status.Convert(err)
 	at := len(b)
@@ -88,8 +87,8 @@ func (r *replyHeaders) appendError(b []byte, stream uint32, err error) []byte {
 	return b
 }
 
-// appendHeaderString appends an HPACK string shorter than 127 bytes without
-// Huffman coding.
+// appendHeaderString appends an HPACK string without Huffman coding. The string must be shorter
+// than 127 bytes.
 func appendHeaderString(b []byte, s string) []byte {
 	b = append(b, byte(len(s)))
 	return append(b, s...)

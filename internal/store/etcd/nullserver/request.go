@@ -55,7 +55,8 @@ func (s *session) continuation(f h2.FrameHeader, p []byte) error {
 	return s.request(f.Stream, s.block, s.blockEnd)
 }
 
-// request handles a complete header block.
+// request handles a complete header block. ended is set if the client sends no DATA on the
+// stream.
 func (s *session) request(id uint32, block []byte, ended bool) error {
 	c, err := s.requests.decode(block)
 	if err != nil {
@@ -69,14 +70,14 @@ func (s *session) request(id uint32, block []byte, ended bool) error {
 		switch {
 		case ended && st.long != nil:
 			s.takeLong(st, nil, true)
-		case ended: // trailers
+		case ended: // the block contains trailers
 			s.complete(st, nil)
 		}
 		return nil
 	}
 	s.last = id
 	if s.goneAway {
-		return nil // GOAWAY announced that it is not processed
+		return nil // GOAWAY has told the client that this request is not processed
 	}
 	if s.maxStreams > 0 && s.open >= s.maxStreams {
 		s.out = h2.AppendRSTStream(s.out, id, h2.ErrCodeRefusedStream)
@@ -105,7 +106,7 @@ func (s *session) request(id uint32, block []byte, ended bool) error {
 	return nil
 }
 
-// begin makes a new stream the newest one.
+// begin creates a stream, which becomes s.newest.
 func (s *session) begin(id uint32) *stream {
 	if s.newest != nil {
 		s.streams[s.newest.id] = s.newest
@@ -121,7 +122,7 @@ func (s *session) begin(id uint32) *stream {
 	return st
 }
 
-// forget removes a stream and keeps its memory for reuse.
+// forget removes a stream from the session and keeps its memory for reuse.
 func (s *session) forget(st *stream) {
 	if s.newest == st {
 		s.newest = nil
@@ -134,7 +135,7 @@ func (s *session) forget(st *stream) {
 	s.spare = append(s.spare, st)
 }
 
-// data handles a part of a request's message.
+// data handles a DATA frame, which contains a part of a request's message.
 func (s *session) data(f h2.FrameHeader, p []byte) error {
 	if f.Stream == 0 || f.Stream > s.last {
 		return broken(h2.ErrCodeProtocol, "a DATA frame is on a stream that is not open")
@@ -146,7 +147,7 @@ func (s *session) data(f h2.FrameHeader, p []byte) error {
 	}
 	st := s.find(f.Stream)
 	if st == nil {
-		return nil // it was answered or reset already
+		return nil // the stream was answered or reset already
 	}
 	ended := f.Flags&h2.FlagEndStream != 0
 	if !ended {
@@ -172,12 +173,12 @@ func (s *session) data(f h2.FrameHeader, p []byte) error {
 	return nil
 }
 
-// complete executes a request whose message is complete; body includes the
+// complete executes a request whose message is complete. body contains the message with its
 // prefix.
 func (s *session) complete(st *stream, body []byte) {
 	id, c, extra := st.id, st.call, st.extra
 	s.forget(st)
-	const prefix = 5 // a compression flag and the length
+	const prefix = 5 // length of a message's prefix: a compression flag and the message's length
 	switch {
 	case len(body) >= prefix && body[0] != 0:
 		s.fail(id, errCompressed)
@@ -188,7 +189,7 @@ func (s *session) complete(st *stream, body []byte) {
 	}
 }
 
-// reset handles the client's cancellation of a stream.
+// reset handles an RST_STREAM frame, with which the client cancels a stream.
 func (s *session) reset(f h2.FrameHeader) error {
 	if f.Length != 4 {
 		return broken(h2.ErrCodeFrameSize, "an RST_STREAM does not have 4 bytes")

@@ -1,12 +1,12 @@
-// Package nullserver implements a server that speaks etcd's gRPC over HTTP/2
-// without a real store. It measures the load generator itself and provides known
-// results for its accuracy tests. It replies at once, or as a script specifies.
+// Package nullserver implements a server that speaks etcd's gRPC over HTTP/2 but has no real
+// store. It is used to measure the load generator itself. It also provides known results for
+// tests of the load generator's accuracy. It replies at once, or as a script specifies.
 //
-// One process can be several members that share the data; the first one is the
-// leader. etcd's official client (go.etcd.io/etcd/client/v3) works with it for
-// Put, Get, Delete, Txn, Status, MemberList, leases, and Watch of future writes.
-// Leases never expire, and replies omit a key's lease. Without a memory there are
-// no watches and leases.
+// One process can be several members that share the same data. The first member is the leader.
+// etcd's official client (go.etcd.io/etcd/client/v3) works with the null server for Put, Get,
+// Delete, Txn, Status, MemberList, leases, and Watch for future writes. Leases never expire,
+// and replies do not contain the lease of a key. Without NullOptions.Memory there are neither
+// watches nor leases.
 package nullserver
 
 import (
@@ -23,12 +23,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// maxDue limits how many replies are prepared before they are written; a larger
+// maxDue limits the number of due replies that are prepared before they are written. A larger
 // batch would delay its first reply.
 const maxDue = 256
 
-// New returns a null server. Its script counts and affects only operations on
-// keys, not administration.
+// New returns a null server. Its script counts and affects only operations on keys, not
+// administrative requests.
 func New(o store.NullOptions) (*Server, error) {
 	script, err := null.ReadScript(o, errorNames(), true)
 	if err != nil {
@@ -41,7 +41,7 @@ func New(o store.NullOptions) (*Server, error) {
 	return s, nil
 }
 
-// Serve implements store.NullServer. All members share one store.
+// Serve implements store.NullServer. All members share the same data.
 func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
 	scheme := "http://"
 	if s.options.TLS != nil {
@@ -65,8 +65,8 @@ func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
 	return s.Server.Serve(ctx, listeners)
 }
 
-// flushAt is the output size in bytes above which output is written before the
-// whole batch is answered.
+// flushAt is a size in bytes. If the output is larger, it is written at once, even if not all
+// requests that have arrived are answered.
 const flushAt = 256 << 10
 
 func (s *Server) open(nc net.Conn, member int) *conn {
@@ -79,7 +79,7 @@ func (s *Server) open(nc net.Conn, member int) *conn {
 	return c
 }
 
-// Serve implements null.Conn.
+// Serve implements null.Conn. When it returns, the connection's watchers are removed.
 func (c *conn) Serve() {
 	if hub := c.session.member.hub; hub != nil {
 		defer hub.remove(c, 0, -1)
@@ -87,8 +87,8 @@ func (c *conn) Serve() {
 	c.Feed(c.handleFrames)
 }
 
-// handleFrames handles the complete frames of in. It returns their length and whether the
-// connection goes on.
+// handleFrames handles the complete frames in in. It returns their length, and whether the
+// connection stays open.
 func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
 	now := c.server.Clock.Now()
 	c.Lock()
@@ -116,7 +116,7 @@ func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
 	return used, !c.Ended()
 }
 
-// fail ends the connection after a protocol error of the client.
+// fail ends the connection after the client has violated the protocol.
 func (c *conn) fail(err error, in []byte) {
 	s := c.session
 	s.closing = true
@@ -127,7 +127,7 @@ func (c *conn) fail(err error, in []byte) {
 	}
 }
 
-// sendDue sends the replies that are due, with one write per connection.
+// sendDue sends the replies that are due. It writes only once to each connection.
 func (s *Server) sendDue(batch []*pending) {
 	touched := s.touched
 	for _, p := range batch {
@@ -152,8 +152,7 @@ func (s *Server) sendDue(batch []*pending) {
 	s.touched = touched[:0]
 }
 
-// notFound is the response to HTTP/1.1 requests, such as those for etcd's
-// /metrics.
+// notFound is the response to HTTP/1.1 requests, for example to a request for etcd's /metrics.
 const notFound = "This is quorumbench's null server: it speaks etcd's gRPC over HTTP/2 and has no metrics.\n"
 
 var notFoundPage = fmt.Sprintf("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"+

@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// Fixed identity of the null cluster. The IDs are as long as etcd's, which are
-// hashes, so that replies have the same size.
+// The identity of the null cluster, which is always the same. The IDs are as long as etcd's
+// IDs, which are hashes, so that replies have the same size as etcd's.
 const (
 	clusterID   = 0xce6e756c6c000000
 	firstMember = 0x8e6e756c6c000001
@@ -33,21 +33,21 @@ func newIdentity(member uint64) *identity {
 	return id
 }
 
-// header returns the header of a reply.
+// header returns the header for a reply.
 func (id *identity) header(revision int64) *pb.ResponseHeader {
 	return &pb.ResponseHeader{ClusterId: clusterID, MemberId: id.member, Revision: revision, RaftTerm: term}
 }
 
-// memberID returns the ID of the n-th member, counted from 1.
+// memberID returns the ID of the n-th member, where the first member is number 1.
 func memberID(n int) uint64 { return firstMember + uint64(n-1) }
 
-// parse parses a request of the method.
+// parse parses a request for the method.
 func (m *method) parse(request []byte) (proto.Message, error) {
 	message := m.request.ProtoReflect().New().Interface()
 	return message, unmarshal(request, message)
 }
 
-// admits returns an error if the sender of a request has no valid token.
+// admits returns an error if a request with this token state must be denied.
 func (m *member) admits(t tokenState) error {
 	switch {
 	case m.user == "" || t == tokenRight:
@@ -58,8 +58,8 @@ func (m *member) admits(t tokenState) error {
 	return rpctypes.ErrGRPCUserEmpty
 }
 
-// answer executes a request and appends the response message to b, or returns the
-// error of an invalid request.
+// answer executes a request and appends the response message to b. If the request is invalid,
+// it returns the error to reply with.
 func (m *member) answer(b []byte, method *method, request []byte, wrong null.Kind, room *room) ([]byte, error) {
 	switch method.path {
 	case pb.KV_Range_FullMethodName, pb.KV_RangeStream_FullMethodName:
@@ -90,7 +90,7 @@ func (m *member) answer(b []byte, method *method, request []byte, wrong null.Kin
 	return proto.MarshalOptions{}.MarshalAppend(b, reply)
 }
 
-// parseRange parses and checks a Range or RangeStream request.
+// parseRange parses a Range or RangeStream request, and returns an error if it is invalid.
 func (m *member) parseRange(request []byte, r *pb.RangeRequest) error {
 	if err := parseRange(request, r); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (m *member) parseRange(request []byte, r *pb.RangeRequest) error {
 	return nil
 }
 
-// appendStreamed appends a RangeStreamResponse{range_response: 1} with the whole
+// appendStreamed appends a RangeStreamResponse{range_response: 1} that contains the whole
 // range.
 func (m *member) appendStreamed(b []byte, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
 	switch {
@@ -120,7 +120,7 @@ func (m *member) appendStreamed(b []byte, r *pb.RangeRequest, wrong null.Kind) (
 	return protowire.AppendBytes(protowire.AppendTag(b, 1, protowire.BytesType), all), nil
 }
 
-// call executes a request other than Range, RangeStream and Put.
+// call executes a request, except a Range, RangeStream or Put request.
 func (m *member) call(request proto.Message, wrong null.Kind) (proto.Message, error) {
 	header := m.identity.header(m.keeper.Revision())
 	switch r := request.(type) {
@@ -134,7 +134,7 @@ func (m *member) call(request proto.Message, wrong null.Kind) (proto.Message, er
 		return &pb.AlarmResponse{Header: header}, nil
 	case *pb.DefragmentRequest:
 		return &pb.DefragmentResponse{Header: header}, nil
-	case *pb.StatusRequest: // the first member leads; all writes are applied
+	case *pb.StatusRequest: // the first member is the leader; every member has applied all writes
 		return &pb.StatusResponse{
 			Header: header, Version: version, StorageVersion: "3.7.0", Leader: memberID(1), RaftTerm: term,
 			RaftIndex: uint64(header.Revision), RaftAppliedIndex: uint64(header.Revision),
@@ -189,10 +189,10 @@ func (m *member) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	return r, err
 }
 
-// errNoLocal is the error of servers, such as kine, that have no local reads.
+// errNoLocal is the error that servers without local reads, such as kine, return.
 var errNoLocal = status.Error(codes.Unimplemented, "serializable is not implemented")
 
-// Errors of the gRPC server, before etcd sees the request.
+// Errors that etcd's gRPC server returns before etcd handles the request.
 var (
 	errMalformed     = status.Error(codes.Internal, "grpc: the request is no valid message of its method")
 	errCompressed    = status.Error(codes.Unimplemented, "grpc: the null server takes no compressed requests")
@@ -203,8 +203,8 @@ var (
 	errNestedTxn     = status.Error(codes.Unimplemented, "the null server takes no transaction inside a transaction")
 )
 
-// scriptErrors maps the names of error=NAME in a script to errors: the outcomes
-// of operations, each with a matching error of etcd, and the gRPC codes.
+// scriptErrors maps each NAME in error=NAME in a script to an error. The names are the outcomes
+// of operations, with an error from etcd that has that outcome, and the gRPC codes.
 func scriptErrors() map[string]error {
 	errors := map[string]error{
 		"refused":        rpctypes.ErrGRPCRequestTooManyRequests,
@@ -225,7 +225,7 @@ func scriptErrors() map[string]error {
 	return errors
 }
 
-// snakeCase converts InvalidArgument to invalid_argument.
+// snakeCase converts a name such as InvalidArgument to invalid_argument.
 func snakeCase(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -237,6 +237,5 @@ func snakeCase(s string) string {
 	return b.String()
 }
 
-// errorNames returns the sorted names that error=NAME accepts in this server's
-// script.
+// errorNames returns the names that a script for this server may use in error=NAME, sorted.
 func errorNames() []string { return slices.Sorted(maps.Keys(scriptErrors())) }

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// newSession returns a new connection to a member.
+// newSession returns the session for a new connection to a member.
 func newSession(m *member, script *null.Script) *session {
 	return &session{
 		member:   m,
@@ -30,8 +30,8 @@ func (e *protocolError) Error() string {
 	return fmt.Sprintf("HTTP/2 error %d: %s", e.code, e.text)
 }
 
-// step handles the first complete frame of in and returns its length, or 0 if
-// there is none. The connection ends after an error.
+// step handles the first complete frame in in and returns the frame's length. It returns 0 if
+// the frame is not complete yet. After an error, the connection must be closed.
 func (s *session) step(in []byte) (int, error) {
 	if s.closing {
 		return 0, errEnded
@@ -56,7 +56,7 @@ func (s *session) step(in []byte) (int, error) {
 	return end, s.frame(f, in[h2.FrameHeaderLen:end])
 }
 
-// greet checks the preface and sends the server's settings.
+// greet checks the preface that the client sends first, and then sends the server's settings.
 func (s *session) greet(in []byte) (int, error) {
 	n := min(len(in), len(h2.Preface))
 	if string(in[:n]) != h2.Preface[:n] {
@@ -99,5 +99,5 @@ func (s *session) frame(f h2.FrameHeader, p []byte) error {
 	case h2.FramePushPromise:
 		return broken(h2.ErrCodeProtocol, "a client cannot push")
 	}
-	return nil // PRIORITY, GOAWAY and unknown frames have no effect
+	return nil // PRIORITY, GOAWAY and unknown frames need no response
 }

@@ -12,29 +12,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// pending is a reply that is not sent at once: it is due later, waits for the
-// client's windows, or is a fault instead of a reply.
+// pending is a reply that cannot be sent at once. It is due later, or it waits for the client's
+// windows, or it is a fault instead of a reply.
 type pending struct {
 	conn      *conn
 	stream    uint32
 	kind      null.Kind
-	err       error  // if not nil, the reply is this error
-	code      uint32 // of Reset
-	body      []byte // the message with its prefix
-	sent      int    // how many bytes of body were sent
-	window    int64  // the stream's window minus the initial one
-	place     int    // its index in session.waiting while it is there
+	err       error  // if not nil, the reply consists of this error
+	code      uint32 // error code, if kind is Reset
+	body      []byte // the message, with its prefix
+	sent      int    // number of bytes in body that were sent
+	window    int64  // the stream's window minus the initial window
+	place     int    // index in session.waiting, as long as the reply is in that slice
 	cancelled bool   // the client has cancelled the request
-	long      bool   // on a long-lived stream: body is one message without a prefix that is due later, or messages with prefixes that wait for the window
+	long      bool   // for a long-lived stream: body is a message without prefix that is due later, or it contains messages with prefixes that wait for the window
 }
 
-// call holds the relevant fields of a request's headers.
+// call holds the fields in a request's headers that the server uses.
 type call struct {
-	method *method // nil: unknown method
+	method *method // nil if the method is unknown
 	token  tokenState
 }
 
-// tokenState is the validity of a request's token.
+// tokenState describes whether a request's token is valid.
 type tokenState uint8
 
 const (
@@ -43,88 +43,89 @@ const (
 	tokenWrong
 )
 
-// memory is the keeper that stores data: reads return what was put. Older
-// versions are not kept, as if a compaction followed every write.
+// memory is the storage backend that actually keeps data: a read returns what was put. It keeps
+// only the newest version of each key, as if a compaction followed every write.
 type memory struct {
 	*null.Space[kept]
-	hub  *hub  // receives every write; may be nil
-	past *past // nil: no member lags
+	hub  *hub  // is notified of every write; may be nil
+	past *past // nil if no member lags
 }
 
 type entry = null.Entry[kept]
 
-// kept holds the properties of a key other than its value.
+// kept holds the properties of an entry that null.Space does not store itself.
 type kept struct {
-	old   *before // what lagging members have; nil: the present entry
-	lease int64   // the lease that the key is bound to; 0: none
+	old   *before // the state that lagging members have; nil if it is the present state
+	lease int64   // the lease that the key is bound to; 0 if there is none
 }
 
-// past holds what lagging members have. If a key is written again before they
-// have seen the previous write, they keep the value before that one. They may
-// therefore lag more than the given time, but never have a write without an
-// earlier one.
+// past determines which state of a key lagging members have. If a key is written again before
+// they have seen its previous write, they keep the state before that previous write. So they
+// may lag for longer than the given time, but they never have a write without the writes before
+// it.
 type past struct {
 	now func() int64
-	lag int64 // nanoseconds
+	lag int64 // in nanoseconds
 }
 
-// before is an entry's state before a write.
+// before is the state of an entry before it was written.
 type before struct {
 	entry *entry
-	until int64 // time of the entry's latest write
+	until int64 // time of the latest write to the entry
 }
 
-// leases holds the granted leases, which never expire by themselves.
+// leases holds the leases that were granted. They never expire by themselves.
 type leases struct {
 	mu   sync.Mutex
-	ttl  map[int64]int64    // in seconds, by id
-	keys map[int64][]string // keys written with the lease, by ID
+	ttl  map[int64]int64    // maps a lease's ID to its time to live in seconds
+	keys map[int64][]string // maps a lease's ID to the keys that are bound to it
 	last int64
 }
 
-// stream is a request that is not complete yet, or a long-lived stream.
+// stream is a stream whose request is not complete yet, or a long-lived stream.
 type stream struct {
 	id       uint32
 	call     call
 	body     []byte
-	extra    int64 // by which the client enlarged its window before the reply
-	received int   // bytes not yet returned to the client's window
-	long     *long // not nil: the stream is long-lived
+	extra    int64 // number of bytes by which the client has enlarged its window before the reply
+	received int   // number of bytes that were received but not yet returned to the client's window
+	long     *long // nil unless the stream is long-lived
 }
 
-// Server is a store.NullServer: the members of one null cluster.
+// Server implements store.NullServer. It runs all members of one null cluster.
 type Server struct {
 	*null.Server[*conn, *pending]
 	options store.NullOptions
 	members []*member
-	touched []*conn // reused by due
+	touched []*conn // reused by sendDue
 }
 
-// conn is a session on a network connection. One goroutine reads; the server's
-// schedule sends delayed replies.
+// conn is a session on a network connection. One goroutine reads from the connection. Delayed
+// replies are sent by the server's scheduler.
 type conn struct {
-	null.Writer // of the session's output; its lock guards the session
+	null.Writer // writes the session's output; its lock guards the session
 	server      *Server
 	session     *session
-	touched     bool // used only by due
+	touched     bool // used only by sendDue
 }
 
-// identity is the encoded identity of a member, part of every reply header.
+// identity identifies a member. It is encoded in advance, because every reply header contains
+// it.
 type identity struct {
 	member uint64
-	before []byte // a header's cluster_id and member_id, encoded
-	after  []byte // its raft_term
+	before []byte // the encoded cluster_id and member_id
+	after  []byte // the encoded raft_term
 }
 
 // method is a gRPC method that the server implements.
 type method struct {
 	path     string
-	scripted bool          // an operation that the script counts and affects; other methods are answered at once
-	long     bool          // its streams are long-lived
-	request  proto.Message // an empty request; nil for hand-written parsers
+	scripted bool          // set if the method is an operation that the script counts and affects; other methods are answered at once
+	long     bool          // set if the method's streams are long-lived
+	request  proto.Message // an empty request; nil if the request has a hand-written parser
 }
 
-// room is reused memory for parsing hot requests without allocation.
+// room is memory that is reused to parse frequent requests without allocation.
 type room struct {
 	get pb.RangeRequest
 	put pb.PutRequest
@@ -134,119 +135,119 @@ type room struct {
 type member struct {
 	identity *identity
 	keeper   keeper
-	hub      *hub             // nil: no watches and leases
+	hub      *hub             // nil if there are no watches and leases
 	members  []string         // the URLs of all members
-	noLocal  bool             // refuses local reads
-	user     string           // NAME:PASSWORD; empty: no authentication
-	errors   map[string]error // by name in a script
+	noLocal  bool             // set if local reads are refused
+	user     string           // NAME:PASSWORD; empty for no authentication
+	errors   map[string]error // maps a name in a script to an error
 }
 
-// Limits of what one connection may make the server hold.
+// Limits for the memory that one connection can make the server use.
 const (
-	maxHeaders = 64 << 10 // bytes of a header block
-	maxRequest = 64 << 20 // bytes of a request, far above etcd's 1.5 MiB
+	maxHeaders = 64 << 10 // maximum size of a header block in bytes
+	maxRequest = 64 << 20 // maximum size of a request in bytes, far above etcd's limit of 1.5 MiB
 )
 
-// session is the server's side of one connection, without I/O, clock, goroutine
-// or lock. It turns input into output and delayed replies.
+// session is the server's side of one connection. It contains no I/O, clock, goroutine or lock.
+// It turns input into output and delayed replies.
 //
-// A request consists of HEADERS and DATA, which nearly always arrive together, so
-// the newest stream is kept outside of the map of streams.
+// A request consists of a HEADERS and a DATA frame. These frames nearly always arrive together,
+// so the newest stream is kept in newest, which is faster than the map streams.
 type session struct {
 	member  *member
-	owner   *conn // nil without a network, and then there are no watches
+	owner   *conn // nil in tests without a network; there are then no watches
 	script  *null.Script
-	arrive  func(now int64) (a null.Action, due int64) // nil: every operation is answered at once
-	now     int64                                      // arrival time of the input being handled
-	out     []byte                                     // to be written
+	arrive  func(now int64) (a null.Action, due int64) // returns the script's action and when it is due; nil if every operation is answered at once
+	now     int64                                      // time at which the current input arrived
+	out     []byte                                     // output that was not written yet
 	later   []null.Item[*pending]
-	closing bool // close the connection once out is written
+	closing bool // set if the connection must be closed once out is written
 
 	greeted  bool
 	requests *requestHeaders
 	replies  replyHeaders
-	block    []byte // of HEADERS that a CONTINUATION continues
-	blockFor uint32 // the stream of block; 0 for none
-	blockEnd bool   // the HEADERS carried END_STREAM
+	block    []byte // contents of a HEADERS frame that CONTINUATION frames continue
+	blockFor uint32 // the stream that block belongs to; 0 if there is none
+	blockEnd bool   // set if the HEADERS frame had the flag END_STREAM
 	newest   *stream
-	streams  map[uint32]*stream // all open streams except newest, until their request is complete
+	streams  map[uint32]*stream // all open streams except newest; a stream stays here until its request is complete
 	spare    []*stream
-	last     uint32 // highest stream number seen
+	last     uint32 // the highest stream number that the client has used
 
-	open     int    // requests accepted and not ended
-	accepted uint64 // total accepted requests
-	goneAway bool   // GOAWAY was sent: no new requests are accepted
+	open     int    // number of requests that were accepted and have not ended
+	accepted uint64 // number of all accepted requests
+	goneAway bool   // set if GOAWAY was sent; new requests are then not accepted
 
-	received int // bytes not yet returned to the connection's window
+	received int // number of bytes that were received but not yet returned to the connection's window
 	send     sendWindows
 	waiting  []*pending          // replies that are due later
-	held     map[uint32]struct{} // requests that are never answered
+	held     map[uint32]struct{} // streams whose requests are never answered
 	free     []*pending
 	room     room
 
 	maxStreams int // 0 for no limit
 }
 
-// long is the state of a long-lived stream, Watch or LeaseKeepAlive, whose
+// long is the state of a long-lived stream, which is a Watch or LeaseKeepAlive stream. Its
 // messages are handled as they arrive.
 type long struct {
-	out      *pending // output that waits for a window
-	watchers int64    // number of watchers created on the stream
+	out      *pending // messages that wait for a window
+	watchers int64    // number of watchers that were created on the stream
 }
 
-// hub holds the watchers of a null cluster and sends them events. A write calls
-// it under the locks of its keys, which keeps the events of each key in order, or
-// under all locks if a client watches several keys, which keeps all events in
-// order. Events go out through the schedule, because a writer holds its own
-// connection's lock and must not wait for another one's.
+// hub holds the watchers of a null cluster and sends events to them. A write calls the hub
+// while it holds the locks for its keys, which keeps the events for each key in order. If a
+// client watches several keys, the write holds all locks, which keeps all events in order. The
+// hub sends events through the scheduler. The reason is that a writer holds the lock of its own
+// connection, so it must not wait for the lock of another connection.
 type hub struct {
 	server *Server
 	script *null.Script
-	events atomic.Uint64 // events sent to all watchers
+	events atomic.Uint64 // number of events sent to all watchers together
 	count  atomic.Int64  // number of watchers
-	before atomic.Bool   // a watcher wants previous values
-	wide   atomic.Bool   // a watcher watches several keys
+	before atomic.Bool   // set if a watcher wants previous values
+	wide   atomic.Bool   // set if a watcher watches several keys
 
-	mu     sync.Mutex // guards the following fields
+	mu     sync.Mutex // guards the fields below
 	keys   map[string][]*watcher
 	ranges []*watcher
 	batch  []null.Item[*pending] // reused by notify
-	reply  *pb.WatchResponse     // with one event; reused
+	reply  *pb.WatchResponse     // contains one event; reused
 	lease  leases
 }
 
-// watcher is one watcher on a stream.
+// watcher is one watcher on a Watch stream.
 type watcher struct {
 	conn     *conn
 	stream   uint32
 	id       int64
 	key, end string
-	from     int64 // the first revision that the client wants
+	from     int64 // the first revision whose event the client wants
 	prevKV   bool
-	behind   []byte // an event that the script delays until after the next one
+	behind   []byte // an event that the script holds back until the next event has been sent
 }
 
-// window is how many bytes a client may send on a connection and on each stream
-// (RFC 9113, section 5.2), large enough that clients never wait.
+// window is the number of bytes that a client may send on a connection and on each stream (RFC
+// 9113, section 5.2). It is so large that clients never wait for it.
 const window = 1 << 30
 
-// sendWindows holds how much the server may send.
+// sendWindows holds the limits for what the server may send to the client.
 type sendWindows struct {
 	connection int64
-	initial    int64      // initial window of a stream
-	maxFrame   int        // payload bytes
+	initial    int64      // the initial window of each stream
+	maxFrame   int        // maximum number of bytes in a frame's payload
 	blocked    []*pending // replies that wait for a window
 }
 
-// requestHeaders decodes one connection's header blocks. Decoding allocates, so
-// blocks are remembered whose bytes all refer to table entries (RFC 7541, section
-// 6.1). Their meaning is constant until the table changes, and clients send such
-// blocks from the second request of each kind.
+// requestHeaders decodes the header blocks on one connection. Decoding allocates memory, so
+// some blocks are remembered with their meaning: those that consist only of references to table
+// entries (RFC 7541, section 6.1). Their meaning does not change until the table changes. For
+// each kind of request, clients send such a block from the second request on.
 type requestHeaders struct {
 	decoder *hpack.Decoder
 	found   call
 	memo    []remembered
-	turn    int // index in memo that is replaced next
+	turn    int // index of the element of memo that is replaced next
 }
 
 type remembered struct {
@@ -254,8 +255,8 @@ type remembered struct {
 	call  call
 }
 
-// keeper executes the operations. A request is valid only during the call; header
-// structs that it returns contain only the revision.
+// keeper is a storage backend, which executes operations. It must not keep a request after the
+// call. The header structs that it returns contain only the revision.
 type keeper interface {
 	appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error)
 	appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.Kind) ([]byte, error)
@@ -264,11 +265,11 @@ type keeper interface {
 	Revision() int64
 }
 
-// methodOf returns the method with a path, or nil.
+// methodOf returns the method with the given path, or nil if the server does not implement it.
 func methodOf(path string) *method {
 	for _, m := range [...]method{
 		{path: pb.KV_Range_FullMethodName, scripted: true},
-		{path: pb.KV_RangeStream_FullMethodName, scripted: true}, // answered with a stream of one message
+		{path: pb.KV_RangeStream_FullMethodName, scripted: true}, // answered with a stream that consists of one message
 		{path: pb.KV_Put_FullMethodName, scripted: true},
 		{path: pb.KV_DeleteRange_FullMethodName, scripted: true, request: &pb.DeleteRangeRequest{}},
 		{path: pb.KV_Txn_FullMethodName, scripted: true, request: &pb.TxnRequest{}},
@@ -290,11 +291,10 @@ func methodOf(path string) *method {
 	return nil
 }
 
-// token is the token that Authenticate returns to every user with the right
-// password.
+// token is the token that Authenticate returns to every user who gives the right password.
 const token = "null.1"
 
-// protocolError ends a connection with GOAWAY.
+// protocolError is an error after which the connection is ended with GOAWAY.
 type protocolError struct {
 	code uint32
 	text string
@@ -302,5 +302,5 @@ type protocolError struct {
 
 func broken(code uint32, text string) error { return &protocolError{code, text} }
 
-// keepBuffer limits the size of buffers that are kept for reuse.
+// keepBuffer is the maximum size of a buffer that is kept for reuse.
 const keepBuffer = 64 << 10

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// shards returns all shards that a transaction may touch.
+// shards returns all shards that a transaction may read or write.
 func (m *memory) shards(t *pb.TxnRequest) (set null.Shards) {
 	for _, c := range t.Compare {
 		set |= m.shardsOf(c.Key, c.RangeEnd)
@@ -38,7 +38,7 @@ func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	if r.Succeeded {
 		ops = t.Success
 	}
-	for _, op := range ops { // the whole transaction fails if one operation is invalid
+	for _, op := range ops { // if one operation is invalid, the whole transaction fails
 		var err error
 		if get, put := op.GetRequestRange(), op.GetRequestPut(); get != nil {
 			err = checkRevision(get, m.Revision())
@@ -58,14 +58,13 @@ func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	return r, nil
 }
 
-// writes collects changes that are made under the same locks and share one
-// revision.
+// writes collects changes that are made under the same locks and that share one revision.
 type writes struct {
 	*memory
 	revision int64 // 0 until the first change
 }
 
-// next returns the revision of the changes.
+// next returns the revision of the changes. The first call allocates the revision.
 func (w *writes) next() int64 {
 	if w.revision == 0 {
 		w.revision = w.NextRevision()
@@ -73,8 +72,8 @@ func (w *writes) next() int64 {
 	return w.revision
 }
 
-// header returns a response header with only the revision: that of the changes,
-// or the present one if there were none.
+// header returns a response header that contains only the revision. It is the revision of the
+// changes, or the present revision if nothing was changed.
 func (w *writes) header() *pb.ResponseHeader {
 	if w.revision != 0 {
 		return &pb.ResponseHeader{Revision: w.revision}
@@ -162,9 +161,9 @@ func (w *writes) delete(d *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
 	return r
 }
 
-// hold reports whether all comparisons hold. As in etcd, a missing key compares
-// as one with all numbers 0, and its value equals no value; a comparison of an
-// interval holds if it holds for all of its keys.
+// hold reports whether all comparisons hold. As in etcd, a key that does not exist is compared
+// as if all its numbers were 0, and its value is not equal to any value. A comparison for an
+// interval holds if it holds for all keys in the interval.
 func (m *memory) hold(compares []*pb.Compare) bool {
 	for _, c := range compares {
 		found := m.entriesAt(nil, c.Key, c.RangeEnd)
@@ -180,7 +179,7 @@ func (m *memory) hold(compares []*pb.Compare) bool {
 	return true
 }
 
-// holds evaluates a comparison with one entry.
+// holds reports whether a comparison holds for one entry.
 func holds(c *pb.Compare, e *entry) bool {
 	var order int
 	switch c.Target {

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// beginLong starts the response of a long-lived stream.
+// beginLong starts the response on a long-lived stream.
 func (s *session) beginLong(st *stream) {
 	if s.member.hub == nil {
 		s.forget(st)
@@ -30,7 +30,7 @@ func (s *session) beginLong(st *stream) {
 	s.out = s.replies.appendStart(s.out, st.id)
 }
 
-// takeLong handles a part of the client's data on a long-lived stream.
+// takeLong handles data that the client sends on a long-lived stream.
 func (s *session) takeLong(st *stream, p []byte, ended bool) {
 	if st.body = append(st.body, p...); len(st.body) > maxRequest {
 		s.resetLong(st, h2.ErrCodeEnhanceCalm)
@@ -61,14 +61,14 @@ func (s *session) takeLong(st *stream, p []byte, ended bool) {
 	}
 }
 
-// resetLong resets a stream after an error.
+// resetLong resets a long-lived stream because of an error.
 func (s *session) resetLong(st *stream, code uint32) {
 	s.out = h2.AppendRSTStream(s.out, st.id, code)
 	s.leaveLong(st)
 	s.ended()
 }
 
-// leaveLong removes a stream with its watchers and waiting output.
+// leaveLong removes a stream, its watchers, and its messages that wait for a window.
 func (s *session) leaveLong(st *stream) {
 	if st.long != nil {
 		if st.long.watchers > 0 {
@@ -80,7 +80,7 @@ func (s *session) leaveLong(st *stream) {
 	s.forget(st)
 }
 
-// sendLong sends as much of a message on a stream as the windows allow.
+// sendLong sends a message on a stream, or as much of it as the client's windows allow.
 func (s *session) sendLong(st *stream, message []byte) {
 	p := st.long.out
 	waits := len(p.body) > 0
@@ -93,15 +93,15 @@ func (s *session) sendLong(st *stream, message []byte) {
 	}
 }
 
-// dueLong sends a delayed message if its stream is still open.
+// dueLong sends a delayed message, if the message's stream is still open.
 func (s *session) dueLong(p *pending) {
 	if st := s.find(p.stream); st != nil && st.long != nil {
 		s.sendLong(st, p.body)
 	}
 }
 
-// takeMessage executes a request on a long-lived stream. It reports whether the
-// stream goes on.
+// takeMessage executes a request on a long-lived stream. It returns false if the stream must
+// end.
 func (s *session) takeMessage(st *stream, request []byte) bool {
 	message, err := st.call.method.parse(request)
 	if err != nil {
@@ -134,8 +134,8 @@ func (s *session) sendWatch(st *stream, r *pb.WatchResponse) {
 	s.sendLong(st, encode(r))
 }
 
-// sendProgress sends the revision up to which a stream's watchers have received
-// all events. The message follows their events.
+// sendProgress sends a progress notification: the revision up to which the stream's watchers
+// have received all events. It is sent after the watchers' events.
 func (s *session) sendProgress(st *stream) {
 	m := s.member.keeper.(*memory)
 	set := m.AllShards()
@@ -145,8 +145,8 @@ func (s *session) sendProgress(st *stream) {
 	s.member.hub.progress(s.owner, st.id, b)
 }
 
-// createWatcher adds a watcher. Older versions are not kept, so a watcher that
-// starts at one is cancelled because of compaction.
+// createWatcher adds a watcher. If the watcher starts at an earlier revision, it is cancelled
+// as after a compaction, because earlier versions are not kept.
 func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
 	w := &watcher{
 		conn: s.owner, stream: st.id, id: st.long.watchers,
@@ -169,8 +169,8 @@ func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
 	}
 }
 
-// keepAlive replies at once, later or never, as the script specifies; any other
-// fault resets the stream.
+// keepAlive replies at once, later or never, as the script specifies. If the script demands
+// another fault, keepAlive resets the stream.
 func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	b := encode(&pb.LeaseKeepAliveResponse{
 		Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID, TTL: s.member.hub.lease.secondsOf(r.ID),
@@ -181,7 +181,7 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	}
 	a, due := s.arrive(s.now)
 	if a.Kind == null.LieLease {
-		_ = s.member.keeper.(*memory).endLease(r.ID) // it may have ended already
+		_ = s.member.keeper.(*memory).endLease(r.ID) // the error does not matter: the lease may have ended already
 		b = encode(&pb.LeaseKeepAliveResponse{Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID})
 	}
 	switch {
@@ -198,7 +198,7 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	return true
 }
 
-// watches reports whether the watcher watches a key.
+// watches reports whether the watcher, whose interval has an end, watches the key.
 func (w *watcher) watches(key string) bool {
 	return key >= w.key && (key < w.end || w.end == "\x00")
 }
@@ -227,9 +227,9 @@ func (h *hub) add(w *watcher) {
 	}
 }
 
-// remove removes a connection's watchers: on one stream, or on all streams if
-// stream is 0; on one stream only the watcher with the ID, or all watchers if id
-// is negative.
+// remove removes watchers of a connection. If stream is 0, it removes the connection's watchers
+// on all streams. Otherwise it removes the watchers on that stream: only the watcher with the
+// ID id, or all of them if id is negative.
 func (h *hub) remove(c *conn, stream uint32, id int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -255,14 +255,14 @@ func (h *hub) remove(c *conn, stream uint32, id int64) {
 	h.ranges = keep(h.ranges)
 }
 
-// listens reports whether there are watchers.
+// listens reports whether there is at least one watcher.
 func (h *hub) listens() bool { return h != nil && h.count.Load() > 0 }
 
-// ordersAll reports whether the events of all keys must stay in order.
+// ordersAll reports whether all events must stay in order, across different keys.
 func (h *hub) ordersAll() bool { return h != nil && h.wide.Load() }
 
-// written sends the event of a written entry; prev is the previous entry, if
-// known.
+// written sends the event for an entry that was written. prev is the previous entry, or nil if
+// it is not known.
 func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -273,7 +273,7 @@ func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
 	h.notify(e.Key, prev)
 }
 
-// removed sends the event of a deletion, which has only the key and the revision.
+// removed sends the event for a deletion. The event contains only the key and the revision.
 func (h *hub) removed(prev *mvccpb.KeyValue, revision int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -284,8 +284,8 @@ func (h *hub) removed(prev *mvccpb.KeyValue, revision int64) {
 	h.notify(string(prev.Key), prev)
 }
 
-// notify sends the event to the key's watchers, with the previous value to those
-// that want it.
+// notify sends the event in h.reply to all watchers of the key. Watchers that want the previous
+// value receive prev as well.
 func (h *hub) notify(key string, prev *mvccpb.KeyValue) {
 	now := h.server.Clock.Now()
 	for _, w := range h.keys[key] {
@@ -301,7 +301,7 @@ func (h *hub) notify(key string, prev *mvccpb.KeyValue) {
 	h.batch = h.batch[:0]
 }
 
-// send sends the event to a watcher with the script's action.
+// send sends the event to one watcher, with the fault that the script demands, if any.
 func (h *hub) send(w *watcher, prev *mvccpb.KeyValue, now int64) {
 	event := h.reply.Events[0]
 	if event.Kv.ModRevision < w.from {
@@ -334,8 +334,8 @@ func (h *hub) send(w *watcher, prev *mvccpb.KeyValue, now int64) {
 	}
 }
 
-// invented returns an encoded event with another value, at the revision after the
-// real event's.
+// invented returns an encoded event that never happened. It has a different value than the real
+// event, and the revision after the real event's revision.
 func (h *hub) invented() []byte {
 	kv := h.reply.Events[0].Kv
 	value := kv.Value
@@ -351,7 +351,7 @@ func (h *hub) invented() []byte {
 	return message
 }
 
-// progress sends a message to a stream after the events that were sent.
+// progress sends a message on a stream, after the events that were already sent.
 func (h *hub) progress(c *conn, stream uint32, message []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

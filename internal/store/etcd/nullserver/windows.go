@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// returnWindow subtracts n bytes of DATA, including padding, from a receive window.
-// It returns the received bytes to the client once they are half of the window.
-// Stream 0 is the connection.
+// returnWindow records that n bytes of DATA, including padding, were received. When the
+// received bytes reach half of the window, it returns them to the client's window. Stream 0
+// stands for the connection.
 func (s *session) returnWindow(received *int, n int, stream uint32) {
 	if *received += n; *received >= window/2 {
 		s.out = h2.AppendWindowUpdate(s.out, stream, uint32(*received))
@@ -17,7 +17,7 @@ func (s *session) returnWindow(received *int, n int, stream uint32) {
 	}
 }
 
-// settings applies the client's settings.
+// settings applies a SETTINGS frame from the client.
 func (s *session) settings(f h2.FrameHeader, p []byte) error {
 	if f.Stream != 0 {
 		return broken(h2.ErrCodeProtocol, "a SETTINGS frame is on a stream")
@@ -56,7 +56,7 @@ func (s *session) setting(id uint16, v uint32) error {
 	return nil
 }
 
-// windowUpdate applies the client's window update.
+// windowUpdate applies a WINDOW_UPDATE frame from the client.
 func (s *session) windowUpdate(f h2.FrameHeader, p []byte) error {
 	if len(p) != 4 {
 		return broken(h2.ErrCodeFrameSize, "a WINDOW_UPDATE does not have 4 bytes")
@@ -73,7 +73,7 @@ func (s *session) windowUpdate(f h2.FrameHeader, p []byte) error {
 		window = s.streamWindow(f.Stream)
 	}
 	if window == nil {
-		return nil // the reply has been sent already
+		return nil // the reply was sent already
 	}
 	if *window += increment; *window > h2.MaxWindow {
 		return broken(h2.ErrCodeFlowControl, "a window grows too large")
@@ -82,8 +82,8 @@ func (s *session) windowUpdate(f h2.FrameHeader, p []byte) error {
 	return nil
 }
 
-// streamWindow returns where a stream's window, minus the initial one, is stored,
-// or nil if it is no longer needed.
+// streamWindow returns a pointer to the number that stores a stream's window minus the initial
+// window, or nil if the window is no longer needed.
 func (s *session) streamWindow(id uint32) *int64 {
 	for _, p := range s.send.blocked {
 		if p.stream == id {
@@ -104,8 +104,8 @@ func (s *session) streamWindow(id uint32) *int64 {
 	return nil
 }
 
-// unblock removes a stream's reply from those that wait for a window, and returns
-// it, or nil if there is none.
+// unblock removes a stream's reply from the replies that wait for a window. It returns the
+// reply, or nil if the stream has none.
 func (s *session) unblock(id uint32) *pending {
 	i := slices.IndexFunc(s.send.blocked, func(p *pending) bool { return p.stream == id })
 	if i < 0 {
@@ -116,7 +116,7 @@ func (s *session) unblock(id uint32) *pending {
 	return p
 }
 
-// pump sends as much of the waiting replies as the windows allow, oldest first.
+// pump sends as much of the waiting replies as the client's windows allow, the oldest first.
 func (s *session) pump() {
 	s.send.blocked = slices.DeleteFunc(s.send.blocked, func(p *pending) bool {
 		if !s.push(p) {
@@ -130,8 +130,8 @@ func (s *session) pump() {
 	})
 }
 
-// push sends as much of a reply as the windows allow, and reports whether that
-// was all of it.
+// push sends as much of a reply as the client's windows allow. It returns true if it has sent
+// the whole reply.
 func (s *session) push(p *pending) bool {
 	for p.sent < len(p.body) {
 		n := min(int64(len(p.body)-p.sent), int64(s.send.maxFrame), s.send.connection, s.send.initial+p.window)
@@ -152,7 +152,8 @@ func (s *session) push(p *pending) bool {
 	return true
 }
 
-// find returns an open stream whose request is not complete, or nil.
+// find returns an open stream whose request is not complete, or nil if there is none with this
+// ID.
 func (s *session) find(id uint32) *stream {
 	if st := s.newest; st != nil && st.id == id {
 		return st
@@ -160,7 +161,8 @@ func (s *session) find(id uint32) *stream {
 	return s.streams[id]
 }
 
-// ended records the end of one request.
+// ended records that one request has ended. After GOAWAY, the last request's end closes the
+// connection.
 func (s *session) ended() {
 	s.open--
 	if s.goneAway && s.open == 0 {
