@@ -138,7 +138,7 @@ type MetricSource struct {
 // MetricRefusal describes one way in which a member refuses to send its metrics.
 type MetricRefusal struct {
 	Text   string // part of the response, or of "HTTP status CODE"; empty to match any failure
-	Remedy string // an imperative: what an operator must do to enable the metrics
+	Remedy string // an imperative for the operator, which explains how to enable the metrics
 }
 
 // MetricName maps a metric to its name at a source. If a source has several names for a metric,

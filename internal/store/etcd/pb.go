@@ -9,7 +9,7 @@ const (
 	pbBytes  = 2
 )
 
-// The functions below parse protobuf without copying. Each parses b from index i on, and
+// The functions below parse protobuf without copying. Each parses b starting at index i, and
 // returns the index after the part that it parsed, or -1 if the message is malformed.
 
 // getVarint reads a varint.
