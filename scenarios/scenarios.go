@@ -1,5 +1,5 @@
-// Package scenarios holds the ready scenarios: the files of this folder, which are built into
-// the program.
+// Package scenarios contains the scenarios that are built into the program: the YAML files in this
+// folder.
 package scenarios
 
 import (
@@ -11,11 +11,11 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Names returns the names of all ready scenarios, sorted.
+// Names returns the sorted names of all built-in scenarios.
 func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
-		panic("scenarios: " + err.Error()) // the folder is in the program
+		panic("scenarios: " + err.Error()) // cannot happen, because the folder is embedded in the program
 	}
 	names := make([]string, 0, len(entries))
 	for _, e := range entries {
@@ -24,7 +24,8 @@ func Names() []string {
 	return names
 }
 
-// Read returns a copy of the file of the ready scenario with a name, if there is one.
+// Read returns a copy of the file of a built-in scenario. found is false if there is no scenario
+// with this name.
 func Read(name string) (file []byte, found bool) {
 	file, err := files.ReadFile(name + ".yaml")
 	return file, err == nil

@@ -17,20 +17,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// bed is what the peers of one store are measured on: its cluster, and null servers if
-// cases need them.
+// bed contains everything that the peers need for the cases of one store: a cluster, and null
+// servers if cases need them.
 type bed struct {
 	*place
 	store   store.Store
 	cluster *cluster.Cluster
-	tmpfs   *tmpfs             // of the member that is replaced for each work; nil without one
-	null    map[string]*Server // by script
-	key     string             // the key to read
-	version string             // of the store
+	tmpfs   *tmpfs             // the tmpfs of a member that is replaced for each measurement, or nil if no case needs it
+	null    map[string]*Server // null servers by script
+	key     string             // the key that peers read
+	version string             // the store's version
 }
 
-// newBed returns a bed for the ground. An error is why this machine cannot have it, such as
-// a server that is not installed.
+// newBed creates a bed for a ground. The error states why this machine cannot have the bed, for
+// example because a server is not installed.
 func newBed(p *place, g ground) (*bed, error) {
 	st, err := registry.Lookup(g.store)
 	if err != nil {
@@ -52,8 +52,8 @@ func newBed(p *place, g ground) (*bed, error) {
 	return b, err
 }
 
-// prepare starts the servers of the cases and writes their keys. The caller must close the
-// bed whether or not it succeeds.
+// prepare starts the servers that the cases need and writes their keys. Even if it fails, the
+// caller must close the bed.
 func (b *bed) prepare(ctx context.Context, cases []Case) (err error) {
 	for _, c := range cases {
 		if !c.Null || b.null[c.Script] != nil {
@@ -93,10 +93,11 @@ func (b *bed) prepare(ctx context.Context, cases []Case) (err error) {
 	return nil
 }
 
-// preload writes a key space with quorumbench's generator and checks it with another
+// preload writes a key space with quorumbench's generator, and checks the keys with an independent
 // client.
 func (b *bed) preload(ctx context.Context, endpoint string, s Space) error {
-	// The exit code of a short run may be that of a bad verdict; only the keys matter.
+	// The exit code may report a bad verdict because the run is short. Only the keys matter, so
+	// it is ignored.
 	text, _ := exec.CommandContext(ctx, b.binary, "bench", "put", "--store", b.store.Name(), "--endpoints", endpoint,
 		"--sequential-keys", "--clients", "100", "--conns", "10",
 		"--total", strconv.Itoa(s.Keys), "--key-space-size", strconv.Itoa(s.Keys), "--prefix", s.Prefix,
@@ -114,7 +115,7 @@ func (b *bed) preload(ctx context.Context, endpoint string, s Space) error {
 	return nil
 }
 
-// Number of attempts and interval when waiting for an election.
+// The wait for an election: the number of attempts and the interval between them.
 const (
 	leaderPoll    = 200 * time.Millisecond
 	leaderTimeout = 30 * time.Second
@@ -143,7 +144,7 @@ func (b *bed) leader(ctx context.Context) (string, error) {
 	}
 }
 
-// title returns the store with its version, if one runs.
+// title returns the store's name, with its version if a server runs.
 func (b *bed) title() string {
 	if b.version == "" {
 		return b.store.Name()
@@ -151,8 +152,8 @@ func (b *bed) title() string {
 	return b.store.Name() + " " + b.version
 }
 
-// work returns the work of a case on this bed. It must be called for each measurement,
-// because the leader can change.
+// work returns the work for a case on this bed. It must be called before each measurement, because
+// the leader can change.
 func (b *bed) work(ctx context.Context, c Case, seconds time.Duration) (Work, error) {
 	w := Work{
 		Case: c, Key: b.key, ReadSpace: readSpace(), PutSpace: putSpace(), ValueSize: valueSize,

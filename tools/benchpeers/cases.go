@@ -13,17 +13,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// openRate is the rate of the open loop in operations per second.
+// openRate is the open loop's rate in operations per second.
 const openRate = 20_000
 
-// valueSize is the size of all values in bytes.
+// valueSize is the size of each value in bytes.
 const valueSize = 256
 
-// The key spaces with keys of 8 bytes: one key to read, and many to write.
+// The key spaces, whose keys have 8 bytes: one key to read, and many keys to write.
 func readSpace() Space { return Space{Prefix: "r", Digits: 7, Keys: 1} }
 func putSpace() Space  { return Space{Prefix: "w", Digits: 7, Keys: 10_000} }
 
-// cases lists the cases in the order of measurement. Those of one store are adjacent.
+// cases lists the cases in the order in which they are measured. All cases of one store are
+// adjacent.
 func cases() []Case {
 	return append(etcdCases(),
 		closed(zookeeper.Name, CaseZooKeeperGet, "ZooKeeper local read, 100 x 10", kv.Get, kv.Local, 100, 1000),
@@ -55,9 +56,9 @@ func etcdCases() []Case {
 	}
 }
 
-// watchCase has 10,000 watchers of one key on one connection. A member queues 128 events
-// for a stream, and a put is 100 events for each, so that no watcher falls behind and needs
-// the history.
+// watchCase has 10,000 watchers of one key on one connection. Each put causes 100 events on each
+// stream. A member can queue 128 events per stream, so no watcher falls behind and needs events
+// from the history.
 func watchCase() Case {
 	return Case{
 		Store: etcd.Name, Name: CaseWatch, Title: "watch events, 10,000 watchers, 3 puts/s",
@@ -65,7 +66,7 @@ func watchCase() Case {
 	}
 }
 
-// groupCheck is the name of all checks in --only.
+// groupCheck is the name that selects all checks in --only.
 const groupCheck = "check"
 
 // nullCheck is a `check perf` in which every write takes 2 ms.
@@ -78,7 +79,8 @@ func nullCheck(name, load string, rate float64, clients int) Case {
 	}
 }
 
-// tmpfsCheck is a `check perf` of a member without a slow disk.
+// tmpfsCheck is a `check perf` on a member whose disk is not the limit, because its data is on a
+// tmpfs.
 func tmpfsCheck() Case {
 	return Case{
 		Store: etcd.Name, Group: groupCheck, Name: CaseCheckTmpfs, Load: "l",
@@ -88,7 +90,7 @@ func tmpfsCheck() Case {
 	}
 }
 
-// closed returns a closed loop of one kind of operation.
+// closed returns a case with a closed loop that has one kind of operation.
 func closed(store, name, title string, kind kv.Kind, level kv.Consistency, connections, clients int) Case {
 	return Case{
 		Store: store, Name: name, Title: title, Kind: kind, Consistency: level,
@@ -96,7 +98,7 @@ func closed(store, name, title string, kind kv.Kind, level kv.Consistency, conne
 	}
 }
 
-// soakCases are the cases of --soak.
+// soakCases returns the cases that --soak runs.
 func soakCases() []Case {
 	short, long := cases()[0], cases()[0]
 	short.Name, short.Title, short.Takes = CaseSoakShort, "local range, 100 x 10, one minute", time.Minute
@@ -104,8 +106,8 @@ func soakCases() []Case {
 	return []Case{short, long}
 }
 
-// choices returns the valid names of --only: cases, and groups and stores for all their
-// cases.
+// choices returns the valid values of --only: the names of cases, and the names of groups and
+// stores, which select all their cases.
 func choices() []string {
 	var names, more []string
 	for _, c := range cases() {
@@ -119,8 +121,8 @@ func choices() []string {
 	return append(names, more...)
 }
 
-// ground identifies the cases of a bed: those of a store on its cluster and its null
-// servers, or those on a member on a tmpfs.
+// ground identifies the cases that share a bed: either the cases of one store on its cluster and
+// its null servers, or the cases on a member on a tmpfs.
 type ground struct {
 	store string
 	tmpfs bool
@@ -128,7 +130,7 @@ type ground struct {
 
 func groundOf(c Case) ground { return ground{c.Store, c.Tmpfs} }
 
-// groundsOf lists the grounds of the cases in their order.
+// groundsOf lists the grounds of the cases, in the order of the cases.
 func groundsOf(cases []Case) []ground {
 	var all []ground
 	for _, c := range cases {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkFails and checkPasses are outputs of `etcdctl check perf --load l`; its progress bar
-// is on standard error.
+// checkFails and checkPasses contain outputs of `etcdctl check perf --load l`. Its progress bar is
+// on standard error and therefore not included.
 const (
 	checkFails = `FAIL: Throughput too low: 6732 writes/s
 PASS: Slowest request took 0.103912s
@@ -84,7 +84,7 @@ func TestParseCheck(t *testing.T) {
 	if d := cmp.Diff(want, f); d != "" {
 		t.Error(d)
 	}
-	// A check that failed, with its exit code, is a result.
+	// A check that failed with an exit code is also a result.
 	if f, err = parseCheck(strings.Replace(checkResult, `"pass"`, `"fail"`, 1)); err != nil || f.Check.Pass {
 		t.Errorf("a failed check gives %+v, %v", f, err)
 	}
@@ -100,7 +100,8 @@ func TestParseCheck(t *testing.T) {
 	}
 }
 
-// quorumbench gets the load by name, and a duration if it differs from the load's.
+// quorumbench receives the load by name. It receives a duration only if the duration differs from
+// checkSpan.
 func TestCheckArguments(t *testing.T) {
 	w := Work{Case: Case{Store: "etcd", Load: "l", Takes: checkSpan}, Endpoint: "127.0.0.1:2379"}
 	if got := strings.Join(w.checkArguments(), " "); got != "check perf --store etcd --endpoints 127.0.0.1:2379 --load l --format json" {
@@ -112,7 +113,8 @@ func TestCheckArguments(t *testing.T) {
 	}
 }
 
-// etcdctl has the version of the built-in server, and all its dependencies are pinned.
+// etcdctl has the same version as the built-in server, and the versions of all its dependencies are
+// pinned.
 func TestEtcdctlIsTheServersVersion(t *testing.T) {
 	text, err := os.ReadFile("../../go.mod")
 	if err != nil {

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// patience is how much longer than planned a peer may take.
+// patience is how much longer than planned a peer may run.
 const patience = 60 * time.Second
 
-// comparison is a run of the program.
+// comparison is one run of this program.
 type comparison struct {
 	options
 	place   *place
 	cases   []Case
 	peers   []Peer
-	stores  []string // measured stores, with their versions
+	stores  []string // measured stores with their versions
 	results Results
 	notes   []string
-	begun   int // highest number of rounds of a store
+	begun   int // the maximum number of rounds that began for any store
 }
 
-// conduct measures and prints the results. If ctx ends or a cluster fails, it prints what
-// was measured so far and returns the error.
+// conduct measures, and prints the results. If ctx ends or a cluster fails, it prints the results
+// so far and returns the error.
 func conduct(ctx context.Context, o options) (err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -49,8 +49,8 @@ func conduct(ctx context.Context, o options) (err error) {
 	return errors.Join(measuring, c.print(os.Stdout))
 }
 
-// choosePeers keeps the available peers that can run a case, and notes why others are
-// missing. self is this binary.
+// choosePeers selects the peers that are available and can run at least one case. It notes why the
+// others are missing. self is the path of this binary.
 func (c *comparison) choosePeers(ctx context.Context, self string) {
 	all := []Peer{
 		NewQuorumbench(c.place.binary, self), NewH2load(), NewClientV3(self),
@@ -74,8 +74,8 @@ func (c *comparison) choosePeers(ctx context.Context, self string) {
 	}
 }
 
-// measure measures one store after the other, so that one cluster runs at a time. It omits
-// stores without a server, and cases for a tmpfs if there is none.
+// measure measures one store after the other, so that only one cluster runs at a time. It omits
+// stores without a server, and cases on a tmpfs if this machine has none.
 func (c *comparison) measure(ctx context.Context) error {
 	var missing []string
 	for _, g := range groundsOf(c.cases) {
@@ -116,8 +116,8 @@ func (c *comparison) onBed(ctx context.Context, b *bed, cases []Case) (err error
 	return c.inRounds(ctx, b, cases)
 }
 
-// withTitle adds a store's title to a list. A bed with only null servers has no version; a
-// title with a version replaces one without.
+// withTitle adds a store's title to a list. The title of a bed that has only null servers contains
+// no version. A title with a version replaces a title without one.
 func withTitle(titles []string, store, title string) []string {
 	for i, t := range titles {
 		if t == title || t == store {
@@ -131,9 +131,8 @@ func withTitle(titles []string, store, title string) []string {
 	return append(titles, title)
 }
 
-// warm runs each case once with quorumbench without counting it: a server that has just
-// started compiles code, opens files and fills caches, which would be charged to the first
-// peer.
+// warm runs each case once with quorumbench and ignores the figures. A server that has just started
+// compiles code, opens files and fills caches, which would put the first peer at a disadvantage.
 func (c *comparison) warm(ctx context.Context, b *bed, cases []Case) error {
 	if c.soak {
 		return nil
@@ -191,7 +190,7 @@ func (c *comparison) roundsOf(k Case) int {
 	return c.rounds
 }
 
-// measureOne measures one peer at one case. Failures are noted and do not end the comparison.
+// measureOne measures one peer in one case. It notes a failure and continues with the comparison.
 func (c *comparison) measureOne(ctx context.Context, b *bed, round int, prefix string, k Case, p Peer) error {
 	figures, err := c.run(ctx, b, k, p)
 	switch {

@@ -13,9 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// NewEtcdctl returns `etcdctl check perf` of the binary at the given path; err is why there
-// is none. It omits null servers: etcdctl always takes a minute, and the effect of its rate
-// limiter also shows on a real member.
+// NewEtcdctl returns the peer `etcdctl check perf`, with the etcdctl at the given path. If etcdctl
+// is not available, err states why. The peer omits cases with null servers, because etcdctl always
+// takes a minute, and the effect of its rate limiter is also visible with a real member.
 func NewEtcdctl(binary string, err error) Peer {
 	return Peer{
 		Name: Etcdctl, Missing: err, Version: func() string { return Etcdctl + " " + etcdctlVersion },
@@ -23,7 +23,7 @@ func NewEtcdctl(binary string, err error) Peer {
 		Run: func(ctx context.Context, w Work) (Figures, error) {
 			return runProgram(ctx, binary, []string{"--endpoints", w.Endpoint, "check", "perf", "--load", w.Load}, true, func(text string) (Figures, error) {
 				figures, err := parseEtcdctl(text, w.Rate)
-				// It reports a rate, but not the number of writes.
+				// etcdctl reports a rate, but not the number of writes.
 				figures.Operations = uint64(figures.PerSecond * checkSpan.Seconds())
 				if err == nil && figures.Operations == 0 {
 					err = errNothingDone
@@ -34,8 +34,9 @@ func NewEtcdctl(binary string, err error) Peer {
 	}
 }
 
-// The lines of a check. It writes "PASS: " before those that hold, and "FAIL: " before some
-// of the others. The throughput is the rate truncated to a whole number, plus one.
+// These patterns match the lines that etcdctl prints. It writes "PASS: " in front of each condition
+// that is met, and "FAIL: " in front of some that are not. The throughput that it prints is the
+// rate truncated to a whole number, plus one.
 var (
 	checkThroughput = regexp.MustCompile(`(?m)^(?:PASS: Throughput is|FAIL: Throughput too low:) (\d+) writes/s\s*$`)
 	checkSlowest    = regexp.MustCompile(`(?m)^(?:PASS: Slowest request took|Slowest request took too long:) (\d+(?:\.\d+)?)s\s*$`)
@@ -62,19 +63,20 @@ func parseEtcdctl(text string, rate float64) (Figures, error) {
 	}, nil
 }
 
-// etcdctlVersion is the version of the built-in etcd server.
+// etcdctlVersion is the version of etcdctl, and of the built-in etcd server.
 const etcdctlVersion = "3.7.3"
 
 const etcdctlModule = "go.etcd.io/etcd/etcdctl/v3"
 
-// etcdctlFiles are a module that requires etcdctl: the replacements in its own
-// go.mod forbid `go install` of a version.
+// etcdctlFiles contains a module that requires etcdctl. The program needs this module because
+// etcdctl's own go.mod contains replacements, so that `go install` with a version does not work.
 //
 //go:embed etcdctl/*.txt
 var etcdctlFiles embed.FS
 
-// BuildEtcdctl returns the path of etcdctl in the user's cache folder. It builds it the
-// first time, with the modules that its go.sum pins. progress is called if that takes long.
+// BuildEtcdctl returns the path of etcdctl in the user's cache folder. If it is missing there,
+// BuildEtcdctl builds it with the module versions that go.sum pins. It calls progress if the build
+// takes long.
 func BuildEtcdctl(ctx context.Context, progress func(step string)) (string, error) {
 	source, err := etcdctlSource()
 	if err != nil {

@@ -7,31 +7,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Goal is a target for a figure or a ratio.
+// Goal is a target value for a figure or for a ratio of two figures.
 type Goal struct {
 	Title string  `json:"what"`
 	Limit float64 `json:"goal"`
-	Aim   float64 `json:"aim,omitempty"` // a better value, if not 0
-	// AtMost means that lower is better.
+	Aim   float64 `json:"aim,omitempty"` // a more ambitious value, or 0 for none
+	// AtMost is set if lower values are better.
 	AtMost bool `json:"at_most"`
-	// Worst judges the worst round instead of the median.
+	// Worst is set if the worst round is judged instead of the median.
 	Worst bool `json:"judged_by_worst_round"`
-	// Show formats a value.
+	// Show formats a value for the table.
 	Show func(float64) string `json:"-"`
-	// Values are the rounds' values.
+	// Values returns one value for each round.
 	Values func(*Results) []float64 `json:"-"`
 }
 
-// Verdict is the result of a goal.
+// Verdict is the result for a goal.
 type Verdict struct {
 	Goal
 	Reached bool `json:"reached"`
 	Spread
 	Known bool `json:"-"`
-	Aimed bool `json:"-"` // reached the aim, too
+	Aimed bool `json:"-"` // the aim was reached, too
 }
 
-// Judge judges a goal's values.
+// Judge determines whether a goal is reached.
 func (g Goal) Judge(r *Results) Verdict {
 	v := Verdict{Goal: g, Spread: Summarize(g.Values(r))}
 	if v.N == 0 {
@@ -56,7 +56,7 @@ func (g Goal) meets(value, limit float64) bool {
 	return value >= limit
 }
 
-// The cases' names, as the goals refer to them.
+// The names of the cases to which goals refer.
 const (
 	CaseLocal        = "local"
 	CaseLinearizable = "linearizable"
@@ -76,7 +76,7 @@ const (
 	CaseCheckTmpfs   = "check-tmpfs"
 )
 
-// The rates of the checks' loads, in writes per second.
+// The rates of the checks' loads in writes per second.
 const (
 	RateL  = 8_000
 	RateXL = 15_000
@@ -87,7 +87,7 @@ const (
 	ours     = Quorumbench
 )
 
-// Goals returns this project's goals. rate is the rate of the open loop.
+// Goals returns this project's goals. rate is the open loop's rate in operations per second.
 func Goals(rate float64) []Goal {
 	const h2, v3, zk, wrk, hey = H2load, ClientV3, GoZooKeeper, Wrk, Hey
 	lateness := func(f Figures) float64 { return f.LatenessP999 }
@@ -126,20 +126,22 @@ func Goals(rate float64) []Goal {
 	}
 }
 
-// quotient is the ratio of two programs' figures in a case.
+// quotient is the ratio between a figure of one peer and the same figure of another peer, in one
+// case.
 type quotient struct {
 	in, over, under string
 	figure          Figure
 }
 
-// atMost returns a goal for a ratio with an upper limit and a lower aim.
+// atMost returns a goal: the ratio must not exceed limit, and should not exceed the lower value
+// aim.
 func (q quotient) atMost(title string, limit, aim float64) Goal {
 	g := q.atLeast(title, limit, aim)
 	g.AtMost = true
 	return g
 }
 
-// atLeast returns a goal for a ratio with a lower limit and a higher aim.
+// atLeast returns a goal: the ratio must reach limit, and should reach the higher value aim.
 func (q quotient) atLeast(title string, limit, aim float64) Goal {
 	return Goal{
 		Title: title, Limit: limit, Aim: aim, Show: showRatio,
@@ -147,7 +149,8 @@ func (q quotient) atLeast(title string, limit, aim float64) Goal {
 	}
 }
 
-// resident returns a goal for quorumbench's memory in the worst round of some cases.
+// resident returns a goal for the maximum resident memory of quorumbench in the worst round of the
+// named cases.
 func resident(title string, limit float64, names ...string) Goal {
 	return Goal{
 		Title: title, Limit: limit, AtMost: true, Worst: true, Show: showMemory,
@@ -169,8 +172,8 @@ func soak(r *Results) []float64 {
 	return []float64{long[0] / short[0]}
 }
 
-// distanceGoal returns a goal for the relative distance between quorumbench's rate and the requested
-// one.
+// distanceGoal returns a goal for the relative difference between quorumbench's rate and the
+// requested rate.
 func distanceGoal(title string, limit float64, name string, rate float64) Goal {
 	return Goal{
 		Title: title, Limit: limit, AtMost: true, Show: text.Share,
@@ -178,7 +181,7 @@ func distanceGoal(title string, limit float64, name string, rate float64) Goal {
 	}
 }
 
-// deviations returns the values' relative distances from the requested one.
+// deviations returns the relative difference between each value and the requested value.
 func deviations(values []float64, asked float64) []float64 {
 	out := slices.Clone(values)
 	for i, v := range out {

@@ -11,11 +11,11 @@ func runGoal(round int, name, who string, f Figures) Run {
 	return Run{Round: round, Case: name, Peer: who, Figures: f}
 }
 
-// The machine becomes twice as slow in each round, and the ratio stays the same.
+// Although the machine becomes twice as slow in each round, the ratio stays the same.
 func TestRatiosAreTakenWithinRounds(t *testing.T) {
 	r := &Results{}
 	for round, slow := range []float64{1, 2, 4} {
-		// The order of peers rotates, so it differs from the list.
+		// The order of the peers rotates, so it differs between rounds.
 		a := runGoal(round, CaseLocal, Quorumbench, Figures{CPUPerOp: 2 * slow})
 		b := runGoal(round, CaseLocal, H2load, Figures{CPUPerOp: 4 * slow})
 		if round == 1 {
@@ -26,7 +26,7 @@ func TestRatiosAreTakenWithinRounds(t *testing.T) {
 	}
 	r.Add(runGoal(3, CaseLocal, Quorumbench, Figures{CPUPerOp: 100})) // h2load failed
 	r.Add(runGoal(4, CaseLocal, Quorumbench, Figures{CPUPerOp: 100}))
-	r.Add(runGoal(4, CaseLocal, H2load, Figures{})) // no figures reported
+	r.Add(runGoal(4, CaseLocal, H2load, Figures{})) // a run without figures
 	r.Add(runGoal(5, CasePut, Quorumbench, Figures{CPUPerOp: 100}))
 	r.Add(runGoal(5, CaseLocal, H2load, Figures{CPUPerOp: 1}))
 	got := r.Ratios(CaseLocal, Quorumbench, H2load, cpuPerOp)
@@ -66,7 +66,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A generator that sends too little is as far off as one that sends too much.
+// A generator that sends too little deviates as much as one that sends too much.
 func TestDeviations(t *testing.T) {
 	got := deviations([]float64{19_980, 20_020, 20_000}, 20_000)
 	for i, want := range []float64{0.001, 0.001, 0} {
@@ -76,7 +76,7 @@ func TestDeviations(t *testing.T) {
 	}
 }
 
-// Every goal finds its figures: with plausible figures for everything, all goals are known.
+// Every goal finds its figures: if all runs have plausible figures, no goal lacks values.
 func TestEveryGoalIsMeasured(t *testing.T) {
 	r := &Results{}
 	f := Figures{
@@ -100,13 +100,13 @@ func TestEveryGoalIsMeasured(t *testing.T) {
 			t.Errorf("%q has no value", g.Title)
 		}
 	}
-	// Equal figures do not differ by a factor of six.
+	// Equal figures do not meet a goal that requires a factor of six.
 	if v := Goals(20_000)[1].Judge(r); v.Reached || v.Median != 1 {
 		t.Errorf("the goal %q is judged as %+v", v.Title, v.Spread)
 	}
 }
 
-// A check that failed in one of four rounds counts as a share, and the goal is missed.
+// If one of four checks fails, the value is the share that passed, and the goal is missed.
 func TestChecksThatPass(t *testing.T) {
 	r := &Results{}
 	for round := range 4 {

@@ -22,8 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// NewH2load returns nghttp2's load generator, which is written in C++. It omits puts,
-// because it sends the same body every time.
+// NewH2load returns nghttp2's load generator, which is written in C++. The peer omits puts, because
+// h2load sends the same body in every request.
 func NewH2load() Peer {
 	return Peer{
 		Name: H2load, Missing: installed("h2load", "nghttp2-client"), Run: runH2load,
@@ -31,7 +31,7 @@ func NewH2load() Peer {
 			return c.Store == etcd.Name && closedLoop(c) && c.Kind == kv.Get && c.Consistency == kv.Local
 		},
 		Version: func() string {
-			text, _ := exec.Command("h2load", "--version").Output() // empty if it fails
+			text, _ := exec.Command("h2load", "--version").Output() // empty if h2load is not installed
 			return strings.TrimSpace(string(text))
 		},
 	}
@@ -51,7 +51,8 @@ func runH2load(ctx context.Context, w Work) (Figures, error) {
 		"-c", strconv.Itoa(w.Connections), "-m", strconv.Itoa(w.Clients / w.Connections),
 		"-d", bodyFile, "-H", "content-type: application/grpc", "-H", "te: trailers",
 	}
-	// Writing a line for each request is expensive, so only runs that need times do.
+	// Writing a line for each request is expensive, so h2load writes a log only if the case
+	// needs times.
 	logFile := ""
 	if w.Clients == 1 {
 		logFile = filepath.Join(w.Dir, "h2load.log")
@@ -66,7 +67,7 @@ func runH2load(ctx context.Context, w Work) (Figures, error) {
 	return figures, err
 }
 
-// rangeBody returns a gRPC message (length-prefixed, not compressed) that requests one key.
+// rangeBody returns the gRPC message (with a length prefix, not compressed) that requests one key.
 func rangeBody(key string, level kv.Consistency) ([]byte, error) {
 	message, err := proto.Marshal(&etcdserverpb.RangeRequest{Key: []byte(key), Serializable: level == kv.Local})
 	if err != nil {
@@ -81,8 +82,8 @@ var (
 	h2Data     = regexp.MustCompile(`traffic: .* \((\d+)\) data`)
 )
 
-// parseH2load parses h2load's summary. valueSize is the minimum size of each response: gRPC
-// errors have HTTP status 200.
+// parseH2load parses h2load's summary. valueSize is the minimum size of each response. Smaller
+// responses are errors, because gRPC reports errors with HTTP status 200.
 func parseH2load(text string, valueSize int) (Figures, error) {
 	found, err := find("h2load printed no summary", text, h2Rate, h2Requests, h2Data)
 	if err != nil {
@@ -116,8 +117,8 @@ func medianOfLog(path string) (float64, error) {
 	return groupedMedian(counts) * 1000, nil
 }
 
-// logTimes counts the values in the third column of h2load's log: whole microseconds until
-// the end of the response (h2load(1), --log-file).
+// logTimes counts how often each value occurs in the third column of h2load's log. The value is the
+// time until the end of the response in whole microseconds (h2load(1), --log-file).
 func logTimes(r io.Reader) (map[int64]uint64, error) {
 	counts := map[int64]uint64{}
 	lines := bufio.NewScanner(r)
@@ -135,9 +136,9 @@ func logTimes(r io.Reader) (map[int64]uint64, error) {
 	return counts, lines.Err()
 }
 
-// groupedMedian returns the median of values that were truncated to whole numbers, assuming
-// that they are evenly distributed over [v, v+1): the lower edge of its group plus the
-// share of that group below it. It is 0 without values.
+// groupedMedian returns the median of values that were truncated to whole numbers. It assumes that
+// the values in each group v are evenly distributed over [v, v+1), and interpolates within the
+// group that contains the median. Without values it returns 0.
 func groupedMedian(counts map[int64]uint64) float64 {
 	var total, below uint64
 	for _, n := range counts {

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// quorumbench sends the same request as wrk, byte for byte: wrk sends the target, the Host
-// header and nothing else.
+// quorumbench sends the same request as wrk, byte for byte. wrk sends the request line, the Host
+// field and nothing else.
 func TestLocalReadEqualsQuorumbenchs(t *testing.T) {
 	const endpoint = "127.0.0.1:2379"
 	spoken := 0
@@ -34,7 +34,7 @@ func TestLocalReadEqualsQuorumbenchs(t *testing.T) {
 	}
 }
 
-// wrkSummary is wrk's output at its end.
+// wrkSummary is the summary that wrk prints at its end.
 const wrkSummary = `Running 1s test @ http://127.0.0.1:34015/v1/kv/r0000000?raw&stale
   1 threads and 100 connections
   Thread Stats   Avg      Stdev     Max   +/- Stdev
@@ -79,7 +79,7 @@ func TestBinaryUnit(t *testing.T) {
 	}
 }
 
-// heySummary is hey's output at its end, without the histogram.
+// heySummary is the summary that hey prints at its end, without the histogram.
 const heySummary = `
 Summary:
   Total:	1.0231 secs

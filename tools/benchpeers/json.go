@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Schema is the schema of the JSON document.
+// Schema identifies the schema of the JSON document.
 const Schema = "quorumbench/peers/1"
 
-// Document is the whole comparison as printed by --json. Times are in nanoseconds, memory
-// in bytes, and shares from 0 to 1.
+// Document is the complete comparison that --json prints. Times are in nanoseconds, memory is in
+// bytes, and shares are from 0 to 1.
 type Document struct {
 	Schema     string     `json:"schema"`
 	Conditions Conditions `json:"conditions"`
@@ -19,9 +19,9 @@ type Document struct {
 	Notes      []string   `json:"notes"`
 }
 
-// Conditions are what figures apply to.
+// Conditions describes the machine and the settings with which the figures were measured.
 type Conditions struct {
-	Store        string  `json:"store"` // with its version; several are separated by commas
+	Store        string  `json:"store"` // with its version; several stores are separated by commas
 	Members      int     `json:"members"`
 	CPU          string  `json:"cpu"`
 	CPUs         int     `json:"cpus"`
@@ -30,11 +30,11 @@ type Conditions struct {
 	Go           string  `json:"go"`
 	FileSystem   string  `json:"file_system"`
 	FdatasyncP50 int64   `json:"fdatasync_p50_ns"`
-	FdatasyncP99 int64   `json:"fdatasync_p99_ns"` // 0 if not known
-	Rounds       int     `json:"rounds"`           // rounds that began
-	Seconds      float64 `json:"seconds"`          // of one measurement; 0 if they differ
-	H2load       string  `json:"h2load,omitempty"` // version
-	Wrk          string  `json:"wrk,omitempty"`    // version
+	FdatasyncP99 int64   `json:"fdatasync_p99_ns"` // 0 if unknown
+	Rounds       int     `json:"rounds"`           // number of rounds that began
+	Seconds      float64 `json:"seconds"`          // length of each measurement; 0 if the lengths differ
+	H2load       string  `json:"h2load,omitempty"` // version of h2load
+	Wrk          string  `json:"wrk,omitempty"`    // version of wrk
 	Etcdctl      string  `json:"etcdctl,omitempty"`
 }
 

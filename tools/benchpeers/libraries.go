@@ -21,9 +21,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// NewClientV3 returns a closed loop over etcd's official Go client in a separate process.
-// self is the binary that calls LoopMain. It omits cases with a single client, whose goal
-// refers to h2load.
+// NewClientV3 returns a peer that runs a closed loop over etcd's official Go client in a separate
+// process. self is the path of the binary that calls LoopMain. The peer omits cases with a single
+// client, because their goals compare quorumbench with h2load.
 func NewClientV3(self string) Peer {
 	return Peer{
 		Name: ClientV3,
@@ -55,7 +55,7 @@ func (lib *clientV3Library) connect(ctx context.Context, w Work) error {
 			return fmt.Errorf("client/v3 cannot connect to %s: %w", w.Endpoint, err)
 		}
 		lib.connections = append(lib.connections, c)
-		// The first call connects.
+		// The first call establishes the connection.
 		if _, err := c.Get(ctx, "connect", clientv3.WithSerializable()); err != nil {
 			return fmt.Errorf("client/v3 gets no answer from %s: %w", w.Endpoint, err)
 		}
@@ -105,8 +105,8 @@ func (lib *clientV3Library) close() {
 	}
 }
 
-// NewGoZooKeeper returns a closed loop over github.com/go-zookeeper/zk, the usual Go
-// client, in a separate process. self is the binary that calls LoopMain.
+// NewGoZooKeeper returns a peer that runs a closed loop over github.com/go-zookeeper/zk, the usual
+// Go client, in a separate process. self is the path of the binary that calls LoopMain.
 func NewGoZooKeeper(self string) Peer {
 	return Peer{
 		Name: GoZooKeeper,
@@ -119,15 +119,15 @@ func NewGoZooKeeper(self string) Peer {
 	}
 }
 
-// sessionTimeout is the requested session timeout, the same as quorumbench's.
+// sessionTimeout is the requested session timeout. quorumbench requests the same.
 const sessionTimeout = 30 * time.Second
 
-// anyVersion overwrites any version.
+// anyVersion makes a write succeed for any version of the node.
 const anyVersion = -1
 
-// goZooKeeperLibrary is the Go client for ZooKeeper.
+// goZooKeeperLibrary adapts the Go client for ZooKeeper.
 type goZooKeeperLibrary struct {
-	connections []*zk.Conn // one session each
+	connections []*zk.Conn // each connection has its own session
 	paths       []string
 }
 
@@ -166,9 +166,9 @@ func (lib *goZooKeeperLibrary) connect(ctx context.Context, w Work) error {
 	return lib.list(w.PutSpace.Prefix)
 }
 
-// ConnectZooKeeper starts connecting to one member, with a separate session and without
-// output on standard error. For a single member, the library gives connecting one second
-// and no second attempt, so it gets more time.
+// ConnectZooKeeper starts connecting to one member, with a new session and without log output on
+// standard error. If it has only one member, the library tries to connect only once and for only
+// one second. So ConnectZooKeeper gives it more time.
 func ConnectZooKeeper(endpoint string) (*zk.Conn, error) {
 	patient := func(network, address string, _ time.Duration) (net.Conn, error) {
 		return net.DialTimeout(network, address, dialTimeout)
@@ -181,7 +181,7 @@ func ConnectZooKeeper(endpoint string) (*zk.Conn, error) {
 	return c, nil
 }
 
-// list finds the nodes to put: children of the root that begin with prefix.
+// list finds the nodes to put: the root's children whose names begin with prefix.
 func (lib *goZooKeeperLibrary) list(prefix string) error {
 	names, _, err := lib.connections[0].Children("/")
 	if err != nil {
@@ -215,7 +215,7 @@ func (lib *goZooKeeperLibrary) caller(w Work, i int) func(context.Context) error
 	}
 }
 
-// close ends the sessions, each of which waits up to a second for its response.
+// close closes the sessions. Each close waits up to a second for the response.
 func (lib *goZooKeeperLibrary) close() {
 	var all sync.WaitGroup
 	for _, c := range lib.connections {

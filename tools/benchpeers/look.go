@@ -19,15 +19,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// lookTimeout is the time limit for reading the keys.
+// lookTimeout limits the time to read the keys.
 const lookTimeout = 10 * time.Second
 
-// look reads a key space with an independent client: all its keys must exist, and the first
-// one's value must have the right size. It returns the first key.
+// look reads a key space with an independent client. All keys must exist, and the first key's value
+// must have the right size. look returns the first key.
 func look(ctx context.Context, storeName, endpoint string, s Space) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	// Each returns all keys, or more, and reads one.
+	// Each function returns at least all keys with the prefix, and a function that reads one
+	// key.
 	client, ok := map[string]func(ctx context.Context, endpoint, prefix string) (keys []string, read func(key string) ([]byte, error), err error){
 		etcd.Name: lookEtcd, zookeeper.Name: lookZooKeeper, consul.Name: lookConsul, etcdv2.Name: lookEtcdV2,
 	}[storeName]
@@ -73,7 +74,7 @@ func lookZooKeeper(ctx context.Context, endpoint, _ string) (keys []string, read
 	if err != nil {
 		return nil, nil, err
 	}
-	context.AfterFunc(ctx, c.Close) // ends calls that would wait forever
+	context.AfterFunc(ctx, c.Close) // ends calls that would otherwise wait forever
 	keys, _, err = c.Children("/")
 	return keys, func(key string) ([]byte, error) {
 		value, _, err := c.Get("/" + key)
@@ -107,7 +108,7 @@ func lookEtcdV2(ctx context.Context, endpoint, _ string) (keys []string, read fu
 	}, err
 }
 
-// fetch gets a JSON document.
+// fetch requests a JSON document and decodes it.
 func fetch(ctx context.Context, url string, into any) error {
 	b, err := download(ctx, url)
 	if err != nil {

@@ -12,35 +12,36 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// loop is a closed loop over a client library: it only calls and counts, so that its cost
-// is the library's. It runs in a separate process to measure its CPU time.
+// loop is a closed loop over a client library. It only calls the library and counts, so that its
+// CPU time is almost entirely the library's. It runs in a separate process, so that its CPU time
+// can be measured.
 type loop struct {
 	Work
 	counts  []counter
 	failure atomic.Pointer[error]
 }
 
-// library is the client library of a loop.
+// library is the client library that a loop calls.
 type library interface {
-	// connect opens the connections, which are ready when it returns, and finds the keys to
-	// put.
+	// connect establishes all connections before it returns, and finds the keys to put.
 	connect(context.Context, Work) error
-	// caller returns client i's operation, which only one goroutine may call.
+	// caller returns the operation of client i. Only one goroutine may call it.
 	caller(w Work, i int) func(context.Context) error
 	close()
 }
 
-// counter belongs to one goroutine and has its own cache line.
+// counter is used by one goroutine only. It fills a cache line, so that goroutines do not slow each
+// other down.
 type counter struct {
 	n atomic.Uint64
 	_ [56]byte
 }
 
-// dialTimeout is the time limit for connecting and for calls before the loop.
+// dialTimeout limits the time for connecting and for each call before the loop.
 const dialTimeout = 10 * time.Second
 
-// First arguments with which this binary becomes one of the generators that are not
-// separate programs.
+// If one of these values is the first argument, this binary acts as a generator. They are for the
+// generators that are not separate programs.
 const (
 	clientV3Command      = "client-v3"
 	goZooKeeperCommand   = "go-zookeeper"
@@ -48,8 +49,8 @@ const (
 	ourWatchCommand      = "our-watch"
 )
 
-// LoopMain runs the process of a loop: args follow the program's name. ok is false if they
-// do not start a loop. It prints the figures as JSON.
+// LoopMain runs a loop if args, which follow the program's name, ask for one. Otherwise ok is
+// false. It prints the figures as JSON.
 func LoopMain(ctx context.Context, args []string, stdout io.Writer) (ok bool, err error) {
 	if len(args) != 2 {
 		return false, nil
@@ -77,7 +78,7 @@ func LoopMain(ctx context.Context, args []string, stdout io.Writer) (ok bool, er
 	return true, json.NewEncoder(stdout).Encode(f)
 }
 
-// runLoop runs a loop in a separate process. self is the binary that calls LoopMain.
+// runLoop runs a loop in a separate process. self is the path of the binary that calls LoopMain.
 func runLoop(ctx context.Context, self, name, command string, w Work) (Figures, error) {
 	work, err := json.Marshal(w)
 	if err != nil {
@@ -118,7 +119,7 @@ func (l *loop) run(ctx context.Context, lib library) (Figures, error) {
 	return f, nil
 }
 
-// drive runs one client: it calls until ctx ends.
+// drive runs one client, which repeats its call until ctx ends.
 func (l *loop) drive(ctx context.Context, stop func(), call func(context.Context) error, count *atomic.Uint64) {
 	for {
 		err := call(ctx)
@@ -134,7 +135,7 @@ func (l *loop) drive(ctx context.Context, stop func(), call func(context.Context
 	}
 }
 
-// measure waits for the warm-up and measures the window's figures.
+// measure waits for the end of the warm-up, and then measures the window.
 func (l *loop) measure(ctx context.Context) Figures {
 	timer := time.NewTimer(l.Warmup)
 	defer timer.Stop()

@@ -12,13 +12,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// nullServer serves a store's protocol; every key exists.
+// nullServer starts a server for a store's protocol, on which every key exists.
 func nullServer(t *testing.T, s store.NullServed) (endpoint string) {
 	t.Helper()
 	return storetest.ServeNull(t, s, 1, store.NullOptions{ValueSize: 256})[0]
 }
 
-// Each loop connects its library, reads, counts its reads, and ends.
+// Each loop connects its library, reads, counts the reads, and ends.
 func TestLoops(t *testing.T) {
 	for _, c := range []struct {
 		command string
@@ -41,7 +41,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// A loop without a server ends with a sentence.
+// Without a server, a loop ends with a one-sentence error.
 func TestLoopWithoutServer(t *testing.T) {
 	w := local()
 	w.Endpoint, w.Connections, w.Clients = "127.0.0.1:1", 1, 1
@@ -52,7 +52,7 @@ func TestLoopWithoutServer(t *testing.T) {
 	t.Log(err)
 }
 
-// loopIn runs a loop in this process, with the arguments of a separate process.
+// loopIn runs a loop in this process, with the arguments that a separate process would receive.
 func loopIn(t *testing.T, command string, w Work) (f Figures, err error) {
 	t.Helper()
 	work, err := json.Marshal(w)

@@ -1,8 +1,8 @@
-// Command benchpeers compares quorumbench's generator with others on one machine in one
-// run: h2load, wrk, hey, closed loops over etcd's official client and over go-zookeeper,
-// etcdctl's check, and etcd's own benchmark if its binary is named.
+// Command benchpeers compares quorumbench's load generator with other generators on the same
+// machine: h2load, wrk, hey, closed loops over etcd's official client and over go-zookeeper,
+// etcdctl's check, and etcd's own benchmark if its path is given.
 //
-// docs/explanation/peers.md explains how.
+// docs/explanation/peers.md explains the method.
 package main
 
 import (
@@ -17,24 +17,24 @@ import (
 	"time"
 )
 
-// Exit codes. Missing a goal is not a failure.
+// Exit codes. A missed goal is not a failure.
 const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitInterrupted = 130
 )
 
-// options are the command line.
+// options contains the values of the command line.
 type options struct {
 	rounds  int
-	checks  int // rounds of checks of a minute
+	checks  int // number of rounds for checks that take a minute
 	seconds time.Duration
-	only    []string // cases, groups and stores; empty for all
-	members int      // of each cluster
+	only    []string // names of cases, groups and stores; empty for all cases
+	members int      // number of members in each cluster
 	json    bool
 	soak    bool
 	dataDir string
-	binary  string // of quorumbench; built if empty
+	binary  string // path of quorumbench; if empty, quorumbench is built
 }
 
 func main() {
@@ -59,7 +59,7 @@ func run(ctx context.Context, stop func(), args []string) int {
 		fmt.Fprintln(os.Stderr, "benchpeers:", err)
 		return exitUsage
 	}
-	// A second Ctrl-C ends this program at once, and its processes.
+	// A second Ctrl-C ends this program and its processes at once.
 	context.AfterFunc(ctx, stop)
 	err = conduct(ctx, o)
 	switch {

@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A store's name selects all its cases.
+// If the name of a store is given, all its cases are selected.
 func TestOnlyTakesStores(t *testing.T) {
 	o, err := parse([]string{"--only", "zookeeper,consul-get"})
 	if err != nil {
@@ -62,8 +62,8 @@ func TestOnlyTakesStores(t *testing.T) {
 	}
 }
 
-// A group's name selects all its cases. Cases on a tmpfs use a separate bed with a separate
-// number of rounds.
+// If the name of a group is given, all its cases are selected. Cases on a tmpfs have their own bed
+// and their own number of rounds.
 func TestOnlyTakesGroups(t *testing.T) {
 	o, err := parse([]string{"--only", "check", "--rounds", "4", "--check-rounds", "2"})
 	if err != nil {
@@ -86,7 +86,7 @@ func TestOnlyTakesGroups(t *testing.T) {
 	}
 }
 
-// A store is named once, with its version if one ran.
+// A list of titles contains each store once, with its version if a server ran.
 func TestTitles(t *testing.T) {
 	for _, c := range []struct{ titles, want []string }{
 		{[]string{"etcd", "etcd 3.7.3"}, []string{"etcd 3.7.3"}},
@@ -105,7 +105,7 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// The checks have the rates and clients of the loads that they name.
+// The checks have the same rates and clients as the loads that they are named after.
 func TestChecksMatchTheirLoads(t *testing.T) {
 	for _, k := range cases() {
 		if k.Load == "" {
@@ -117,7 +117,7 @@ func TestChecksMatchTheirLoads(t *testing.T) {
 	}
 }
 
-// A folder on a tmpfs is private and removed in the end.
+// The folder on a tmpfs is private, and is removed at the end.
 func TestTmpfs(t *testing.T) {
 	f, err := newTmpfs(host.NewLocal(nil, nil))
 	if err != nil {
@@ -137,8 +137,8 @@ func TestTmpfs(t *testing.T) {
 	}
 }
 
-// Cases have unique names and existing stores, those of one store are adjacent, and no case
-// is named like a store or a group.
+// Each case has a unique name and an existing store. All cases of one store are adjacent, and no
+// case has the same name as a store or a group.
 func TestCases(t *testing.T) {
 	seen := map[string]bool{groupCheck: true}
 	last := ""

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// summary is h2load's output at its end.
+// summary is the summary that h2load prints at its end.
 const summary = `Application protocol: h2c
 finished in 3.01s, 41232.50 req/s, 13.61MB/s
 requests: 123696 total, 124696 started, 123696 done, 123696 succeeded, 0 failed, 0 errored, 0 timeout
@@ -80,8 +80,8 @@ func TestGroupedMedian(t *testing.T) {
 	}
 }
 
-// Evenly distributed times that were truncated to whole microseconds still give their
-// median.
+// The median of evenly distributed times can still be recovered after they are truncated to whole
+// microseconds.
 func TestGroupedMedianUndoesTruncation(t *testing.T) {
 	counts := map[int64]uint64{}
 	for i := range 10_000 {

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The peers' names.
+// These are the names of the peers.
 const (
 	Quorumbench   = "quorumbench"
 	H2load        = "h2load"
@@ -22,91 +22,94 @@ const (
 	Etcdctl       = "etcdctl"
 )
 
-// Case is one kind of work.
+// Case describes the work that peers are compared with.
 type Case struct {
-	Name        string // in --only
-	Title       string // in the table
-	Store       string // the registry's name of the store
+	Name        string // name for --only
+	Title       string // title in the table
+	Store       string // name of the store in the registry
 	Kind        kv.Kind
-	Consistency kv.Consistency // of a read
+	Consistency kv.Consistency // consistency of reads
 	Connections int
-	Clients     int     // in total, each with one operation in flight
-	Rate        float64 // operations per second of an open loop; 0 for a closed loop
+	Clients     int     // total number of clients, each with one operation in flight
+	Rate        float64 // rate of an open loop in operations per second; 0 for a closed loop
 	Once        bool    // measured in the first round only
-	Rounds      int     // highest number of rounds; 0 for all
-	// Null sends the work to a null server, which responds at once or as Script says,
-	// instead of a cluster.
+	Rounds      int     // maximum number of rounds; 0 for no limit
+	// Null is set if the work is sent to a null server instead of a cluster. The null server
+	// responds at once, or as Script requires.
 	Null   bool
 	Script string
 
-	// Group is another name for the case in --only; may be empty.
+	// Group is a name that selects this case together with others in --only. It may be empty.
 	Group string
-	// Takes is the length of a measurement, instead of --seconds; 0 for --seconds.
+	// Takes is the length of a measurement. If it is 0, --seconds determines the length.
 	Takes time.Duration
-	// Load, if not empty, is the load of a `check perf`, which is the work; it determines
-	// Clients and Rate.
+	// Load is the name of a `check perf` load, or empty. If it is set, the work is that check,
+	// and the load determines Clients and Rate.
 	Load string
-	// Tmpfs sends the work to a new member with its data on a tmpfs, instead of the
+	// Tmpfs is set if the work is sent to a new member whose data is on a tmpfs, instead of the
 	// cluster.
 	Tmpfs bool
-	// Streams is the number of watch streams that the watchers of a kv.Watch share; Clients
-	// is the number of watchers, and Rate the rate of puts.
+	// Streams is the number of watch streams that the watchers of a kv.Watch case share. In
+	// such a case, Clients is the number of watchers, and Rate is the rate of puts.
 	Streams int
 }
 
-// Work is a case with everything that a peer needs to run it.
+// Work is a case together with everything that a peer needs to run it.
 type Work struct {
 	Case
 	Endpoint  string // HOST:PORT of the leader
-	Key       string // of reads: it exists, with a value of ValueSize bytes
-	ReadSpace Space  // only contains Key
-	PutSpace  Space  // of puts: all its keys exist
-	ValueSize int    // bytes
+	Key       string // key to read; it exists and has a value of ValueSize bytes
+	ReadSpace Space  // contains only Key
+	PutSpace  Space  // key space for puts; all its keys exist
+	ValueSize int    // size of values in bytes
 	Warmup    time.Duration
 	Window    time.Duration
-	Dir       string // for temporary files
+	Dir       string // folder for temporary files
 }
 
-// Space is a key space: a prefix and a number in Digits characters.
+// Space is a key space. Each key is a prefix followed by a number with the given number of digits.
 type Space struct {
 	Prefix string
 	Digits int
 	Keys   int
 }
 
-// Figures is the result of a run. Figures that a peer does not report are 0.
+// Figures contains the results of a run. If a peer does not report a figure, the figure is 0.
 type Figures struct {
 	Operations uint64  `json:"operations"`
 	PerSecond  float64 `json:"operations_per_second"`
-	// CPUPerOp is user and system time of the whole process, in nanoseconds.
+	// CPUPerOp is the CPU time (user and system) that the whole process uses per operation, in
+	// nanoseconds.
 	CPUPerOp float64 `json:"client_cpu_ns_per_operation"`
 	// ServiceP50 is the median service time in nanoseconds.
 	ServiceP50 float64 `json:"service_time_p50_ns,omitempty"`
 	MaxRSS     int64   `json:"client_max_rss_bytes,omitempty"`
-	// Lateness is sent - due of an open loop, in nanoseconds.
+	// LatenessP50 and the other lateness figures describe sent - due in an open loop, in
+	// nanoseconds.
 	LatenessP50  float64 `json:"lateness_p50_ns,omitempty"`
 	LatenessP99  float64 `json:"lateness_p99_ns,omitempty"`
 	LatenessP999 float64 `json:"lateness_p99_9_ns,omitempty"`
 	Verdict      string  `json:"verdict,omitempty"`
-	// Check is the report of a check.
+	// Check is the report on a check.
 	Check *Check `json:"check,omitempty"`
 }
 
-// Peer is a load generator.
+// Peer is a load generator that quorumbench is compared with, or quorumbench itself.
 type Peer struct {
 	Name string
-	// Missing returns in one sentence why the peer cannot run here; nil if it can.
+	// Missing states in one sentence why the peer cannot run here. It is nil if the peer can
+	// run.
 	Missing error
-	// Version returns its version; it may be nil or return "".
+	// Version returns the peer's version. It may be nil or return "".
 	Version func() string
-	// Does reports whether the peer can do the case.
+	// Does reports whether the peer can run the case.
 	Does func(Case) bool
-	// Run runs the work once. Its error is one sentence.
+	// Run runs the work once. Its error has one sentence.
 	Run func(context.Context, Work) (Figures, error)
 }
 
-// closedLoop reports whether the case is a closed loop of puts or one-key reads on
-// a cluster, in which every client has one operation outstanding.
+// closedLoop reports whether the case is a closed loop on a cluster, in which every client repeats
+// puts or one-key reads and has one operation in flight.
 func closedLoop(c Case) bool {
 	return c.Rate == 0 && !c.Null && !c.Once && (c.Kind == kv.Put || c.Kind == kv.Get)
 }
@@ -134,10 +137,10 @@ func (f Figures) String() string {
 	return words
 }
 
-// Check is the report of a `check perf`.
+// Check is the report that a `check perf` prints.
 type Check struct {
 	Pass    bool    `json:"pass"`
-	Slowest float64 `json:"slowest_ns"` // write, in nanoseconds
+	Slowest float64 `json:"slowest_ns"` // slowest write, in nanoseconds
 	Stddev  float64 `json:"stddev_ns"`  // in nanoseconds
 }
 
@@ -154,7 +157,7 @@ func (c Check) String() string {
 	return fmt.Sprintf("slowest %s, stddev %s: %s", text.Duration(c.Slowest), text.Duration(c.Stddev), c.Verdict())
 }
 
-// costing adds the costs of a process to figures without costs.
+// costing returns the figures with the costs of a process added.
 func (f Figures) costing(cpu time.Duration) Figures {
 	if f.CPUPerOp == 0 && f.Operations > 0 {
 		f.CPUPerOp = float64(cpu) / float64(f.Operations)

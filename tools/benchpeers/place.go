@@ -11,20 +11,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// fsyncWrites is the number of syncs for measuring the disk.
+// fsyncWrites is the number of synced writes with which the disk is measured.
 const fsyncWrites = probe.FsyncWrites
 
-// place holds what all beds share: this machine, a folder, and quorumbench.
+// place contains what all beds share: this machine, a folder, and quorumbench.
 type place struct {
 	host    host.Host
 	claim   host.Claim
-	dir     string // of temporary files and the members' data
-	binary  string // quorumbench
-	members int    // of each cluster
+	dir     string // folder for temporary files and the members' data
+	binary  string // path of quorumbench
+	members int    // number of members in each cluster
 	sync    probe.FsyncResult
 }
 
-// newPlace creates the folder, and removes orphans of killed runs.
+// newPlace creates the folder. It also removes processes and folders that killed runs left.
 func newPlace(o options) (*place, error) {
 	root := o.dataDir
 	if root == "" {
@@ -45,7 +45,7 @@ func newPlace(o options) (*place, error) {
 	return &place{host: h, claim: claim, dir: claim.Path(), binary: o.binary, members: o.members}, nil
 }
 
-// prepare measures the disk and builds the program to compare, unless it was given.
+// prepare measures the disk, and builds quorumbench unless its path was given.
 func (p *place) prepare(ctx context.Context) (err error) {
 	syncs, err := p.host.Fsync(ctx, []string{p.dir}, fsyncWrites)
 	if err != nil {
@@ -68,5 +68,5 @@ func (p *place) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// close removes every file.
+// close removes all files that the comparison created.
 func (p *place) close() error { return p.claim.Release(context.Background()) }

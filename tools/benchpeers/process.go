@@ -15,24 +15,24 @@ import (
 	"time"
 )
 
-// stopGrace is how long a process may take to end after a request.
+// stopGrace is how long a process may take to end after it was asked to.
 const stopGrace = 5 * time.Second
 
-// maxStderr is how many bytes of a process's standard error are kept.
+// maxStderr is the number of bytes that are kept from the end of a process's standard error.
 const maxStderr = 4 << 10
 
 // finished is a process that has ended.
 type finished struct {
 	stdout []byte
-	cpu    time.Duration // user and system time, as wait4(2) reports it
-	// err is why it failed; its output may still be usable.
+	cpu    time.Duration // user and system time that wait4(2) reports
+	// err states why the process failed. Its output may still be usable.
 	err error
 }
 
-// runProcess runs a process to its end. When ctx ends, it interrupts the process, and kills
-// it if that has no effect.
+// runProcess runs a process until it ends. If ctx ends first, it interrupts the process, and kills
+// it if the interrupt has no effect.
 func runProcess(ctx context.Context, path string, args ...string) finished {
-	// The kernel kills the process when the thread that started it ends.
+	// The kernel kills the process when the thread that started the process ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var stdout bytes.Buffer
@@ -53,8 +53,8 @@ func runProcess(ctx context.Context, path string, args ...string) finished {
 	return f
 }
 
-// runProgram runs a program and returns its output. A program that judges reports that in
-// its exit code, and its output is still a result.
+// runProgram runs a program and returns its parsed output. judges is set if the program reports a
+// judgment in its exit code. Then its output is a result even if the exit code is not 0.
 func runProgram(ctx context.Context, path string, args []string, judges bool, parse func(text string) (Figures, error)) (Figures, error) {
 	f := runProcess(ctx, path, args...)
 	if ctx.Err() != nil || f.err != nil && !judges {
@@ -79,7 +79,7 @@ func command(ctx context.Context, path string, args []string, stderr io.Writer) 
 	return cmd
 }
 
-// tail keeps the end of the written data.
+// tail keeps the last bytes that were written to it.
 type tail struct {
 	limit int
 	b     []byte
@@ -93,7 +93,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// quote returns the last line, to append to a sentence.
+// quote returns the last line in a form that can be appended to a sentence.
 func (t *tail) quote() string {
 	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
 	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
@@ -102,14 +102,14 @@ func (t *tail) quote() string {
 	return ""
 }
 
-// Server is a server process that prints its endpoint as its first line.
+// Server is a server process whose first line of output is its endpoint.
 type Server struct {
 	Endpoint string
 	stop     context.CancelFunc
 	ended    chan struct{}
 }
 
-// StartServer starts a server and returns when its endpoint is known.
+// StartServer starts a server and waits until the server has printed its endpoint.
 func StartServer(ctx context.Context, path string, args ...string) (*Server, error) {
 	ctx, stop := context.WithCancel(ctx)
 	s := &Server{stop: stop, ended: make(chan struct{})}
@@ -129,7 +129,7 @@ func StartServer(ctx context.Context, path string, args ...string) (*Server, err
 			first <- strings.TrimSpace(line)
 		}
 		_, _ = io.Copy(io.Discard, lines)
-		_ = cmd.Wait() // its result matters only if it printed no endpoint
+		_ = cmd.Wait() // the exit status matters only if the server printed no endpoint
 	}()
 	select {
 	case line := <-first:
@@ -144,13 +144,14 @@ func StartServer(ctx context.Context, path string, args ...string) (*Server, err
 	}
 }
 
-// Stop ends the server and waits until it has ended.
+// Stop asks the server to end and waits until it has ended.
 func (s *Server) Stop() {
 	s.stop()
 	<-s.ended
 }
 
-// installed finds a program like a shell; pkg is the package that contains it.
+// installed checks that a program is in the PATH. pkg is the name of the package that contains the
+// program.
 func installed(name, pkg string) error {
 	_, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrNotFound) {

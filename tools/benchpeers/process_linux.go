@@ -2,8 +2,8 @@ package main
 
 import "syscall"
 
-// attributes puts a process into its own group, so that a Ctrl-C reaches it only through
-// this program, and lets the kernel kill it when this program is killed.
+// attributes puts a process into its own process group, so that Ctrl-C does not reach it directly
+// but only through this program. The kernel kills the process when this program is killed.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -4,6 +4,6 @@ package main
 
 import "syscall"
 
-// attributes puts a process into its own group, so that a Ctrl-C reaches it only through
-// this program.
+// attributes puts a process into its own process group, so that Ctrl-C does not reach it directly
+// but only through this program.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

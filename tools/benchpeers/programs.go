@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
 )
 
-// find returns the groups of all patterns in a program's output; lacks begins the error if
-// one is missing.
+// find matches all patterns against a program's output and returns their groups. If a pattern does
+// not match, the error begins with lacks.
 func find(lacks, text string, patterns ...*regexp.Regexp) (groups [][]string, err error) {
 	for _, p := range patterns {
 		m := p.FindStringSubmatch(text)
@@ -30,18 +30,18 @@ func find(lacks, text string, patterns ...*regexp.Regexp) (groups [][]string, er
 	return groups, nil
 }
 
-// number returns the number of digits that a pattern has matched.
+// number returns the number that consists of the digits that a pattern has matched.
 func number(digits string) float64 {
 	v, _ := strconv.ParseFloat(digits, 64)
 	return v
 }
 
-// seconds returns the run time for a program without a warm-up.
+// seconds returns the total run time for a program that has no warm-up.
 func (w Work) seconds() time.Duration { return w.Warmup + w.Window }
 
-// LocalRead returns the target (path and query) of the GET that reads a key's value locally
-// from a member, byte for byte as quorumbench sends it. ok is false for a store that does
-// not use HTTP/1.1.
+// LocalRead returns the request target (path and query) of the GET request that reads a key locally
+// from a member, byte for byte as quorumbench sends it. ok is false if the store does not use
+// HTTP/1.1.
 func LocalRead(store, key string) (target string, ok bool) {
 	switch store {
 	case consul.Name:
@@ -52,14 +52,14 @@ func LocalRead(store, key string) (target string, ok bool) {
 	return "", false
 }
 
-// doesLocalReads reports whether generators of HTTP/1.1 can run a case: the same request
-// repeatedly, one at a time on each connection.
+// doesLocalReads reports whether an HTTP/1.1 generator can run a case: the same request again and
+// again, with one request in flight on each connection.
 func doesLocalReads(c Case) bool {
 	_, ok := LocalRead(c.Store, "")
 	return ok && closedLoop(c) && c.Kind == kv.Get && c.Consistency == kv.Local && c.Clients == c.Connections
 }
 
-// url returns the URL for such a generator.
+// url returns the URL that HTTP/1.1 generators request.
 func (w Work) url() string {
 	target, _ := LocalRead(w.Store, w.Key)
 	return "http://" + w.Endpoint + target
@@ -70,7 +70,7 @@ func NewWrk() Peer {
 	return Peer{
 		Name: Wrk, Missing: installed("wrk", "wrk"), Does: doesLocalReads,
 		Version: func() string {
-			text, _ := exec.Command("wrk", "--version").Output() // its exit status is 1
+			text, _ := exec.Command("wrk", "--version").Output() // wrk --version exits with status 1, so the error is ignored
 			version, _, _ := strings.Cut(string(text), " [")
 			return strings.TrimSpace(version)
 		},
@@ -80,7 +80,8 @@ func NewWrk() Peer {
 	}
 }
 
-// wrkArguments returns arguments for one thread, at which wrk costs least.
+// wrkArguments returns arguments for a single thread, because wrk uses the least CPU time with one
+// thread.
 func (w Work) wrkArguments() []string {
 	return []string{
 		"-t", "1", "-c", strconv.Itoa(w.Connections), "--timeout", "10s",
@@ -94,8 +95,8 @@ var (
 	wrkErrors   = regexp.MustCompile(`Socket errors: (.*)`)
 )
 
-// httpRate matches the rate in the format of wrk, hey and etcd's benchmark, which is
-// derived from hey.
+// httpRate matches the rate in the output of wrk, hey and etcd's benchmark. (etcd's benchmark is
+// derived from hey.)
 var httpRate = regexp.MustCompile(`Requests/sec:\s+(\d+(?:\.\d+)?)`)
 
 // parseWrk parses wrk's summary. valueSize is the minimum size of each response.
@@ -120,7 +121,7 @@ func parseWrk(text string, valueSize int) (Figures, error) {
 	return Figures{Operations: uint64(done), PerSecond: number(found[1][0])}, nil
 }
 
-// binaryUnit returns the factor of a unit's letter, in powers of 1024.
+// binaryUnit returns the factor for a unit's letter, which is a power of 1024.
 func binaryUnit(letter string) float64 {
 	unit := 1.0
 	for i := strings.Index("KMGT", letter); letter != "" && i >= 0; i-- {
@@ -129,7 +130,7 @@ func binaryUnit(letter string) float64 {
 	return unit
 }
 
-// NewHey returns hey, which is written in Go on net/http.
+// NewHey returns hey, which is written in Go with net/http.
 func NewHey() Peer {
 	return Peer{
 		Name: Hey, Missing: installed("hey", "hey"), Does: doesLocalReads,
@@ -139,8 +140,8 @@ func NewHey() Peer {
 	}
 }
 
-// heyArguments disables the header that requests compressed responses, which no other peer
-// sends.
+// heyArguments disables the header field that requests compressed responses, because no other peer
+// sends it.
 func (w Work) heyArguments() []string {
 	return []string{"-c", strconv.Itoa(w.Connections), "-z", w.seconds().String(), "-disable-compression", w.url()}
 }
@@ -151,8 +152,8 @@ var (
 	heyErrors = regexp.MustCompile(`(?s)Error distribution:\s+\[\d+\]\s+([^\n]*)`)
 )
 
-// heyMost is the number of requests whose statuses hey counts: it reports only those of the
-// first million.
+// heyMost is the maximum number of requests for which hey counts response statuses. It ignores the
+// statuses of all further requests.
 const heyMost = 1_000_000
 
 // parseHey parses hey's summary. valueSize is the minimum size of each response.
@@ -185,11 +186,12 @@ func parseHey(text string, valueSize int) (Figures, error) {
 	return Figures{Operations: uint64(done), PerSecond: number(rate[0][0])}, nil
 }
 
-// EtcdBenchmarkEnv is the environment variable that names etcd's own
-// `benchmark` program, which no distribution packages.
+// EtcdBenchmarkEnv is the environment variable with the path of etcd's own `benchmark` program. No
+// distribution packages it.
 const EtcdBenchmarkEnv = "QUORUMBENCH_ETCD_BENCHMARK"
 
-// NewEtcdBenchmark returns etcd's own benchmark; binary may be empty.
+// NewEtcdBenchmark returns etcd's own benchmark. binary is its path, or empty if it is not
+// available.
 func NewEtcdBenchmark(binary string) Peer {
 	p := Peer{
 		Name: EtcdBenchmark,
@@ -210,8 +212,9 @@ func NewEtcdBenchmark(binary string) Peer {
 	return p
 }
 
-// The throughput of etcd's benchmark on a small machine, per second: it has no duration, so
-// its total must be estimated.
+// The throughput of etcd's benchmark on a small machine, in operations per second. The benchmark
+// stops after a total number of operations, not after a duration, so the total for a given duration
+// must be estimated.
 const (
 	guessedReads = 25_000
 	guessedPuts  = 10_000

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// NewQuorumbench returns quorumbench as a peer: the program at the given path and, for
-// watches, only its generator in a separate process. self is the binary that calls
+// NewQuorumbench returns quorumbench as a peer: the program at the given path. For watches, it is
+// only quorumbench's generator, in a separate process. self is the path of the binary that calls
 // LoopMain.
 func NewQuorumbench(binary, self string) Peer {
 	return Peer{
@@ -29,8 +29,8 @@ func NewQuorumbench(binary, self string) Peer {
 	}
 }
 
-// benchArguments returns the arguments of `quorumbench bench`. The endpoint is the
-// leader's, and target any uses it as given, like the other peers.
+// benchArguments returns the arguments for `quorumbench bench`. The endpoint is the leader's.
+// Target any uses only the given endpoint, as the other peers do.
 func (w Work) benchArguments() []string {
 	space := w.ReadSpace
 	if w.Kind == kv.Put {
@@ -52,14 +52,16 @@ func (w Work) benchArguments() []string {
 	return args
 }
 
-// times is the used part of a result's times; nil if not supported.
+// times contains the fields of a result's times that are used here. A field is nil if the result
+// does not have it.
 type times struct {
 	P50  *float64 `json:"p50"`
 	P99  *float64 `json:"p99"`
 	P999 *float64 `json:"p99_9"`
 }
 
-// trial is the used part of the output of --format json (docs/reference/files.md).
+// trial contains the fields that are used here from the output of --format json
+// (docs/reference/files.md).
 type trial struct {
 	Completed uint64   `json:"completed_in_window"`
 	PerSecond float64  `json:"operations_per_second"`
@@ -109,8 +111,8 @@ func value(p *float64) float64 {
 	return *p
 }
 
-// checkSpan is how long etcdctl's check perf writes; quorumbench gets a duration only if it
-// differs.
+// checkSpan is how long etcdctl's check perf writes. quorumbench uses the same duration by default,
+// so we pass a duration to it only if it differs from checkSpan.
 const checkSpan = time.Minute
 
 func (w Work) checkArguments() []string {
@@ -121,7 +123,7 @@ func (w Work) checkArguments() []string {
 	return args
 }
 
-// perfResult is the used part of the output of `check perf --format json`.
+// perfResult contains the fields that are used here from the output of `check perf --format json`.
 type perfResult struct {
 	State      string  `json:"state"`
 	Throughput float64 `json:"writes_per_second"`
@@ -130,8 +132,8 @@ type perfResult struct {
 	Stddev     float64 `json:"stddev_seconds"`
 }
 
-// parseCheck parses the result of quorumbench's check. Failed writes are part of its
-// verdict but not of its throughput.
+// parseCheck parses the result of quorumbench's check. Failed writes affect its verdict, but not
+// its throughput.
 func parseCheck(text string) (Figures, error) {
 	var r perfResult
 	if err := parseJSON(text, "quorumbench check perf", &r); err != nil {
@@ -148,7 +150,7 @@ func parseCheck(text string) (Figures, error) {
 	return Figures{Operations: done, PerSecond: r.Throughput, Check: check}, nil
 }
 
-// parseJSON parses a result of quorumbench.
+// parseJSON parses a JSON result from quorumbench.
 func parseJSON(text, command string, into any) error {
 	if strings.TrimSpace(text) == "" {
 		return fmt.Errorf("%s printed no result", command)

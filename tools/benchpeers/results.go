@@ -1,5 +1,3 @@
-// Package benchpeers computes a comparison of peers: medians, ratios and a table from
-// rounds of figures.
 package main
 
 import (
@@ -7,31 +5,31 @@ import (
 	"slices"
 )
 
-// Run is the result of one peer for one case in one round.
+// Run is the result for one peer and one case in one round.
 type Run struct {
-	Round int    `json:"round"` // from 0
+	Round int    `json:"round"` // counted from 0
 	Case  string `json:"case"`
 	Peer  string `json:"peer"`
 	Figures
 }
 
-// Results are all successful runs.
+// Results contains all successful runs.
 type Results struct{ Runs []Run }
 
 // Add adds a run.
 func (r *Results) Add(run Run) { r.Runs = append(r.Runs, run) }
 
-// Figure selects one figure; 0 means that it was not reported.
+// Figure selects one figure. The value 0 means that the peer did not report it.
 type Figure func(Figures) float64
 
-// The figures.
+// These functions select figures.
 func perSecond(f Figures) float64  { return f.PerSecond }
 func cpuPerOp(f Figures) float64   { return f.CPUPerOp }
 func serviceP50(f Figures) float64 { return f.ServiceP50 }
 func memory(f Figures) float64     { return float64(f.MaxRSS) }
 
-// Values lists a figure of a peer at a case by round, without rounds in which it was not
-// reported.
+// Values returns a peer's figure in a case for each round. It omits rounds in which the peer did
+// not report the figure.
 func (r *Results) Values(caseName, name string, figure Figure) []float64 {
 	var out []float64
 	for _, run := range r.Runs {
@@ -42,9 +40,9 @@ func (r *Results) Values(caseName, name string, figure Figure) []float64 {
 	return out
 }
 
-// Ratios divides a figure of one peer by another's in each round. Both were measured within
-// a minute, so that other work on the machine affects both. Rounds without one of them are
-// omitted.
+// Ratios divides a figure of peer over by the same figure of peer under, in each round. Both were
+// measured within a minute, so that other work on the machine affects both. Ratios omits rounds in
+// which one of the two is missing.
 func (r *Results) Ratios(caseName, over, under string, figure Figure) []float64 {
 	var out []float64
 	for _, a := range r.Runs {
@@ -63,7 +61,8 @@ func (r *Results) Ratios(caseName, over, under string, figure Figure) []float64 
 	return out
 }
 
-// passed returns a list with the share of a peer's checks that passed, or an empty list.
+// passed returns a list that contains only the share of a peer's checks that passed, or an empty
+// list if there are no checks.
 func (r *Results) passed(caseName, name string) []float64 {
 	var all, passed float64
 	for _, run := range r.Runs {
@@ -80,7 +79,7 @@ func (r *Results) passed(caseName, name string) []float64 {
 	return []float64{passed / all}
 }
 
-// Spread describes the values of several rounds.
+// Spread describes the distribution of the values from several rounds.
 type Spread struct {
 	N      int     `json:"rounds"`
 	Median float64 `json:"median"`
@@ -88,8 +87,8 @@ type Spread struct {
 	Max    float64 `json:"max"`
 }
 
-// Summarize describes values; without any, N is 0. The median of an even number is the mean
-// of the middle two.
+// Summarize describes values. Without values, N is 0. The median of an even number of values is the
+// mean of the two middle values.
 func Summarize(values []float64) Spread {
 	n := len(values)
 	if n == 0 {
@@ -99,8 +98,8 @@ func Summarize(values []float64) Spread {
 	return Spread{N: n, Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Min: sorted[0], Max: sorted[n-1]}
 }
 
-// Rotated returns the list rotated by the given round, so that each element has each place
-// once in as many rounds as there are elements.
+// Rotated returns the list rotated by the number of the round. After as many rounds as there are
+// elements, each element has been in each position once.
 func Rotated[T any](list []T, round int) []T {
 	if len(list) == 0 {
 		return nil
@@ -109,7 +108,7 @@ func Rotated[T any](list []T, round int) []T {
 	return append(slices.Clone(list[k:]), list[:k]...)
 }
 
-// ratio returns a/b, or NaN if either is not known.
+// ratio returns a/b, or NaN if a or b is unknown.
 func ratio(a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return math.NaN()

@@ -31,7 +31,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// A median has the same number of values on either side.
+// A median has the same number of values on both sides.
 func TestMedianHalvesTheValues(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -55,7 +55,7 @@ func TestMedianHalvesTheValues(t *testing.T) {
 	}
 }
 
-// In as many rounds as there are peers, each has each place once.
+// In as many rounds as there are peers, each peer is in each position once.
 func TestRotatedGivesEveryPlaceOnce(t *testing.T) {
 	list := []string{"a", "b", "c"}
 	for place := range list {

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// WriteFigures writes a line for each case and peer that has figures.
+// WriteFigures writes a line for each case and each peer that has figures.
 func WriteFigures(out io.Writer, r *Results, cases []Case, peers []string) error {
 	rows := [][]string{{"work", "peer", "operations/s", "client CPU/operation", "service time p50", "resident"}}
 	for _, c := range cases {
@@ -29,7 +29,7 @@ func WriteFigures(out io.Writer, r *Results, cases []Case, peers []string) error
 	return text.Table(out, rows)
 }
 
-// WriteLateness writes the lateness of an open loop, if there was one.
+// WriteLateness writes the lateness in the open loop, if an open loop was measured.
 func WriteLateness(out io.Writer, r *Results) error {
 	show := func(figure Figure) string {
 		return showSpread(Summarize(r.Values(CaseOpen, Quorumbench, figure)), text.Duration)
@@ -43,8 +43,7 @@ func WriteLateness(out io.Writer, r *Results) error {
 	return err
 }
 
-// WriteChecks writes the reports of checks, run by run, for the cases that are checks of
-// several peers.
+// WriteChecks writes the report of each run, for the checks that several peers ran.
 func WriteChecks(out io.Writer, r *Results, cases []Case) error {
 	rows := [][]string{{"check", "round", "tool", "writes/s", "slowest", "stddev", "verdict"}}
 	for _, c := range cases {
@@ -63,7 +62,7 @@ func WriteChecks(out io.Writer, r *Results, cases []Case) error {
 	return errors.Join(err, text.Table(out, rows))
 }
 
-// WriteGoals writes the goals for which there are measurements.
+// WriteGoals writes the goals that were measured.
 func WriteGoals(out io.Writer, verdicts []Verdict) error {
 	rows := [][]string{{"what", "median (min-max)", "goal", "reached"}}
 	for _, v := range verdicts {
@@ -105,8 +104,8 @@ func showMemory(v float64) string { return text.Bytes(uint64(v)) }
 
 func showCount(v float64) string { return text.Count(uint64(math.Round(v))) }
 
-// showSpread formats "median (min-max)", without the unit in the brackets if it is the
-// same.
+// showSpread formats "median (min-max)". It omits the unit in the parentheses if it is the unit of
+// the median.
 func showSpread(s Spread, show func(float64) string) string {
 	if s.N == 0 {
 		return text.Dash

@@ -57,7 +57,8 @@ open loop, lateness p99.9                       2.50 ms             at most 1.00
 	}
 }
 
-// Both tools' checks are in one table; cases of only one tool are in the other tables.
+// Checks that both tools ran are in one table. Cases that only one tool ran are in the other
+// tables.
 func TestChecksSideBySide(t *testing.T) {
 	r := &Results{}
 	cases := []Case{{Name: CaseCheckTmpfs, Title: "check l", Tmpfs: true}, {Name: CaseCheckL, Title: "null"}}
@@ -81,7 +82,7 @@ check l  1      quorumbench  8,000     31.0 ms  1.50 ms  PASS
 	}
 }
 
-// words splits a text, so that comparisons ignore padding.
+// words splits a text into words, so that comparisons ignore padding.
 func words(text string) []string {
 	var lines []string
 	for line := range strings.Lines(strings.TrimSpace(text)) {

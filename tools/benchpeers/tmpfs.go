@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// tmpfsRoom is how many bytes must be free on a tmpfs: the database, its log and its
-// snapshots after a minute of the largest load that is checked there.
+// tmpfsRoom is the number of bytes that must be free on a tmpfs. It is enough for the database, its
+// log and its snapshots after one minute of the largest load that is checked there.
 const tmpfsRoom = 6 << 30
 
 // tmpfsName is the type of file system that keeps its files in memory.
@@ -26,7 +26,7 @@ type tmpfs struct {
 	claim host.Claim
 }
 
-// newTmpfs creates a folder on the first writable tmpfs with enough space.
+// newTmpfs creates a folder on the first writable tmpfs that has enough space.
 func newTmpfs(h host.Host) (*tmpfs, error) {
 	found := false
 	for _, dir := range []string{"/dev/shm", os.Getenv("XDG_RUNTIME_DIR"), os.TempDir()} {
@@ -59,7 +59,7 @@ func onTmpfs(dir string) bool {
 	return err == nil && all[0].FileSystem == tmpfsName
 }
 
-// room returns how many bytes can be written there.
+// room returns how many bytes can be written to the file system of a folder.
 func room(dir string) uint64 {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
@@ -71,12 +71,12 @@ func room(dir string) uint64 {
 // close removes the created folders.
 func (t *tmpfs) close() error {
 	err := t.claim.Release(context.Background())
-	_ = os.Remove(t.root) // fails if another process of this program uses it
+	_ = os.Remove(t.root) // fails if another process of this program uses the folder
 	return err
 }
 
-// renew replaces the member on the tmpfs, if there is one, by a new one: each work begins
-// with an empty database.
+// renew replaces the member on the tmpfs, if there is one, by a new member, so that each
+// measurement begins with an empty database.
 func (b *bed) renew(ctx context.Context) (err error) {
 	if old := b.cluster; old != nil {
 		b.cluster = nil

@@ -21,22 +21,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// watched is the work of a process that watches: watchers of one key on one connection, on
-// which the key is also put at a rate. Each put causes an event for each watcher.
+// watched describes the work of a process that watches. All watchers watch one key on one
+// connection, and the process also puts that key on this connection at a fixed rate. Each put
+// causes an event for each watcher.
 type watched struct {
 	Work
-	warmup, puts int // puts in the warm-up and in the window
+	warmup, puts int // numbers of puts in the warm-up and in the window
 }
 
-// The key and the values to put, and the time limits for creating all watchers and for the
-// events of the last put.
+// The key and the values that are put, and two time limits: for creating all watchers, and for the
+// events from the last put.
 const (
 	watchKey       = "e0000000"
-	watchValueSize = 32 // bytes
+	watchValueSize = 32 // size in bytes
 	watchPatience  = 15 * time.Second
 )
 
-// watch watches with a client. Warm-up and window consist of whole puts.
+// watch measures watches with a client. Warm-up and window must contain a whole number of puts.
 func watch(ctx context.Context, w Work, with func(context.Context, watched) (watchSeen, error)) (Figures, error) {
 	puts := func(d time.Duration) int { return max(int(w.Rate*d.Seconds()), 1) }
 	all := watched{Work: w, warmup: puts(w.Warmup), puts: puts(w.Window)}
@@ -47,13 +48,13 @@ func watch(ctx context.Context, w Work, with func(context.Context, watched) (wat
 	return seen.figures(all)
 }
 
-// watchSeen is the result of the measured puts.
+// watchSeen contains the results for the puts in the window.
 type watchSeen struct {
 	puts, events uint64
 	began, ended moment
 }
 
-// moment is a time and the resource use of the process by then.
+// moment is a point in time, and the resources that the process has used until then.
 type moment struct {
 	at   time.Time
 	used probe.SelfUsage
@@ -61,8 +62,8 @@ type moment struct {
 
 func now() moment { return moment{time.Now(), probe.Self()} }
 
-// figures returns the figures of the work, in which an event is an operation. A number of
-// events that differs from the puts' is an error.
+// figures returns the figures for the work. Each event counts as an operation. If the number of
+// events does not match the number of puts, figures returns an error.
 func (s watchSeen) figures(w watched) (Figures, error) {
 	want := uint64(w.puts) * uint64(w.Clients)
 	switch {
@@ -78,9 +79,9 @@ func (s watchSeen) figures(w watched) (Figures, error) {
 	}, nil
 }
 
-// watchWithClientV3 watches with etcd's official client: one client, and therefore one
-// connection, with a Watcher for each stream and a goroutine for each watcher that receives
-// and counts events.
+// watchWithClientV3 measures watches with etcd's official client. It uses one client and therefore
+// one connection. Each stream has a Watcher, and each watcher has a goroutine that receives and
+// counts events.
 func watchWithClientV3(ctx context.Context, w watched) (watchSeen, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -106,11 +107,11 @@ func watchWithClientV3(ctx context.Context, w watched) (watchSeen, error) {
 type clientV3Watchers struct {
 	watched
 	client  *clientv3.Client
-	counts  []counter // of events, by stream
+	counts  []counter // number of events, by stream
 	failure atomic.Pointer[error]
 }
 
-// create creates all watchers, on all streams concurrently, and returns when the member has
+// create creates all watchers, on all streams concurrently, and waits until the member has created
 // them.
 func (c *clientV3Watchers) create(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, watchPatience)
@@ -120,8 +121,8 @@ func (c *clientV3Watchers) create(ctx context.Context) error {
 		streams.Go(func() {
 			watcher := clientv3.NewWatcher(c.client)
 			for i := s; i < c.Clients; i += c.Streams {
-				// Watch returns when the member has the watcher; its context is the
-				// stream's.
+				// Watch returns once the member has created the watcher. All watchers on a stream
+				// have the same context.
 				go c.receive(ctx, watcher.Watch(ctx, watchKey), &c.counts[s].n)
 			}
 		})
@@ -139,7 +140,7 @@ func (c *clientV3Watchers) create(ctx context.Context) error {
 	}
 }
 
-// receive runs one watcher.
+// receive receives and counts the events for one watcher.
 func (c *clientV3Watchers) receive(ctx context.Context, events clientv3.WatchChan, count *atomic.Uint64) {
 	for answer := range events {
 		if err := answer.Err(); err != nil {
@@ -154,11 +155,11 @@ func (c *clientV3Watchers) receive(ctx context.Context, events clientv3.WatchCha
 	}
 }
 
-// poll is the interval for counting events after all puts.
+// poll is the interval at which events are counted after the last put.
 const poll = 2 * time.Millisecond
 
-// put puts n times at the rate, after before puts, and waits for their events. After a late
-// put, the next ones follow at once.
+// put puts n times at the given rate and waits for the events. before is the number of earlier
+// puts. If a put is late, the next puts follow immediately until they have caught up.
 func (c *clientV3Watchers) put(ctx context.Context, n, before int) (watchSeen, error) {
 	value := strings.Repeat("v", watchValueSize)
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(float64(n)/c.Rate*float64(time.Second))+watchPatience)
@@ -203,13 +204,13 @@ func (c *clientV3Watchers) events() (sum uint64) {
 	return sum
 }
 
-// watchWithQuorumbench watches with quorumbench's generator, which also times each event and
-// checks whether it is lost, duplicated, out of order or damaged.
+// watchWithQuorumbench measures watches with quorumbench's generator. The generator also measures
+// the time of each event, and checks whether it is lost, duplicated, out of order or damaged.
 func watchWithQuorumbench(ctx context.Context, w watched) (seen watchSeen, err error) {
 	worker := load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	a := &load.Assignment{Load: watchLoad(w), Endpoints: []string{w.Endpoint}}
 	a.Load.Watch = &scenario.Watch{Watchers: w.Clients, Streams: w.Streams}
-	// This is called in the generator's only loop, before Run returns.
+	// The function is called in the generator's only loop, before load.Run returns.
 	res, err := load.Run(ctx, &worker, a, load.Reports{Mark: func(m load.Mark) {
 		if m.Phase == measure.Measured && !m.Ended {
 			seen.began = now()
@@ -235,13 +236,13 @@ func watchWithQuorumbench(ctx context.Context, w watched) (seen watchSeen, err e
 	if seen.began.at.IsZero() {
 		return seen, errors.New("the window did not open")
 	}
-	// All operations due count, because none failed: some may end after the window.
+	// All operations that became due are counted, because none failed, although some may end
+	// after the window.
 	seen.puts, seen.events = m.Due, m.Watch.Delivered
 	return seen, nil
 }
 
-// watchLoad returns the load: one key of that length on one connection, which the watchers
-// share.
+// watchLoad returns the load: puts to one key on one connection, which the watchers share.
 func watchLoad(w watched) scenario.Load {
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}

@@ -20,7 +20,7 @@ func local() Work {
 	}
 }
 
-// All peers get the same work in their own arguments.
+// Each peer receives the same work, expressed in its own arguments.
 func TestArguments(t *testing.T) {
 	read, put := local(), local()
 	put.Kind, put.Consistency = kv.Put, kv.None
@@ -55,7 +55,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// overHTTP returns the work on a store whose connections have one request in flight.
+// overHTTP returns work on a store whose connections allow only one request in flight.
 func overHTTP(store string) Work {
 	w := local()
 	w.Store, w.Clients = store, w.Connections
@@ -80,7 +80,7 @@ func TestCasesOfPeers(t *testing.T) {
 	all := []Case{local().Case, one, linearizable, put, open, zkGet, zkPut, stale, v2, consistent, watch, nullCheck, realCheck}
 	for _, c := range []struct {
 		peer Peer
-		want string // for the cases, one letter each
+		want string // the cases that the peer runs, with one letter per case
 	}{
 		{NewQuorumbench("q", "self"), "yyyyyyyyyyyyy"},
 		{NewH2load(), "yy-----------"},

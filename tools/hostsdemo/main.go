@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command hostsdemo runs scenarios/hosts-demo.yaml on this machine: it creates the
-// scenario's hosts from network namespaces, starts an agent on each, and runs "quorumbench
-// run" in this namespace. docs/how-to/many-machines.md shows it.
+// Command hostsdemo runs scenarios/hosts-demo.yaml on this machine. It creates network namespaces
+// as the scenario's hosts, starts an agent on each host, and runs "quorumbench run" in its own
+// namespace. docs/how-to/many-machines.md shows how to use it.
 package main
 
 import (
@@ -37,7 +37,7 @@ func main() {
 		err = restart(signals)
 	}
 	var ended *exec.ExitError
-	if errors.As(err, &ended) && ended.ExitCode() > 0 { // it has printed the reason
+	if errors.As(err, &ended) && ended.ExitCode() > 0 { // the program that was run has already printed the reason
 		os.Exit(ended.ExitCode())
 	}
 	if err != nil {
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// restart runs this program in a namespace where it can create hosts.
+// restart runs this program again, in a namespace in which it can create hosts.
 func restart(signals <-chan os.Signal) error {
 	c := hosts.RestartCommand(context.Background(), os.Args[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -57,7 +57,7 @@ func restart(signals <-chan os.Signal) error {
 	return err
 }
 
-// attended runs a program to its end; a signal asks it to end.
+// attended runs a program until it ends. If a signal arrives, attended asks the program to end.
 func attended(c *exec.Cmd, signals <-chan os.Signal) error {
 	c.Cancel = nil
 	if err := c.Start(); err != nil {
@@ -68,7 +68,7 @@ func attended(c *exec.Cmd, signals <-chan os.Signal) error {
 	for {
 		select {
 		case s := <-signals:
-			if s == syscall.SIGTERM { // a terminal sends SIGINT to all processes of the group
+			if s == syscall.SIGTERM { // at Ctrl-C the terminal itself sends SIGINT to all processes in the group
 				_ = c.Process.Signal(s)
 			}
 		case err := <-ended:
@@ -112,7 +112,7 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 		fmt.Fprintf(os.Stderr, "hostsdemo: host %s has an agent at %s\n", a.Name, a.Target())
 	}
 	select {
-	case <-signals: // the signal arrived before the run started
+	case <-signals: // a signal arrived before the run started
 		return errors.Join(errors.New("interrupted"), hosts.Stop(agents))
 	default:
 	}
@@ -121,14 +121,15 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 	return errors.Join(attended(c, signals), hosts.Stop(agents))
 }
 
-// cetcd is the scenario's name of the only server that cannot be installed.
+// cetcd is the name that the scenario uses for the only server that cannot be installed.
 const (
 	cetcd    = ", {name: cetcd, exec: bin/cetcd}"
 	cetcdEnv = "QUORUMBENCH_CETCD"
 )
 
-// withServers returns the scenario with the stores available here, and the flags for agents
-// that start them. Without cetcd's binary it is omitted.
+// withServers writes a copy of the scenario with the stores that are available here. It also
+// returns the flags with which agents can start the stores. If cetcd's binary is missing, it omits
+// cetcd.
 func withServers(file, dir string) (path string, flags []string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(text), cetcd) {
@@ -151,7 +152,7 @@ func withServers(file, dir string) (path string, flags []string, err error) {
 	return path, flags, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), cetcd, instead)), 0o600)
 }
 
-// places returns the places of the scenario's hosts.
+// places returns the names and addresses of the scenario's hosts.
 func places(s *scenario.Scenario) (all []hosts.Place, err error) {
 	for i := range s.Hosts {
 		h := &s.Hosts[i]

@@ -29,15 +29,15 @@ func main() {
 
 func pathAbs(p string) bool { return len(p) > 1 && p[0] == '/' }
 
-// write writes the archive completely or not at all.
+// write writes either the complete archive or nothing.
 func write(i *image.Image, path string) error {
 	f, err := os.Create(path + ".part")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // it exists only after a failure
+	defer func() { _ = os.Remove(f.Name()) }() // the file only exists if write failed
 	if err := i.Write(f); err != nil {
-		_ = f.Close() // the first error is the one to report
+		_ = f.Close() // the first error is the one to report, so this error is ignored
 		return err
 	}
 	if err := f.Close(); err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// countByFolder returns the number of places of each folder.
+// countByFolder returns the number of places in each folder.
 func countByFolder(places []place) map[string]int {
 	counts := map[string]int{}
 	for _, p := range places {
@@ -19,9 +19,10 @@ func countByFolder(places []place) map[string]int {
 	return counts
 }
 
-// lowerBaseline returns the present counts where they are below the baseline. A folder
-// without a baseline keeps none, so that new text has to be plain; a folder without places
-// leaves the baseline. The first baseline, of an empty map, takes all counts.
+// lowerBaseline returns the baseline with every count lowered to the present count, if the present
+// count is lower. A folder that is not in the baseline stays out of it, so that new text has to be
+// plain. A folder without places is removed. If the baseline is an empty map, lowerBaseline returns
+// the present counts.
 func lowerBaseline(baseline, counts map[string]int) map[string]int {
 	if len(baseline) == 0 {
 		return counts
@@ -35,8 +36,8 @@ func lowerBaseline(baseline, counts map[string]int) map[string]int {
 	return lower
 }
 
-// readBaseline reads lines of the form "12 internal/load". A missing file is an empty
-// baseline.
+// readBaseline reads lines of the form "12 internal/load". If the file is missing, the baseline is
+// empty.
 func readBaseline(path string) (map[string]int, error) {
 	text, err := os.ReadFile(path) // #nosec G304 -- a fixed path
 	if errors.Is(err, fs.ErrNotExist) {

@@ -22,7 +22,7 @@ import (
 	"strings"
 )
 
-// baselineFile lists the places that each folder may have.
+// baselineFile contains the number of places that each folder may have.
 const baselineFile = "tools/prose/baseline.txt"
 
 func main() {
@@ -87,7 +87,8 @@ func findPlaces(paths []string) (places []place, err error) {
 	return places, nil
 }
 
-// skipFolder reports whether a folder holds no text of the project: recorded output, builds.
+// skipFolder reports whether a folder contains no text that the project wrote, such as recorded
+// output and builds.
 func skipFolder(name string) bool {
 	return slices.Contains([]string{".git", "testdata", "runs", "bin", "prose"}, name)
 }
@@ -96,8 +97,8 @@ func checked(path string) bool {
 	return slices.Contains([]string{".go", ".md", ".yaml", ".yml", ".txtar"}, filepath.Ext(path))
 }
 
-// compareWithBaseline returns an error that lists the places of every folder that has more
-// of them than its baseline.
+// compareWithBaseline returns an error if any folder has more places than its baseline. The error
+// lists all places in such folders.
 func compareWithBaseline(baseline map[string]int, places []place) error {
 	var lines []string
 	for folder, n := range countByFolder(places) {

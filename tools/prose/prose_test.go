@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each text has the places of the named rules, in the order of the rules.
+// For each text, check finds the places that match the named rules, in the order of the rules.
 func TestCheckFindsPlaces(t *testing.T) {
 	for _, tt := range []struct{ file, source, rules string }{
 		{"a.go", "package a\n\n// Of a session that is closed nobody is told.\n", "told of-first who"},
@@ -34,7 +34,7 @@ func TestCheckReportsLines(t *testing.T) {
 	}
 }
 
-// A baseline can shrink, and cannot grow or get another folder.
+// The baseline of a folder can shrink but cannot grow, and no folder can be added.
 func TestBaselineOnlyShrinks(t *testing.T) {
 	got := lowerBaseline(map[string]int{"a": 3, "b": 1, "c": 2}, map[string]int{"a": 2, "b": 4, "d": 1})
 	if want := map[string]int{"a": 2, "b": 1}; !maps.Equal(got, want) {

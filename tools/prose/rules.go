@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// rule is a pattern of English that readers had to read twice.
+// rule is an English phrase pattern that readers had to read twice.
 type rule struct {
 	name    string
 	pattern *regexp.Regexp
-	except  *regexp.Regexp // a match of the pattern that also matches this is right; may be nil
+	except  *regexp.Regexp // if this also matches the match, the text is acceptable; may be nil
 	remedy  string
 }
 
@@ -48,10 +48,10 @@ var rules = []rule{
 // names finds declared identifiers that are pronouns, prepositions or passive words.
 var names = regexp.MustCompile(`\b(?:func(?: \([^)]*\))? |type )([A-Za-z0-9_]*(?:[Tt]old|[Mm]eant|[Bb]eforehand|[Ww]hose|[Bb]eside|[Cc]ame|[Ll]ikewise|[Mm]ended|[Nn]obody|[Oo]urs)[A-Za-z0-9_]*)|\bfunc(?: \([^)]*\))? (of|at|is|has|one|in|to|by|on|so|as)\(`)
 
-// goText finds comments and string literals of Go source.
+// goText finds comments and string literals in Go source.
 var goText = regexp.MustCompile("//[^\n]*|\"(?:[^\"\\\\\n]|\\\\.)*\"|`[^`]*`")
 
-// place is a text that a rule matches.
+// place is a position in a file at which a rule matches.
 type place struct {
 	file   string
 	line   int
@@ -63,7 +63,7 @@ type place struct {
 
 func (p place) folder() string { return path.Dir(p.file) }
 
-// String returns the place as one line that editors can follow.
+// String returns the place as one line, in a form that editors can follow.
 func (p place) String() string {
 	text := strings.TrimSpace(p.text)
 	if len(text) > 110 {
@@ -72,7 +72,7 @@ func (p place) String() string {
 	return fmt.Sprintf("%s:%d: %s (%s): %q in %q", p.file, p.line, p.rule, p.remedy, p.match, text)
 }
 
-// check returns the places of one file.
+// check returns the places in one file.
 func check(file, source string) []place {
 	if strings.HasSuffix(file, ".go") {
 		return checkGo(file, source)

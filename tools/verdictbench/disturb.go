@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/verdictbench"
 )
 
-// subject is a load on a null server and how its generator is disturbed.
+// subject is a load on a null server, and the disturbance of its generator.
 type subject struct {
 	script      string
 	args        []string
@@ -31,19 +31,19 @@ func (s *subject) text() string {
 	return strings.Join(s.args, " ") + " on " + s.script + "; " + s.disturbance.text
 }
 
-// disturbance describes the disturbance of a generator; the zero value is none.
+// disturbance describes how a generator is disturbed. The zero value means no disturbance.
 type disturbance struct {
 	text   string
 	nice   int
-	stop   time.Duration // length of SIGSTOP
-	period time.Duration // mean interval
-	even   bool          // at even intervals, not at random times
-	spin   string        // a busy loop on its CPU: "DUTY"
-	first  bool          // with real-time priority
-	quota  time.Duration // of its control group, per 100 ms
+	stop   time.Duration // duration of each SIGSTOP
+	period time.Duration // mean interval between stops
+	even   bool          // stops at regular intervals instead of random times
+	spin   string        // duty cycle of a busy loop on the generator's CPU
+	first  bool          // the busy loop has real-time priority
+	quota  time.Duration // CPU time per 100 ms of the generator's control group
 }
 
-// draw returns the trial of a kind and a seed.
+// draw returns the trial for a kind and a seed.
 func draw(kind verdictbench.Kind, seed uint64) subject {
 	seed = keys.DeriveSeed(seed, "real verdict's bench "+string(kind))
 	n := uint64(0)
@@ -89,7 +89,8 @@ func draw(kind verdictbench.Kind, seed uint64) subject {
 	return s
 }
 
-// cannot returns why this machine does not support a kind.
+// cannot returns the reason why this machine does not support a kind of disturbance, or an empty
+// string if it supports the kind.
 func (b *bench) cannot(kind verdictbench.Kind) string {
 	switch kind {
 	case verdictbench.Steal:
@@ -129,7 +130,7 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 			undo()
 			return nil, err
 		}
-		running.Go(func() { _ = cmd.Wait() }) // it will be killed
+		running.Go(func() { _ = cmd.Wait() }) // the process will be killed, so its exit status does not matter
 	}
 	if d.quota > 0 {
 		joined := make(chan error, 1)
@@ -153,7 +154,8 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 
 func (d disturbance) stopAgainAndAgain(ctx context.Context, p *os.Process) {
 	for n := uint64(0); ; n++ {
-		// Random gaps, so that they do not synchronize with anything, or even ones.
+		// Either regular gaps, or random gaps, so that the stops do not synchronize with
+		// anything.
 		gap := time.Duration(-math.Log(1-keys.RandomUnit(uint64(p.Pid), n)) * float64(d.period))
 		if d.even {
 			gap = d.period - d.stop
@@ -164,7 +166,7 @@ func (d disturbance) stopAgainAndAgain(ctx context.Context, p *os.Process) {
 		}{{gap, syscall.SIGSTOP}, {d.stop, syscall.SIGCONT}} {
 			select {
 			case <-ctx.Done():
-				_ = p.Signal(syscall.SIGCONT) // it may have ended
+				_ = p.Signal(syscall.SIGCONT) // fails if the process has ended
 				return
 			case <-time.After(step.wait):
 				_ = p.Signal(step.then)
@@ -173,10 +175,10 @@ func (d disturbance) stopAgainAndAgain(ctx context.Context, p *os.Process) {
 	}
 }
 
-// spinCommand runs this program as a busy loop.
+// spinCommand is the argument with which this program runs as a busy loop.
 const spinCommand = "spin"
 
-// spin is busy for a share of the time, in spells of 20 ms.
+// spin keeps a CPU busy for a share of the time, in phases of 20 ms.
 func spin(duty string) {
 	share, err := strconv.ParseFloat(duty, 64)
 	if err != nil {
@@ -192,8 +194,9 @@ func spin(duty string) {
 	}
 }
 
-// limits holds the folders in which control groups can be created, and the files that set
-// the limit in microseconds per 100 ms (version 2, version 1).
+// limits returns the folder in which control groups can be created. It also returns the files, with
+// their contents, that set the limit in microseconds per 100 ms (for version 2 or version 1 of
+// control groups).
 func limits(quota time.Duration) (root string, files map[string]string, err error) {
 	us := strconv.FormatInt(quota.Microseconds(), 10)
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
@@ -206,7 +209,8 @@ func limits(quota time.Duration) (root string, files map[string]string, err erro
 	return old, map[string]string{"cpu.cfs_quota_us": us}, nil
 }
 
-// withQuota creates a control group that may run for that long per 100 ms.
+// withQuota creates a control group that may use quota of CPU time per 100 ms, and calls use with
+// it.
 func withQuota(quota time.Duration, use func(group string) error) (err error) {
 	root, files, err := limits(quota)
 	if err != nil {
@@ -217,7 +221,7 @@ func withQuota(quota time.Duration, use func(group string) error) (err error) {
 		return err
 	}
 	defer func() {
-		// Its processes may take a moment to end.
+		// The group's processes may take a moment to end.
 		for range 100 {
 			if e := os.Remove(group); e == nil || errors.Is(e, os.ErrNotExist) {
 				return

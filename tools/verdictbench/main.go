@@ -1,10 +1,10 @@
 //go:build linux
 
-// Command verdictbench measures the verdict's own error rate in real time: it runs loads on
-// a null server, undisturbed and then with the generator disturbed in a known way, and
-// prints how often a wrong result was not called valid, and how often a correct one was.
-// internal/testing/verdictbench does the same in simulated time, with thousands of trials,
-// and in tests.
+// Command verdictbench measures in real time how often the verdict is wrong. It runs each load on a
+// null server, first undisturbed and then with a known disturbance of the load generator. It prints
+// how often wrong results were not called valid, and how often correct results were.
+// internal/testing/verdictbench does the same in simulated time, with thousands of trials, and in
+// tests.
 package main
 
 import (
@@ -27,14 +27,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// options are the command line.
+// options contains the values of the command line.
 type options struct {
 	trials  int
 	window  time.Duration
 	binary  string
 	seed    uint64
 	verbose bool
-	kind    string // all kinds if empty
+	kind    string // if empty, all kinds
 }
 
 func main() {
@@ -89,7 +89,7 @@ func run(ctx context.Context, o options) error {
 			var restless restlessError
 			switch {
 			case ctx.Err() != nil:
-				return errors.Join(table.Write(os.Stdout), ctx.Err()) // the results so far
+				return errors.Join(table.Write(os.Stdout), ctx.Err()) // also prints the results so far if ctx has ended
 			case errors.As(err, &restless):
 				fmt.Fprintf(os.Stderr, "%s, trial %d: left out: %v\n", kind, i, err)
 				continue
@@ -108,21 +108,21 @@ func run(ctx context.Context, o options) error {
 // bench runs trials.
 type bench struct{ options }
 
-// restlessError means that no two undisturbed runs agree, so that the truth is not known.
+// restlessError means that no two undisturbed runs agree, so the true values are unknown.
 type restlessError struct{ by float64 }
 
 func (e restlessError) Error() string {
 	return fmt.Sprintf("no two undisturbed runs agree, and the nearest differ by %.1f %%: the machine is not quiet", 100*e.by)
 }
 
-// mostRestless is the highest difference between two undisturbed runs that agree.
+// mostRestless is the maximum relative difference between two undisturbed runs that count as equal.
 const mostRestless = 0.05
 
-// mostUndisturbed is the highest number of undisturbed runs of a trial until two of them
-// agree.
+// mostUndisturbed is the maximum number of undisturbed runs per trial. verdictbench stops earlier
+// if two of them agree.
 const mostUndisturbed = 5
 
-// trial runs a load undisturbed, then disturbed, and then undisturbed again until two
+// trial runs a load undisturbed and then disturbed. It repeats the undisturbed run until two
 // undisturbed runs agree, because other programs may have affected one of them.
 func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) (verdictbench.Outcome, error) {
 	s := draw(kind, seed)
@@ -160,7 +160,8 @@ func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) 
 	return out, restlessError{closest}
 }
 
-// largestDifference returns the relative difference between the throughput, p50 and p99 of two runs.
+// largestDifference returns the largest relative difference in throughput, p50 and p99 between two
+// runs.
 func largestDifference(a, b *record.Trial) (most float64) {
 	for _, d := range verdictbench.Deviations(a, b) {
 		if slices.Contains([]string{verdict.Throughput, "p50", "p99"}, d.Figure) {
@@ -170,8 +171,8 @@ func largestDifference(a, b *record.Trial) (most float64) {
 	return most
 }
 
-// settled returns the names of the figures in which two undisturbed runs agree: the true
-// values of the others, often of p99.9 and max, are not known.
+// settled returns the names of the figures in which two undisturbed runs agree. The true values of
+// the other figures, often p99.9 and max, are unknown.
 func settled(a, b *record.Trial) (names []string) {
 	for _, d := range verdictbench.Deviations(a, b) {
 		if max(d.Off, -d.Off) <= mostRestless {
@@ -181,7 +182,7 @@ func settled(a, b *record.Trial) (names []string) {
 	return names
 }
 
-// load runs the generator on its CPU, and disturbs it.
+// load runs the generator on its CPU, with the disturbance.
 func (b *bench) load(ctx context.Context, endpoint string, s subject, d disturbance) (*record.Trial, error) {
 	args := append([]string{"bench", "put", "--endpoints", endpoint, "--format", "json", "--key-space-size", "1000",
 		"--warmup", "500ms", "--duration", b.window.String()}, s.args...)

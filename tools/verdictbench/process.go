@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The generator and its disturbance use the last CPU and the server the first, so that the
-// store's speed does not change.
+// The generator and its disturbance run on the last CPU and the server on the first, so that the
+// disturbance does not change the server's speed.
 
 func generatorCPU() int { return runtime.NumCPU() - 1 }
 
@@ -30,13 +30,12 @@ const (
 	realTime = -100
 )
 
-// startOn starts a process that has only one CPU, with a nice value or a real-time
-// priority.
+// startOn starts a process on a single CPU, with a nice value or a real-time priority.
 func startOn(cpu int, cmd *exec.Cmd, nice int) error {
-	// A child inherits the CPUs and the priority of the thread that created it.
+	// A child process inherits the CPUs and the priority of the thread that created it.
 	started := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends when the goroutine ends
 		var set unix.CPUSet
 		set.Set(cpu)
 		err := unix.SchedSetaffinity(0, &set)
@@ -84,5 +83,5 @@ func startServer(ctx context.Context, binary, script string) (*server, error) {
 
 func (s *server) stop() {
 	s.cancel()
-	_ = s.cmd.Wait() // it ended by a signal
+	_ = s.cmd.Wait() // the server was ended by a signal, so Wait returns an error
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The number of trials of each kind of disturbance: a fixed sample, or all if make
-// test-long sets the variable.
+// The number of trials per kind of disturbance: a fixed sample, or all if make test-long sets the
+// variable.
 const (
 	sampleSize  = 12
 	trialsEnv   = "QUORUMBENCH_VERDICT_TRIALS"
-	wholeSize   = 100 // since this size, each kind must have enough trials of both sorts
+	wholeSize   = 100 // from this number of trials on, each kind must have enough figures of both sorts: near the truth and far from it
 	leastOfEach = 30
 )
 
@@ -34,7 +34,7 @@ func size(t *testing.T) int {
 	return n
 }
 
-// conduct runs a number of trials of each kind, and as many undisturbed ones as of all
+// conduct runs the given number of trials for each kind, and as many undisturbed trials as for all
 // other kinds together.
 func conduct(t *testing.T, each int) (*Table, []Outcome) {
 	t.Helper()
@@ -73,15 +73,15 @@ func conduct(t *testing.T, each int) (*Table, []Outcome) {
 	return table, all
 }
 
-// The minimum rates of the verdict over all trials, and for each kind and figure.
+// Minimum rates of correct verdicts: over all trials, and for each kind and each figure.
 const (
 	leastCaught = 0.95
 	leastPassed = 0.98
 	leastOfKind = 0.85
 )
 
-// A printed figure that is off by more than a tenth is not valid, and a correct one is
-// valid, whatever disturbs the generator.
+// A printed figure that is wrong by more than a tenth must not be valid, and a correct figure must
+// be valid, whatever disturbs the load generator.
 func TestVerdictsError(t *testing.T) {
 	settle.Unraced(t)
 	n := size(t)

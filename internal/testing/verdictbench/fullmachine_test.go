@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// sharedAndStopped is a machine that the generator's thread shares with members that keep it
-// busy, and on which the thread is stopped in some spans.
+// sharedAndStopped is a machine whose CPU the generator's thread shares with busy members. The
+// thread is also stopped during some spans.
 type sharedAndStopped struct {
 	simulate.Shared
 	stops simulate.Interrupted
@@ -22,7 +22,8 @@ type sharedAndStopped struct {
 func (m *sharedAndStopped) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
 func (m *sharedAndStopped) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
 
-// closedSubject returns a random closed loop: only closed loops conserve anything.
+// closedSubject returns a random closed loop. The test needs closed loops, because in an open loop
+// the number of operations in flight is not constant.
 func closedSubject(d *draws) subject {
 	for {
 		if s := draw(d); s.load.Arrival == scenario.Closed {
@@ -31,9 +32,8 @@ func closedSubject(d *draws) subject {
 	}
 }
 
-// stopsNextToMembers returns random stops of a generator that waits for a CPU as often as
-// members cause it: the machine without the stops, the one with them, and their
-// description.
+// stopsNextToMembers returns two machines and their description. On both, the generator waits for a
+// CPU as often as busy members cause it to wait. Only the second machine also has random stops.
 func stopsNextToMembers(d *draws) (without, with func() simulate.Machine, words string) {
 	q := quietMachine(d.seed + 2)
 	refused, other := d.log(0.02, 0.5), d.log(0.3e6, 3e6)
@@ -50,9 +50,9 @@ func stopsNextToMembers(d *draws) (without, with func() simulate.Machine, words 
 		text.Duration(length), text.Duration(period), text.Duration(other), text.Share(refused))
 }
 
-// A machine that members keep busy does not excuse stops: the figures without the stops are
-// the truth, because run queue wait caused by members belongs to them, and figures far from
-// the truth are not valid.
+// Busy members on the same machine do not excuse stops. The figures without the stops are the
+// truth, because run queue wait that members cause is part of the measured system. Figures that are
+// far from the truth must not be valid.
 func TestFullMachineExcusesNoStop(t *testing.T) {
 	settle.Unraced(t)
 	var rates Rates
@@ -83,7 +83,8 @@ func TestFullMachineExcusesNoStop(t *testing.T) {
 		if rates.Caught < rates.Far {
 			t.Log(o.String())
 		}
-		// The same time, if other programs had caused it, is the generator's own.
+		// If other programs had caused the same wait, it would count as the generator's
+		// overhead.
 		if a := truth.Overhead; a.RunWaitNS > 0.1*a.CycleNS {
 			waited++
 			none := 0.0

@@ -1,10 +1,10 @@
 // Package verdictbench measures how often the verdict is wrong.
 //
-// A trial runs twice in a simulated world: once on a quiet machine, and once with the
-// generator disturbed in a known way. The deviation of the second run's figures from the
-// first run's is the truth, against which the verdict on each figure is compared. The
-// package's test does that (simulated_test.go); tools/verdictbench does the same with real
-// machines.
+// Each trial runs twice in a simulated world: first on a quiet machine, and then with a known
+// disturbance of the load generator. The figures of the first run are the truth. The package
+// compares the deviation of each figure in the second run with the verdict on that figure. The
+// package's test does this in simulated time (simulated_test.go). tools/verdictbench does it on
+// real machines.
 package verdictbench
 
 import (
@@ -16,51 +16,51 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Kind is a way of disturbing the generator.
+// Kind is a way to disturb the load generator.
 type Kind string
 
-// The kinds.
+// These are the kinds of disturbances.
 const (
 	Quiet       Kind = "quiet"             // no disturbance
-	Stopped     Kind = "stopped"           // for 5 to 200 ms, repeatedly
-	Regular     Kind = "stopped regularly" // for 10 to 300 ms, at the same time of each period
-	BusyLoop    Kind = "busy loop"         // on its CPU
-	LowPriority Kind = "low priority"      // a program of higher priority takes its CPU
-	RealTime    Kind = "real-time program" // a program of real-time priority takes its CPU
-	Quota       Kind = "quota"             // of its control group
+	Stopped     Kind = "stopped"           // stopped for 5 to 200 ms, repeatedly
+	Regular     Kind = "stopped regularly" // stopped for 10 to 300 ms, at the same time in each period
+	BusyLoop    Kind = "busy loop"         // a busy loop on the generator's CPU
+	LowPriority Kind = "low priority"      // a program with a higher priority takes the generator's CPU
+	RealTime    Kind = "real-time program" // a program with real-time priority takes the generator's CPU
+	Quota       Kind = "quota"             // a CPU quota of the generator's control group
 	Steal       Kind = "steal"             // CPU steal
 )
 
-// Kinds lists the kinds that disturb.
+// Kinds lists all kinds except Quiet.
 func Kinds() []Kind {
 	return []Kind{Stopped, Regular, BusyLoop, LowPriority, RealTime, Quota, Steal}
 }
 
-// Outcome is a disturbed trial: the deviation of each of its printed figures from the
-// truth, and the verdict on it.
+// Outcome describes a disturbed trial: how far each printed figure deviates from the truth, and the
+// verdict on each figure.
 type Outcome struct {
 	Kind    Kind
 	Seed    uint64
-	What    string // the trial and its disturbance
+	What    string // description of the trial and its disturbance
 	Figures []Deviation
 	Verdict verdict.Verdict
 }
 
-// Deviation is how far a figure is off, as a share of the figure on the quiet machine, and
-// the verdict on it.
+// Deviation describes how far a figure deviates from the figure on the quiet machine, as a share of
+// the latter, and the verdict on the figure.
 type Deviation struct {
 	Figure string
 	Off    float64
 	State  verdict.State
 }
 
-// Judge compares a result with the truth.
+// Judge compares a trial's result with the truth.
 func (o *Outcome) Judge(truth, got *record.Trial) {
 	o.Verdict = got.Verdict
 	o.Figures = Deviations(truth, got)
 }
 
-// Deviations returns the deviations of the printed figures that both trials have.
+// Deviations returns the deviation of each printed figure that both trials have.
 func Deviations(truth, got *record.Trial) (all []Deviation) {
 	for _, name := range verdict.Printed() {
 		f := record.Registered(name)
@@ -72,21 +72,23 @@ func Deviations(truth, got *record.Trial) (all []Deviation) {
 	return all
 }
 
-// Keep removes the figures that are not named, because their true values are not known.
+// Keep removes all figures except the named ones, because the true values of the others are
+// unknown.
 func (o *Outcome) Keep(names []string) {
 	o.Figures = slices.DeleteFunc(o.Figures, func(d Deviation) bool { return !slices.Contains(names, d.Figure) })
 }
 
-// Missed reports whether a figure that is far off is valid.
+// Missed reports whether the verdict calls a figure valid although it is far from the truth.
 func (d *Deviation) Missed() bool { return d.far() && d.State == verdict.Valid }
 
-// Alarmed reports whether a correct figure is not valid.
+// Alarmed reports whether the verdict does not call a figure valid although it is close to the
+// truth.
 func (d *Deviation) Alarmed() bool { return d.near() && d.State != verdict.Valid }
 
 func (d *Deviation) far() bool  { return max(d.Off, -d.Off) > FarOff }
 func (d *Deviation) near() bool { return max(d.Off, -d.Off) <= NearBy }
 
-// Wrong reports whether the rates count the verdict on some figure as wrong.
+// Wrong reports whether the rates count the verdict on any figure as wrong.
 func (o *Outcome) Wrong() bool {
 	for i := range o.Figures {
 		if o.Figures[i].Missed() || o.Figures[i].Alarmed() {

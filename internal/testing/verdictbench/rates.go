@@ -9,19 +9,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// A figure that is off by more than FarOff must not be valid; one within NearBy must be.
+// A figure that deviates by more than FarOff must not be valid. A figure that deviates by at most
+// NearBy must be valid.
 const (
 	FarOff = 0.10
 	NearBy = 0.02
 )
 
-// Rates counts verdicts on figures whose true values are known.
+// Rates counts the verdicts on figures whose true values are known.
 type Rates struct {
 	Trials int
-	Far    int // figures off by more than FarOff
-	Caught int // of Far: not valid
-	Near   int // figures within NearBy
-	Passed int // of Near: valid
+	Far    int // figures that deviate by more than FarOff
+	Caught int // figures in Far that the verdict does not call valid
+	Near   int // figures that deviate by at most NearBy
+	Passed int // figures in Near that the verdict calls valid
 }
 
 // Add counts one figure.
@@ -48,7 +49,7 @@ func Share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Table holds the rates by kind, in the kinds' order, by figure, and in total.
+// Table contains the rates by kind (in the order of the kinds), by figure, and in total.
 type Table struct {
 	kinds  []Kind
 	by     map[Kind]*Rates

@@ -21,7 +21,7 @@ import (
 // wire is the latency of a simulated message in one direction, in nanoseconds.
 const wire = 25_000
 
-// draws generates a trial's numbers from its seed.
+// draws generates a trial's random numbers from its seed.
 type draws struct {
 	seed, n uint64
 }
@@ -31,7 +31,7 @@ func (d *draws) unit() float64 {
 	return keys.RandomUnit(d.seed, d.n)
 }
 
-// log returns a number from lo to hi; each octave is equally likely.
+// log returns a random number from lo to hi. Each octave is equally likely.
 func (d *draws) log(lo, hi float64) float64 { return lo * math.Pow(hi/lo, d.unit()) }
 
 func pick[T any](d *draws, of ...T) T { return of[int(d.unit()*float64(len(of)))] }
@@ -43,8 +43,8 @@ type subject struct {
 	text   string
 }
 
-// draw returns a load with some thousand operations in its window, closed or open, on a
-// store that can serve them or not.
+// draw returns a load with several thousand operations in its window. The loop may be closed or
+// open, and the store may or may not be fast enough for the load.
 func draw(d *draws) subject {
 	median := d.log(0.3e6, 20e6)
 	spread := pick(d, 0.1, 0.3, 0.6)
@@ -74,7 +74,7 @@ func draw(d *draws) subject {
 		l.Rate.PerSecond = perSecond * pick(d, 0.3, 0.6)
 		s.text = fmt.Sprintf("%.0f/s (%v) at %s", l.Rate.PerSecond, l.Arrival, text.Duration(median))
 	}
-	// Enough operations for p99, and enough time for occasional events.
+	// The window has enough operations for a p99, and is long enough for occasional events.
 	if l.Arrival != scenario.Closed {
 		perSecond = l.Rate.PerSecond
 	}
@@ -96,10 +96,10 @@ func draw(d *draws) subject {
 	return s
 }
 
-// quietMachine wakes a thread within some microseconds.
+// On a quietMachine, a thread wakes within a few microseconds.
 func quietMachine(seed uint64) simulate.Quiet { return simulate.Quiet{Jitter: 8_000, Seed: seed} }
 
-// simulated runs the trial of a kind and a seed.
+// simulated runs the trial for a kind and a seed.
 func simulated(kind Kind, seed uint64) (Outcome, error) {
 	d := &draws{seed: keys.DeriveSeed(seed, "verdict's bench "+string(kind))}
 	s := draw(d)
@@ -117,8 +117,8 @@ func simulated(kind Kind, seed uint64) (Outcome, error) {
 	return o, nil
 }
 
-// run runs the subject on a machine and judges it like any trial. ranForLoad is
-// Observed.RanForLoad, as a sampler would report it for a machine shared with members.
+// run runs the subject on a machine, and determines the verdict as for any trial. ranForLoad is the
+// value of Observed.RanForLoad that a sampler would report on a machine that also runs members.
 func (s *subject) run(seed uint64, machine func() simulate.Machine, ranForLoad *float64) (*record.Trial, error) {
 	l := s.load
 	u := &usage{}
@@ -143,7 +143,7 @@ func (s *subject) run(seed uint64, machine func() simulate.Machine, ranForLoad *
 	return &t, nil
 }
 
-// usage reads the machine's counters, where a trial reads the system's.
+// usage provides the simulated machine's counters where a real trial reads the system's counters.
 type usage struct {
 	machine simulate.Machine
 
@@ -163,8 +163,7 @@ func (u *usage) mark(m load.Mark) {
 	}
 }
 
-// processors is the number of the simulated machine's CPUs: the generator's and as many
-// idle ones.
+// processors is the number of CPUs in the simulated machine: the generator's CPU and one idle CPU.
 const processors = 2
 
 func (u *usage) fill(o *record.Observed, m *measure.Totals) {
@@ -172,15 +171,15 @@ func (u *usage) fill(o *record.Observed, m *measure.Totals) {
 	defer u.mu.Unlock()
 	total := processors * m.Seconds * 1e9
 	held := u.last.Throttled - u.first.Throttled
-	// The hypervisor withholds time from all CPUs equally.
+	// The hypervisor withholds the same amount of time from each CPU.
 	stolen := float64(u.last.Stolen-u.first.Stolen) * processors / total
 	m.LoopCPU, m.RunDelay, m.Slices = u.last.CPU-u.first.CPU, u.last.RunDelay-u.first.RunDelay, u.last.Slices-u.first.Slices
 	busy := float64(m.LoopCPU) / total
 	o.ThrottledNS, o.StolenShare, o.BusyShare = &held, &stolen, &busy
 }
 
-// machine returns a random machine with a disturbance from negligible to extreme, and
-// describes it.
+// machine returns a random machine whose disturbance is between negligible and extreme, and a
+// description of it.
 func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 	q := quietMachine(d.seed + 2)
 	ms := func(ns float64) string { return text.Duration(ns) }
@@ -230,10 +229,11 @@ func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 	return func() simulate.Machine { q := q; return &q }, "nothing"
 }
 
-// spell is how long an occasionally busy program is busy at a time, in nanoseconds.
+// spell is the duration of each busy phase of an occasionally busy program, in nanoseconds.
 const spell = 300e6
 
-// duties is busy for a share of the time, in spells.
+// duties returns a function that reports whether a program is busy at a time. The program is busy
+// for the given share of the time, in spells.
 func duties(share float64, seed uint64) func(int64) bool {
 	return func(at int64) bool { return keys.RandomUnit(seed, uint64(at/spell)) < share }
 }
