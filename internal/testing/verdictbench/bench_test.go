@@ -17,7 +17,7 @@ import (
 const (
 	sampleSize  = 12
 	trialsEnv   = "QUORUMBENCH_VERDICT_TRIALS"
-	wholeSize   = 100 // from this number of trials on, each kind must have enough figures of both sorts: near the truth and far from it
+	wholeSize   = 100 // with so many trials, each kind must have enough figures near the truth and far from it
 	leastOfEach = 30
 )
 
