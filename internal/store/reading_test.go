@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Bucket bounds of etcd in seconds.
+// bounds are the upper bounds of etcd's buckets, in seconds.
 var bounds = []float64{0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, math.Inf(1)}
 
 func timed(times []float64) Reading {
@@ -35,8 +35,8 @@ func draw(rng *rand.Rand, n int) []float64 {
 	return out
 }
 
-// TestQuantileIsInItsBucket checks that a quantile is in the same bucket as the
-// exact value and rises with q.
+// TestQuantileIsInItsBucket checks that a quantile is in the same bucket as the exact value,
+// and that it never decreases when q increases.
 func TestQuantileIsInItsBucket(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -72,8 +72,8 @@ func TestQuantileIsInItsBucket(t *testing.T) {
 	}
 }
 
-// TestSinceAndPlusLoseNothing checks that Plus of an earlier reading and Since
-// yields the later reading.
+// TestSinceAndPlusLoseNothing adds the change since an earlier reading to that earlier reading.
+// The result must be the later reading.
 func TestSinceAndPlusLoseNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 100 {

@@ -75,7 +75,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// fakeAdmin is an Admin whose cluster returns the given endpoints.
+// fakeAdmin is an Admin whose cluster reports the given endpoints.
 type fakeAdmin []string
 
 func (fakeAdmin) Status(context.Context) (Status, error) { return Status{}, nil }

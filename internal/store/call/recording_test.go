@@ -17,8 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// TestRecordsRoundTrip writes and reads records of every shape, including
-// extreme ones.
+// TestRecordsRoundTrip writes records of every form, with extreme values, and reads them again.
 func TestRecordsRoundTrip(t *testing.T) {
 	for seed := range uint64(settle.Drawn(20, 2)) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -89,7 +88,7 @@ func randomCall(r *rand.Rand) *call.Call {
 	return c
 }
 
-// TestACrashLeavesItReadable truncates a recording at every length.
+// TestACrashLeavesItReadable truncates a recording at every length and reads what is left.
 func TestACrashLeavesItReadable(t *testing.T) {
 	settle.Unraced(t)
 	path := filepath.Join(t.TempDir(), "a.qbrec")
@@ -138,9 +137,8 @@ func TestDamageIsReported(t *testing.T) {
 	}
 }
 
-// TestHashesKeepPrefixes checks that hashing keeps prefixes that end with a
-// separator, and that keys are equal after hashing only if they were equal
-// before.
+// TestHashesKeepPrefixes checks that a prefix that ends with a separator is still a prefix
+// after hashing. Keys may be equal after hashing only if they were equal before.
 func TestHashesKeepPrefixes(t *testing.T) {
 	v, other := call.NewRedactor(), call.NewRedactor()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -213,8 +211,8 @@ func TestEqualValuesHaveEqualHashes(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that no block causes a panic, and that decoded records are
-// within the limits.
+// FuzzDecode checks that no block causes a panic, and that all decoded records are within the
+// limits.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 0, 0})
 	for _, s := range []string{"AQgAAAEABktWL1B1dAAAAAAA", "AQgCBAEABktWL1B1dAABAgMEAQEAAAABYQ"} {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestReadPace checks that a burst passes, a flood is slowed down, and unused
-// capacity returns.
+// TestReadPace checks that a burst need not wait, that a flood is slowed down, and that unused
+// capacity is available again later.
 func TestReadPace(t *testing.T) {
 	p, now := newReadPace(nil), time.Unix(1000, 0)
 	if wait := p.recordRead(readBurst, now); wait != 0 {

@@ -34,7 +34,7 @@ func runAlone(t *testing.T) string {
 	return l.Processes[0].Endpoint
 }
 
-// freePorts reserves ports until the test ends.
+// freePorts reserves n ports on one address until the test ends.
 func freePorts(t testing.TB, n int) (address string, ports []int) {
 	t.Helper()
 	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), n)
@@ -58,7 +58,7 @@ func adminOf(t *testing.T, a store.Access) store.Admin {
 	return admin
 }
 
-// awaitLeader polls until a member leads.
+// awaitLeader waits until a member is leader, and returns the cluster's status.
 func awaitLeader(t *testing.T, admin store.Admin) store.Status {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -86,7 +86,7 @@ func TestAdminOfRealMember(t *testing.T) {
 	if m.Role != kv.Leader || m.Name != "alone" || m.ID == 0 || m.Term == 0 || m.Term != s.Term || m.DBSize <= 0 || len(m.Alarms) != 0 {
 		t.Errorf("member %+v", m)
 	}
-	if s.Version != version.Version || m.Version != s.Version { // the linked version must be the one that responds
+	if s.Version != version.Version || m.Version != s.Version { // the member must run the version that is linked into this program
 		t.Errorf("version %q", s.Version)
 	}
 	if r := admin.Role(t.Context(), 0); r.Err != nil || r.ID != m.ID || r.Role != kv.Leader || r.Leader != m.ID || r.Term != m.Term {

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
-// TestReplayedRequestDecodesAsRecordedCall checks that the passive decoder decodes a
-// replayed request as the recorded call.
+// TestReplayedRequestDecodesAsRecordedCall checks that the passive decoder, when it decodes a
+// replayed request, obtains the call that was recorded.
 func TestReplayedRequestDecodesAsRecordedCall(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
@@ -36,7 +36,7 @@ func TestReplayedRequestDecodesAsRecordedCall(t *testing.T) {
 	}
 }
 
-// againCall returns a random replayable call.
+// againCall returns a random call that can be replayed.
 func againCall(r *rand.Rand) *call.Call {
 	actions := []call.Action{call.Read, call.Write, call.Remove}
 	methods := map[call.Action]string{call.Read: methodRange, call.Write: methodPut, call.Remove: methodDelete}

@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// cannedAnswers returns a gRPC server's replies to n calls: those with the first
-// header blocks and those with later ones, with stream IDs that patch must set.
+// cannedAnswers returns n replies from a gRPC server, twice: with the header blocks that are
+// the first on a connection, and with later ones. patch must set the stream IDs in the replies.
 func cannedAnswers(b *testing.B, n int, m proto.Message) (first, later []byte) {
 	b.Helper()
 	body, err := proto.Marshal(m)
@@ -52,8 +52,8 @@ func cannedAnswers(b *testing.B, n int, m proto.Message) (first, later []byte) {
 	return first, out.Bytes()
 }
 
-// patch sets the streams of canned replies, which have three frames each,
-// starting with id.
+// patch sets the stream IDs in canned replies. Each reply has three frames. The first reply
+// gets the ID id.
 func patch(p []byte, id uint32) {
 	for frame := 0; len(p) > 0; frame++ {
 		h := h2.ParseFrameHeader(p)
@@ -91,7 +91,7 @@ func benchmark(b *testing.B, op store.Op, m proto.Message) {
 			op.Tag = uint32(n + i)
 			c.Submit(&op)
 		}
-		patch(later, id) // about 5 ns per operation of server cost
+		patch(later, id) // costs about 5 ns per operation, which belong to the server
 		id += 2 * batch
 		written += len(c.Out())
 		c.Wrote(len(c.Out()))

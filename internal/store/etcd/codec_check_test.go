@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// answered returns the codec's event for a reply to an operation.
+// answered returns the event that the codec returns for a reply to the operation.
 func answered(t *testing.T, op store.Op, m proto.Message) store.Event {
 	t.Helper()
 	body, err := proto.Marshal(m)
@@ -55,7 +55,8 @@ func resultRange(r *pb.RangeResponse) *pb.ResponseOp {
 	return &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: r}}
 }
 
-// An empty message is valid protobuf, but etcd never sends one.
+// TestEmptyMessagesAreWrongAnswers feeds empty messages. They are valid protobuf, but etcd
+// never sends one.
 func TestEmptyMessagesAreWrongAnswers(t *testing.T) {
 	for _, op := range []store.Op{
 		checkedPut, checkedGet, checkedList, checkedPages, checkedCount, checkedExists, checkedDelete, checkedCAS, checkedTxn, checkedTxnGet, checkedSTM,
@@ -66,8 +67,9 @@ func TestEmptyMessagesAreWrongAnswers(t *testing.T) {
 	}
 }
 
-// TestImpossibleAnswers checks that replies that no etcd server sends are wrong
-// answers, and possible ones are not. A stand-in for etcd names no member.
+// TestImpossibleAnswers checks that a reply that no etcd server sends has the outcome
+// WrongAnswer, and that a possible reply has another outcome. A server that imitates etcd sends
+// no member ID.
 func TestImpossibleAnswers(t *testing.T) {
 	etcd := &pb.ResponseHeader{ClusterId: 1, MemberId: 2, Revision: 9, RaftTerm: 3}
 	standIn := &pb.ResponseHeader{Revision: 9}
@@ -142,8 +144,8 @@ func TestImpossibleAnswers(t *testing.T) {
 	}
 }
 
-// TestEventTypeDecidesWhetherKeyWasDeleted sends events whose type and version
-// disagree, because kine counts no versions.
+// TestEventTypeDecidesWhetherKeyWasDeleted sends events whose type and version disagree. kine
+// sends such events, because it does not count versions.
 func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 	for _, tc := range []struct {
 		what             mvccpb.Event_EventType
@@ -166,7 +168,8 @@ func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 	}
 }
 
-// TestRepliesOfStandIns feeds replies of a stand-in for etcd that omits fields.
+// TestRepliesOfStandIns feeds replies with missing fields, as servers that imitate etcd send
+// them.
 func TestRepliesOfStandIns(t *testing.T) {
 	request := func(action call.Action) store.Op {
 		return store.Op{Kind: kv.Put, Call: &call.Call{Parts: []call.Part{{Action: action, Key: []byte("k"), Number: 7}}}}

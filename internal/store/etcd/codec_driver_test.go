@@ -17,18 +17,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// live is a real etcd in this process and its official client.
+// live is a real etcd that runs in this process, and etcd's official client.
 type live struct {
 	endpoint string
 	client   *clientv3.Client
 }
 
-// patience limits waits that are not measured, so that no test hangs forever on a
-// slow machine.
+// patience limits waits whose duration is not measured. So no test hangs forever, and a slow
+// machine does not fail a test.
 const patience = 2 * time.Minute
 
-// patient returns a context that ends only if a test hangs: the official client
-// retries forever to reach a dead endpoint.
+// patient returns a context that ends only if a test hangs. Without it, the official client
+// would try forever to reach an endpoint that does not respond.
 func patient(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -36,8 +36,8 @@ func patient(t testing.TB) context.Context {
 	return ctx
 }
 
-// startLive starts one member. With files it uses TLS, and if mutual it requires
-// a client certificate.
+// startLive starts one member. If files is not nil, the member uses TLS. If mutual is set, it
+// also requires a client certificate.
 func startLive(t testing.TB, files *testCerts, mutual bool) *live {
 	t.Helper()
 	scheme := "http"
@@ -56,7 +56,7 @@ func startLive(t testing.TB, files *testCerts, mutual bool) *live {
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	cfg.UnsafeNoFsync = true
-	cfg.BcryptCost = 4 // bcrypt's minimum
+	cfg.BcryptCost = 4 // bcrypt's minimum, so that tests are fast
 	e, err := embed.StartEtcd(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func startLive(t testing.TB, files *testCerts, mutual bool) *live {
 	return l
 }
 
-// official returns a connected official client.
+// official returns the official client, connected to the member.
 func (l *live) official(t testing.TB, files *testCerts, user, password string) *clientv3.Client {
 	t.Helper()
 	a := store.Access{Endpoints: []string{l.endpoint}, User: user, Password: password}
@@ -82,7 +82,7 @@ func (l *live) official(t testing.TB, files *testCerts, user, password string) *
 	return official.Etcd(t, a)
 }
 
-// wire connects a codec to a server.
+// wire is a network connection between a codec and a server.
 type wire struct {
 	*storetest.Wire
 	t testing.TB
@@ -93,7 +93,8 @@ func dialWire(t testing.TB, a store.Access, codecs store.Codecs) *wire {
 	return &wire{storetest.DialWith(t, a, codecs, nil), t}
 }
 
-// want executes an operation that must end with the outcome and a known member.
+// want executes an operation, which must end with the given outcome. The event must contain a
+// member and a term, unless the outcome is an error.
 func (w *wire) want(o kv.Outcome, op store.Op) store.Event {
 	w.t.Helper()
 	e := w.Want(o, op)

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// wantEvent returns the event that corresponds to a reply as the official library
-// parses it, and the parsed message.
+// wantEvent parses a reply with the official library. It returns the parsed message and the
+// event that the codec should return for it.
 func wantEvent(kind kv.Kind, body []byte) (e store.Event, m proto.Message, err error) {
 	var h *pb.ResponseHeader
 	ranged := func(r *pb.RangeResponse) {
@@ -59,7 +59,7 @@ func wantEvent(kind kv.Kind, body []byte) (e store.Event, m proto.Message, err e
 	return e, m, err
 }
 
-// cannotBe reports whether etcd's API rules a reply out.
+// cannotBe reports whether etcd's API excludes that a server sends the reply.
 func cannotBe(kind kv.Kind, m proto.Message) bool {
 	switch r := m.(type) {
 	case *pb.PutResponse:
@@ -98,7 +98,7 @@ func cannotBe(kind kv.Kind, m proto.Message) bool {
 	return false
 }
 
-// rawAnswer returns a reply on stream 1, built without an encoder.
+// rawAnswer returns a reply on stream 1. It does not use an encoder.
 func rawAnswer(body []byte) []byte {
 	b := h2.AppendSettings(nil)
 	headers := append([]byte{0x88, 0x0f, 0x10, 16}, "application/grpc"...)
@@ -112,8 +112,8 @@ func rawAnswer(body []byte) []byte {
 	return append(h2.AppendFrameHeader(b, len(trailers), h2.FrameHeaders, h2.FlagEndHeaders|h2.FlagEndStream, 1), trailers...)
 }
 
-// FuzzReply checks that the codec parses every reply that the official library
-// parses, with the same result if the encoding is canonical.
+// FuzzReply checks that the codec can parse every reply that the official library can parse. If
+// the encoding is canonical, both must obtain the same result.
 func FuzzReply(f *testing.F) {
 	seed := func(kind kv.Kind, m proto.Message) {
 		b, err := proto.Marshal(m)
@@ -162,7 +162,7 @@ func FuzzReply(f *testing.F) {
 		} else if impossible {
 			return
 		}
-		if n, m := len(want.Key), len(want.Value); n == 0 || m == 0 { // nil and empty are equal
+		if n, m := len(want.Key), len(want.Value); n == 0 || m == 0 { // a nil slice and an empty slice are equivalent
 			want.Key, want.Value = append([]byte{}, want.Key...), append([]byte{}, want.Value...)
 			events[0].Key, events[0].Value = append([]byte{}, events[0].Key...), append([]byte{}, events[0].Value...)
 		}

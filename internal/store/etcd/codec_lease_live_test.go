@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestLiveLeases grants a thousand leases on one connection, renews each on its
-// own stream, which restores its full TTL, and revokes them.
+// TestLiveLeases grants a thousand leases on one connection. It renews each lease on the
+// lease's own stream, which restores the lease's full time to live. Then it revokes the leases.
 func TestLiveLeases(t *testing.T) {
 	l, w := dialLive(t)
 	ctx := patient(t)
@@ -29,7 +29,7 @@ func TestLiveLeases(t *testing.T) {
 	if err != nil || len(ids) != n {
 		t.Fatal(len(ids), err)
 	}
-	// Some time must pass, by the server's clock.
+	// Wait until the first lease's remaining time has decreased on the server's clock.
 	for {
 		left, err := l.client.TimeToLive(ctx, clientv3.LeaseID(ids[0]))
 		if err != nil {
@@ -41,7 +41,7 @@ func TestLiveLeases(t *testing.T) {
 	}
 	w.Ready()
 	var asked time.Time
-	for range 3 { // the second and third round use the streams of the first
+	for range 3 { // the second and third round use the streams that the first round opened
 		open := map[uint32]bool{}
 		asked = time.Now()
 		for _, id := range ids {
@@ -63,7 +63,7 @@ func TestLiveLeases(t *testing.T) {
 	if least := ttl - 1 - int64(time.Since(asked).Seconds()); err != nil || left.TTL < least {
 		t.Fatal(left, least, err)
 	}
-	// A slow member drops requests; retry them.
+	// A slow member may drop requests, so send them again.
 	for err = errors.New("request timed out"); err != nil; err = leaser.Revoke(ctx, append(ids, 12345)) {
 		if !strings.Contains(err.Error(), "request timed out") {
 			t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// TestLiveStreamIDsUsedUp checks that no operation is lost or counted twice when
-// stream IDs run out.
+// TestLiveStreamIDsUsedUp checks that no operation is lost or counted twice when a connection
+// has used up its stream IDs.
 func TestLiveStreamIDsUsedUp(t *testing.T) {
 	l := startLive(t, nil, false)
 	a := store.Access{Endpoints: []string{l.endpoint}}
@@ -53,8 +53,8 @@ func TestLiveStreamIDsUsedUp(t *testing.T) {
 	}
 }
 
-// TestLiveLargeValuesTogether sends large values in both directions concurrently
-// on one connection.
+// TestLiveLargeValuesTogether sends large values in both directions at the same time on one
+// connection.
 func TestLiveLargeValuesTogether(t *testing.T) {
 	l := startLive(t, nil, false)
 	a := store.Access{Endpoints: []string{l.endpoint}}

@@ -14,7 +14,7 @@ import (
 
 const authPath = "/etcdserverpb.Auth/Authenticate"
 
-// loop returns n scripted connections of one event loop with a user.
+// loop returns n scripted connections that belong to one event loop, with a user.
 func loop(t *testing.T, n int) (conns []*scripted) {
 	codecs := newCodecs(store.Access{User: "root", Password: "secret"})
 	for range n {
@@ -23,7 +23,7 @@ func loop(t *testing.T, n int) (conns []*scripted) {
 	return conns
 }
 
-// wantLogin checks that the connection has sent only a login.
+// wantLogin checks that the connection has sent a login and nothing else.
 func wantLogin(t *testing.T, s *scripted) *grpcCall {
 	t.Helper()
 	var m pb.AuthenticateRequest
@@ -42,7 +42,7 @@ func (s *scripted) grant(id uint32, token string) {
 	}
 }
 
-// wantToken checks the token of the connection's next call.
+// wantToken checks which token the connection's next call contains.
 func wantToken(t *testing.T, s *scripted, token string) *grpcCall {
 	t.Helper()
 	s.submit(store.Op{Kind: kv.Put, Tag: 1, Key: testKey})
@@ -95,7 +95,7 @@ func TestTokenIsRenewed(t *testing.T) {
 	conns[1].c.Tick(renewAfter)
 	call := wantLogin(t, conns[1])
 	conns[0].c.Tick(renewAfter)
-	wantToken(t, conns[0], "token-1") // still valid meanwhile
+	wantToken(t, conns[0], "token-1") // the old token stays in use until the new one arrives
 	conns[1].grant(call.id, "token-2")
 	for _, s := range conns {
 		wantToken(t, s, "token-2")
@@ -122,7 +122,7 @@ func TestRejectedTokenIsReplaced(t *testing.T) {
 		t.Fatal("a rejected token is used")
 	}
 	conns[0].grant(wantLogin(t, conns[0]).id, "token-2")
-	// A late rejection of the old token does not affect the new one.
+	// A late rejection of the old token must not invalidate the new token.
 	conns[0].refuse(late.id, "16", "etcdserver: invalid auth token")
 	conns[0].event(1)
 	wantToken(t, conns[1], "token-2")
@@ -146,7 +146,7 @@ func TestAnotherConnectionTakesOver(t *testing.T) {
 	if len(conns[2].calls()) != 0 {
 		t.Fatal("two log in at once")
 	}
-	conns[2].c.Tick(lookAgain + claimFor) // the first login takes too long
+	conns[2].c.Tick(lookAgain + claimFor) // the first login is taking too long
 	wantLogin(t, conns[2])
 	conns[1].answer(slow.id, &pb.AuthenticateResponse{Token: "late"})
 	conns[1].feed()

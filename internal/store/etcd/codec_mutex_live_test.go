@@ -15,8 +15,8 @@ import (
 
 const lockedBy = "stmlock"
 
-// locker runs concurrent transactions under the lock on its own connection, each
-// with its own session.
+// locker runs concurrent transactions on one connection. Each transaction has its own session
+// and holds the lock.
 type locker struct {
 	w        *wire
 	by       kv.Locker
@@ -40,7 +40,7 @@ func newLocker(t *testing.T, l *live, by kv.Locker, atOnce, n int, seed uint64) 
 	return k
 }
 
-// run returns the number of retries, and of all requests.
+// run executes the transactions. It returns how many retries and how many requests they needed.
 func (k *locker) run() (retries, requests uint32) {
 	w, r := k.w, rand.New(rand.NewPCG(5, k.seed))
 	for w.Codec.Room() == 0 {
@@ -103,10 +103,10 @@ func (l *live) checkAccounts(t *testing.T) {
 	}
 }
 
-// TestLiveMutexSeparatesTransactions moves money between few accounts without
-// comparisons, so that only the lock separates the transactions: those under the
-// codec's mutex, those under the lock service, and those under the official
-// client's mutex. The sum stays constant, and no transaction is retried.
+// TestLiveMutexSeparatesTransactions transfers money between a few accounts. The transactions
+// compare nothing, so only the lock keeps them apart. Some of them use the codec's mutex, some
+// the lock service, and some the official client's mutex. The sum of all accounts must stay
+// constant, and no transaction may be retried.
 func TestLiveMutexSeparatesTransactions(t *testing.T) {
 	l := startLive(t, nil, false)
 	l.fillAccounts(t)
@@ -144,9 +144,9 @@ func TestLiveMutexSeparatesTransactions(t *testing.T) {
 	all.Wait()
 	l.checkAccounts(t)
 	for i, k := range lockers[:2] {
-		// The minimum is the lock, two reads, the commit, and the release. A
-		// waiting transaction also looks for its predecessor, watches its key,
-		// and checks that it is gone.
+		// A transaction needs at least five requests: the lock, two reads, the commit, and the
+		// release. A transaction that has to wait also looks for the key before its own, watches
+		// that key, and checks that the key was deleted.
 		if requests[i] <= ours*5 {
 			t.Errorf("locker %d: %d requests: no transaction waited", i, requests[i])
 		}
@@ -160,7 +160,8 @@ func TestLiveMutexSeparatesTransactions(t *testing.T) {
 	}
 }
 
-// transferUnder reads and writes two accounts in three requests.
+// transferUnder transfers money under the lock: it reads and writes two accounts in three
+// requests.
 func (l *live) transferUnder(t *testing.T, m *concurrency.Mutex, r *rand.Rand) error {
 	ctx := patient(t)
 	if err := m.Lock(ctx); err != nil {
@@ -179,9 +180,8 @@ func (l *live) transferUnder(t *testing.T, m *concurrency.Mutex, r *rand.Rand) e
 	return m.Unlock(ctx)
 }
 
-// TestLiveMutexWaitsForItsTurn checks that the codec waits for the official
-// client's mutex and vice versa: a transaction's key is like the official
-// mutex's.
+// TestLiveMutexWaitsForItsTurn checks that the codec waits for the official client's mutex, and
+// that the official client waits for the codec's. Both must create keys of the same form.
 func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 	l := startLive(t, nil, false)
 	l.fillAccounts(t)
@@ -214,8 +214,8 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 	if len(ended) != 0 {
 		t.Fatalf("%+v", ended)
 	}
-	// One is abandoned and its key is deleted; this must not give the lock to the
-	// others.
+	// One transaction is abandoned and its key is deleted. No other transaction may acquire the
+	// lock because of that.
 	w.Codec.Cancel(1)
 	turnUntil(func() bool { return c.stm.left == 0 })
 	r, err := l.client.Get(patient(t), lockedBy+"/", clientv3.WithPrefix())
@@ -236,15 +236,15 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 			t.Errorf("%+v (%s)", e, e.Text)
 		}
 	}
-	// Without competition a transaction takes four requests: the lock, a read,
-	// the commit, and the release.
+	// Without competition, a transaction needs four requests: the lock, a read, the commit, and the
+	// release.
 	e := w.want(kv.OK, store.Op{Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: k.sessions[0], Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}})
 	if e.Extra != 3 {
 		t.Errorf("%d requests", e.Extra+1)
 	}
 }
 
-// TestLiveMutexWithoutALease checks that a transaction fails with an explanation
+// TestLiveMutexWithoutALease checks that a transaction fails, with an error that explains why,
 // if its lease has ended or never existed.
 func TestLiveMutexWithoutALease(t *testing.T) {
 	l := startLive(t, nil, false)

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// mutexServer returns the server of n transactions that wait for a lock, and
-// their requests for the key before theirs.
+// mutexServer returns a server with n transactions that wait for a lock. It also returns their
+// requests that look for the key before their own.
 func mutexServer(t *testing.T, n uint32) (*scripted, []*grpcCall) {
 	t.Helper()
 	s := scanServer(t)
@@ -37,9 +37,9 @@ func (s *scripted) answerOther(call *grpcCall) {
 	s.answer(call.id, &pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{{Key: []byte(lockedBy + "/7"), CreateRevision: 5}}})
 }
 
-// TestMutexWhenWatchStreamEnds ends the watch stream in the same input that
-// makes another transaction watch: the waiting one fails, and the other opens a
-// new stream.
+// TestMutexWhenWatchStreamEnds ends the Watch stream in the same input that makes another
+// transaction watch a key. The transaction that waits on the stream must fail, and the other
+// transaction must open a new stream.
 func TestMutexWhenWatchStreamEnds(t *testing.T) {
 	s, asks := mutexServer(t, 3)
 	s.answerOther(asks[0])
@@ -55,7 +55,7 @@ func TestMutexWhenWatchStreamEnds(t *testing.T) {
 	if events := s.feed(); len(events) != 0 {
 		t.Fatalf("%+v", events)
 	}
-	s.c.Cancel(0) // abandon a watch on a stream that is about to end
+	s.c.Cancel(0) // abandon a watch on the stream, which is about to end
 	s.out.Write(onStream(stream, encoded(t, &pb.WatchResponse{Header: testHeader, Created: true, WatchId: 1})))
 	s.answerOther(asks[2])
 	s.headers(stream, true, "grpc-status", "14", "grpc-message", "going away")
@@ -66,15 +66,15 @@ func TestMutexWhenWatchStreamEnds(t *testing.T) {
 	paths := map[string]int{}
 	for _, call := range s.calls() {
 		if call.path == "" && call.id == stream {
-			continue // the first cancelled its watcher while the stream was open
+			continue // the first transaction cancelled its watcher while the stream was still open
 		}
 		if call.id <= stream {
 			t.Errorf("stream %d was used again", call.id)
 		}
 		paths[call.path]++
 	}
-	// The keys of the two ended transactions are deleted, and the third
-	// transaction watches.
+	// The keys of the two transactions that have ended are deleted, and the third transaction
+	// watches a key.
 	if paths["/etcdserverpb.KV/DeleteRange"] != 2 || paths["/etcdserverpb.Watch/Watch"] != 1 || len(paths) != 2 {
 		t.Errorf("%v", paths)
 	}
@@ -84,9 +84,9 @@ func TestMutexWhenWatchStreamEnds(t *testing.T) {
 	}
 }
 
-// TestMutexWaitsForItsRelease checks that a transaction waits while its
-// session's lock is being released; otherwise it would take the key that is about
-// to be deleted for its own.
+// TestMutexWaitsForItsRelease checks that a transaction waits while its session's lock is being
+// released. Otherwise the transaction would find the session's old key, which is about to be
+// deleted, and take it for its own.
 func TestMutexWaitsForItsRelease(t *testing.T) {
 	s, asks := mutexServer(t, 1)
 	s.c.Cancel(0)
@@ -104,10 +104,10 @@ func TestMutexWaitsForItsRelease(t *testing.T) {
 	s.call("/etcdserverpb.KV/Txn", &pb.TxnRequest{})
 }
 
-// TestMutexReleaseNeedsItsOwnReply sends a wrong answer that ends a
-// transaction, and the reply to its other read in the same input. That reply must
-// not count as the release of the lock, which would appear to end the next
-// transaction.
+// TestMutexReleaseNeedsItsOwnReply sends two replies in the same input: a wrong answer, which
+// ends a transaction, and the reply to the transaction's other read. The codec must not take the
+// second reply for the reply to the lock's release. Otherwise the real reply to the release
+// would later appear to end the next transaction.
 func TestMutexReleaseNeedsItsOwnReply(t *testing.T) {
 	s := scanServer(t)
 	begin := func(tag uint32) {
@@ -123,7 +123,7 @@ func TestMutexReleaseNeedsItsOwnReply(t *testing.T) {
 	}})
 	s.feed()
 	for i, call := range s.calls() {
-		changed := testHeader.Revision + 1 - int64(i) // the first key's revision is later than the reply's
+		changed := testHeader.Revision + 1 - int64(i) // in the first reply, the key's revision is later than the reply's revision
 		s.answer(call.id, &pb.RangeResponse{Header: testHeader, Count: 1, Kvs: []*mvccpb.KeyValue{{Key: []byte{"ac"[i]}, CreateRevision: 1, ModRevision: changed, Version: 1}}})
 	}
 	if events := s.feed(); len(events) != 1 || events[0].Tag != 1 || events[0].Outcome != kv.WrongAnswer {
@@ -138,8 +138,8 @@ func TestMutexReleaseNeedsItsOwnReply(t *testing.T) {
 	s.call("/etcdserverpb.KV/Txn", &pb.TxnRequest{})
 }
 
-// TestMutexOfCompactedRevision checks that a compacted predecessor is looked up
-// retry.
+// TestMutexOfCompactedRevision checks what happens if the revision from which a transaction
+// watches the earlier key is compacted: the transaction must look for an earlier key again.
 func TestMutexOfCompactedRevision(t *testing.T) {
 	s, asks := mutexServer(t, 1)
 	s.answerOther(asks[0])
@@ -154,7 +154,7 @@ func TestMutexOfCompactedRevision(t *testing.T) {
 		t.Fatalf("%+v", events)
 	}
 	again := s.call("/etcdserverpb.KV/Range", &pb.RangeRequest{})
-	s.answer(again.id, &pb.RangeResponse{Header: testHeader}) // no earlier key any more
+	s.answer(again.id, &pb.RangeResponse{Header: testHeader}) // there is no earlier key any more
 	s.feed()
 	mine := &pb.RangeRequest{}
 	check := s.call("/etcdserverpb.KV/Range", mine)

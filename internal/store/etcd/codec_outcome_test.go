@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// Expected outcomes of etcd's errors. A new error in a new version of etcd fails
-// the test until it has an entry.
+// The outcomes that the test expects for etcd's errors. If a new version of etcd has a new
+// error, the test fails until the error is added here.
 var deliberately = map[string]kv.Outcome{
 	"too many requests":             kv.Refused,
 	"unhealthy cluster":             kv.Refused,
@@ -103,7 +103,7 @@ func TestEveryEtcdErrorIsMappedDeliberately(t *testing.T) {
 			t.Errorf("etcd's error %q is not in the table", text)
 			continue
 		}
-		// The code does not matter: etcd sends some errors as Unknown.
+		// The code must not matter, because etcd sends some errors with the code Unknown.
 		for _, code := range []codes.Code{codes.Unknown, codes.Unavailable, codes.InvalidArgument} {
 			if got := OutcomeOf(code, []byte(text)); got != want {
 				t.Errorf("%v %q is %v, want %v", code, text, got, want)
@@ -112,7 +112,7 @@ func TestEveryEtcdErrorIsMappedDeliberately(t *testing.T) {
 	}
 }
 
-// rpcErrors returns the texts of etcd's gRPC errors, read from its source code.
+// rpcErrors returns the texts of etcd's gRPC errors. It reads them from etcd's source code.
 func rpcErrors(t *testing.T) (texts []string) {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "go.etcd.io/etcd/api/v3/v3rpc/rpctypes").Output()
@@ -167,7 +167,7 @@ func TestOtherErrors(t *testing.T) {
 		{codes.OutOfRange, "", kv.BadRequest},
 		{codes.Unimplemented, "unknown service etcdserverpb.KV", kv.BadRequest},
 		{codes.Unimplemented, "delete is not implemented by kine", kv.BadRequest},
-		{codes.Unknown, "lease keep alive is not supported", kv.BadRequest}, // also kine
+		{codes.Unknown, "lease keep alive is not supported", kv.BadRequest}, // also from kine
 		{codes.Internal, "", kv.StoreError},
 		{codes.Unavailable, "transport is closing", kv.StoreError},
 		{codes.DataLoss, "", kv.StoreError},

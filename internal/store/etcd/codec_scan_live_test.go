@@ -16,10 +16,10 @@ const manyKeys = 5_000
 
 func manyKey(i int) string { return fmt.Sprintf("many/%05d", i) }
 
-// putMany puts manyKeys keys through the official client.
+// putMany puts manyKeys keys with the official client.
 func (l *live) putMany(t *testing.T, value string) {
 	t.Helper()
-	const together = 125 // etcd's limit per transaction is 128
+	const together = 125 // fewer than etcd's limit of 128 operations in a transaction
 	for i := 0; i < manyKeys; i += together {
 		var puts []clientv3.Op
 		for k := range together {
@@ -31,8 +31,8 @@ func (l *live) putMany(t *testing.T, value string) {
 	}
 }
 
-// TestLiveRangesInEveryForm checks that every form of a range returns the
-// official client's number of keys and first key.
+// TestLiveRangesInEveryForm checks that every form of a range returns the same first key and
+// the same number of keys as the official client.
 func TestLiveRangesInEveryForm(t *testing.T) {
 	l, w := dialLive(t)
 	l.putMany(t, strings.Repeat("some value", 10))
@@ -86,7 +86,8 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 	}
 }
 
-// TestLiveCounts checks that a count includes all keys regardless of the limit.
+// TestLiveCounts checks that a count contains all keys in the interval, regardless of the
+// limit.
 func TestLiveCounts(t *testing.T) {
 	l, w := dialLive(t)
 	l.putMany(t, "v")
@@ -109,8 +110,8 @@ func TestLiveCounts(t *testing.T) {
 	}
 }
 
-// TestLivePagesAreOfOneRevision checks that all pages have the same revision, so
-// that writes and deletions between two pages are not visible.
+// TestLivePagesAreOfOneRevision checks that all pages of a range are read at the same revision,
+// so that writes and deletions between two pages are not visible.
 func TestLivePagesAreOfOneRevision(t *testing.T) {
 	l, w := dialLive(t)
 	l.putMany(t, "v")
@@ -142,7 +143,7 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 	if e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}}); e.Count != 2_400 || e.Extra != 1 {
 		t.Fatalf("%+v", e)
 	}
-	// A compaction between two pages ends the range with an explanation.
+	// A compaction between two pages ends the range with an error that explains it.
 	w.Codec.Submit(&store.Op{Kind: kv.Range, Tag: 101, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}})
 	for c.scans.table[0].pages < 2 {
 		turn()
@@ -164,8 +165,8 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 	}
 }
 
-// TestLiveRangesTogether runs many paged and streamed ranges on one connection
-// and cancels some.
+// TestLiveRangesTogether runs many paged and streamed ranges at the same time on one
+// connection, and cancels some of them.
 func TestLiveRangesTogether(t *testing.T) {
 	l, w := dialLive(t)
 	l.putMany(t, "v")

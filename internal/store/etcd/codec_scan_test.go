@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// pageOf returns a page with the keys from to to-1.
+// pageOf returns a page that contains the keys with the numbers from to to-1.
 func pageOf(from, to int, more bool) *pb.RangeResponse {
 	r := &pb.RangeResponse{Header: testHeader, More: more, Count: int64(to - from)}
 	if more {
@@ -35,8 +35,9 @@ func pagedOp(tag uint32) store.Op {
 	return store.Op{Tag: tag, Kind: kv.Range, Key: []byte("k"), Consistency: kv.Local, Range: &store.RangeOp{End: []byte("l"), PageSize: 10, KeysOnly: true}}
 }
 
-// TestPageRequests checks that each page starts after the previous page's last
-// key, at the first page's revision, and requests at most the rest of the limit.
+// TestPageRequests checks the requests for pages. Each page starts after the last key of the
+// page before, is read at the first page's revision, and has at most the number of keys that
+// are left of the limit.
 func TestPageRequests(t *testing.T) {
 	s := scanServer(t)
 	op := pagedOp(7)
@@ -66,8 +67,8 @@ func TestPageRequests(t *testing.T) {
 	}
 }
 
-// TestImpossiblePages checks that impossible pages end the range with an
-// explanation.
+// TestImpossiblePages checks that an impossible page ends the range with an error that explains
+// what is wrong.
 func TestImpossiblePages(t *testing.T) {
 	for what, page := range map[string]*pb.RangeResponse{
 		"no key":       pageOf(0, 0, true),
@@ -83,7 +84,7 @@ func TestImpossiblePages(t *testing.T) {
 	}
 }
 
-// TestImpossibleStreams sends streams whose contents and counts differ.
+// TestImpossibleStreams sends streams whose number of keys differs from their count.
 func TestImpossibleStreams(t *testing.T) {
 	part := func(r *pb.RangeResponse, count int64) *pb.RangeStreamResponse {
 		if r.Count = count; count < 0 {
@@ -121,8 +122,8 @@ func TestImpossibleStreams(t *testing.T) {
 	}
 }
 
-// TestPagesOnEndingConnection checks ranges that are between two pages when a
-// connection drains or ends, and that replies to abandoned ranges are skipped.
+// TestPagesOnEndingConnection drains or ends a connection while ranges are between two pages.
+// It also checks that replies for abandoned ranges are skipped.
 func TestPagesOnEndingConnection(t *testing.T) {
 	s := scanServer(t)
 	s.submit(pagedOp(7))
@@ -149,8 +150,8 @@ func TestPagesOnEndingConnection(t *testing.T) {
 	}
 }
 
-// TestPagesDoNotAllocate checks that pages need no memory after a range of the
-// same size.
+// TestPagesDoNotAllocate checks that a range allocates no memory if an earlier range of the
+// same size has allocated it.
 func TestPagesDoNotAllocate(t *testing.T) {
 	c := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"}).(*codec)
 	page, last := encoded(t, pageOf(0, 10, true)), encoded(t, pageOf(10, 15, false))

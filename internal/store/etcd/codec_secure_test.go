@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// testCerts are the files of a certificate authority for one test.
+// testCerts contains the certificate files for one test, which one authority has signed.
 type testCerts struct {
 	ca, serverCert, serverKey string
 	pool                      *x509.CertPool
@@ -34,7 +34,7 @@ func newTestCerts(t testing.TB) *testCerts {
 	return c
 }
 
-// client returns a client's configuration with its certificate.
+// client returns the TLS configuration of a client that presents its certificate.
 func (c *testCerts) client(testing.TB) *tls.Config {
 	return &tls.Config{
 		RootCAs: c.pool, Certificates: []tls.Certificate{c.clientCert}, ServerName: "127.0.0.1",
@@ -55,8 +55,8 @@ func TestLiveMutualTLS(t *testing.T) {
 	}
 }
 
-// TestLivePlainToTLS connects to a TLS port without TLS: the server sends an
-// error or closes.
+// TestLivePlainToTLS connects to a TLS port without TLS. The server sends an error or closes
+// the connection.
 func TestLivePlainToTLS(t *testing.T) {
 	files := newTestCerts(t)
 	l := startLive(t, files, false)
@@ -70,7 +70,7 @@ func TestLivePlainToTLS(t *testing.T) {
 	}
 	buf := make([]byte, 64<<10)
 	if n, err = w.Conn.Read(buf); err != nil {
-		return // closed without an error
+		return // the server closed the connection without an error
 	}
 	if _, err = w.Codec.Feed(buf[:n], nil); err == nil || w.Codec.Room() != 0 {
 		t.Fatalf("the server said %q, and that was taken", buf[:n])
@@ -80,8 +80,8 @@ func TestLivePlainToTLS(t *testing.T) {
 	}
 }
 
-// enableAuth enables authentication with the users root and alice, who may use
-// the keys from a to b.
+// enableAuth enables authentication. It creates the user root, and the user alice, who may
+// access the keys from a to b.
 func enableAuth(t *testing.T, l *live) {
 	t.Helper()
 	ctx, c := patient(t), l.client
@@ -112,7 +112,7 @@ func TestLiveAuthentication(t *testing.T) {
 	second := dialWire(t, a, codecs)
 	second.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
 
-	// The token is renewed in time, and both connections continue.
+	// The token must be renewed in time, and both connections must continue to work.
 	old := first.Codec.(*codec).login.token
 	first.Codec.Tick(renewAfter)
 	for first.Codec.(*codec).login.token == old {
@@ -123,7 +123,7 @@ func TestLiveAuthentication(t *testing.T) {
 	first.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k")})
 	second.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
 
-	// No token, and a token that the members no longer accept.
+	// Requests must be denied without a token, and with a token that members no longer accept.
 	nobody := store.Access{Endpoints: []string{l.endpoint}}
 	dialWire(t, nobody, newCodecs(nobody)).want(kv.Denied, store.Op{Kind: kv.Put, Key: []byte("k")})
 	if _, err := root.AuthDisable(patient(t)); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// grpcCall is a request as the scripted server received it.
+// grpcCall is a request that the scripted server has received.
 type grpcCall struct {
 	id      uint32
 	path    string
@@ -24,8 +24,8 @@ type grpcCall struct {
 	message []byte
 }
 
-// scripted is the server's end of a codec's connection: it reads the codec's
-// output and replies as the test specifies.
+// scripted is the server's end of a codec's connection. It reads what the codec has written,
+// and replies as the test specifies.
 type scripted struct {
 	t       testing.TB
 	c       store.Codec
@@ -47,7 +47,7 @@ func newScripted(t testing.TB, c store.Codec) *scripted {
 	return s
 }
 
-// greeted returns a scripted server that has sent its SETTINGS.
+// greeted returns a scripted server that has already sent its SETTINGS frame.
 func greeted(t testing.TB, c store.Codec) *scripted {
 	s := newScripted(t, c)
 	s.settings()
@@ -64,8 +64,8 @@ func (s *scripted) must(err error) {
 	}
 }
 
-// calls returns the calls that the codec has written since the last call, and,
-// without a path, messages on streams opened earlier.
+// calls returns the calls that the codec has written since the last time. It also returns
+// messages on streams that were opened earlier; these have no path.
 func (s *scripted) calls() (calls []*grpcCall) {
 	s.t.Helper()
 	out := s.c.Out()
@@ -97,8 +97,8 @@ func (s *scripted) calls() (calls []*grpcCall) {
 	return calls
 }
 
-// call returns the single call that the codec has written since the last call,
-// with its message as the official library parses it.
+// call returns the only call that the codec has written since the last time. It parses the
+// call's message with the official library.
 func (s *scripted) call(path string, m proto.Message) *grpcCall {
 	s.t.Helper()
 	calls := s.calls()
@@ -137,7 +137,7 @@ func (s *scripted) answerBytes(id uint32, body []byte) {
 	s.headers(id, true, "grpc-status", "0", "grpc-message", "")
 }
 
-// refuse replies to a call with an error.
+// refuse replies to a call with an error status.
 func (s *scripted) refuse(id uint32, status, message string) {
 	s.headers(id, true, ":status", "200", "content-type", "application/grpc",
 		"grpc-status", status, "grpc-message", message)
@@ -156,7 +156,7 @@ func (s *scripted) feed() []store.Event {
 	return events
 }
 
-// submit submits an operation; the codec must have room.
+// submit submits an operation. The codec must be able to take one.
 func (s *scripted) submit(op store.Op) {
 	s.t.Helper()
 	if s.c.Room() <= 0 {
@@ -165,7 +165,7 @@ func (s *scripted) submit(op store.Op) {
 	s.c.Submit(&op)
 }
 
-// event returns the codec's single event for the replies sent so far.
+// event feeds the replies to the codec and returns the only event that the codec returns.
 func (s *scripted) event(tag uint32) store.Event {
 	s.t.Helper()
 	events := s.feed()

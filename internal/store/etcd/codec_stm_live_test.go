@@ -25,8 +25,8 @@ const (
 
 func account(i int) string { return fmt.Sprintf("account%d", i) }
 
-// transfer is the edit of both clients: it subtracts from one account or adds to
-// another.
+// transfer computes the new value of an account, for the codec and for the official client. It
+// adds a positive or negative amount to the old value.
 func transfer(value []byte, old string) string {
 	had, _ := strconv.Atoi(old)
 	change, _ := strconv.Atoi(string(value))
@@ -37,9 +37,9 @@ func edit(_ int, value, read, write []byte) []byte {
 	return append(write, transfer(value, string(read))...)
 }
 
-// TestLiveSTMConservesTheSum moves money between few accounts in concurrent
-// transactions of the codec and the official client. With comparisons the sum
-// stays constant, and conflicts are retried.
+// TestLiveSTMConservesTheSum transfers money between a few accounts, in concurrent transactions
+// of the codec and of the official client. At levels that compare versions, the sum of all
+// accounts must stay constant, and transactions with conflicts must be retried.
 func TestLiveSTMConservesTheSum(t *testing.T) {
 	for _, iso := range []kv.Isolation{kv.RepeatableReads, kv.Serializable, kv.SerializableSnapshot} {
 		t.Run(iso.String(), func(t *testing.T) {
@@ -77,7 +77,7 @@ func distinct(r *rand.Rand) (from, to int) {
 	return from, (from + 1 + r.IntN(accounts-1)) % accounts
 }
 
-// transfers runs n transactions on one connection, atOnce concurrently.
+// transfers runs n transactions on one connection, up to atOnce of them concurrently.
 func (w *wire) transfers(iso kv.Isolation, atOnce, n int) (retries, requests uint32) {
 	r := rand.New(rand.NewPCG(2, 3))
 	w.Ready()
@@ -108,9 +108,9 @@ func (w *wire) transfers(iso kv.Isolation, atOnce, n int) (retries, requests uin
 	return retries, requests
 }
 
-// TestLiveSTM checks that a transaction without contention takes one request per
-// key and one for the commit, that it writes only the keys to be written, and
-// creates missing ones.
+// TestLiveSTM checks a transaction without contention. It must need one request for each key
+// and one for the commit. It must write only the keys that have a value to write, and create
+// those that do not exist.
 func TestLiveSTM(t *testing.T) {
 	l, w := dialLive(t)
 	if _, err := l.client.Put(patient(t), "a", "old"); err != nil {
@@ -133,7 +133,7 @@ func TestLiveSTM(t *testing.T) {
 			}
 		}
 	}
-	// A transaction that only reads also commits.
+	// A transaction that only reads must also commit.
 	if e := w.want(kv.OK, store.Op{Kind: kv.STM, STM: &store.STMOp{Isolation: kv.Serializable, Pairs: []store.Pair{{Key: []byte("a")}}}}); e.Extra != 1 {
 		t.Errorf("%+v", e)
 	}

@@ -19,13 +19,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// beginAnswer returns the start of a stream's reply, built without an encoder.
+// beginAnswer returns the start of a reply on a stream. It does not use an encoder.
 func beginAnswer(id uint32) []byte {
 	headers := append([]byte{0x88, 0x0f, 0x10, 16}, "application/grpc"...)
 	return append(h2.AppendFrameHeader(nil, len(headers), h2.FrameHeaders, h2.FlagEndHeaders, id), headers...)
 }
 
-// onStream returns a message in DATA frames.
+// onStream returns a message, divided into DATA frames.
 func onStream(id uint32, body []byte) (b []byte) {
 	message := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
 	for n := 0; len(message) > 0; message = message[n:] {
@@ -58,7 +58,7 @@ func watchEvents(n int) []*mvccpb.Event {
 	return events
 }
 
-// watching returns a codec with watchers 10 and 11 on its stream 1.
+// watching returns a codec whose stream 1 has the watchers 10 and 11.
 func watching(t testing.TB) store.Codec {
 	t.Helper()
 	c := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"})
@@ -80,9 +80,9 @@ func watching(t testing.TB) store.Codec {
 	return c
 }
 
-// TestRequestedCancellationIsNotTheStores checks that a cancellation that a
-// recorded call requested is not reported as the store's, even if the call was
-// abandoned before the reply.
+// TestRequestedCancellationIsNotTheStores checks the reply to a recorded call that cancels a
+// watcher. The codec must not report that the store cancelled the watcher, even if the call was
+// abandoned before the reply arrived.
 func TestRequestedCancellationIsNotTheStores(t *testing.T) {
 	for _, givenUp := range []bool{false, true} {
 		c := watching(t)
@@ -101,8 +101,8 @@ func TestRequestedCancellationIsNotTheStores(t *testing.T) {
 	}
 }
 
-// wantWatch returns the events of a message to watcher 10 or 11 as the official
-// library parses it.
+// wantWatch parses a message for watcher 10 or 11 with the official library. It returns the
+// events that the codec should return.
 func wantWatch(r *pb.WatchResponse) (events []store.Event) {
 	n := 10 + uint32(r.WatchId)
 	for _, e := range r.Events {
@@ -124,8 +124,8 @@ func wantWatch(r *pb.WatchResponse) (events []store.Event) {
 	return events
 }
 
-// FuzzWatchReply checks that the codec's events are exactly those of the messages
-// that the official library parses.
+// FuzzWatchReply checks that the codec returns exactly the events in messages that the official
+// library can parse.
 func FuzzWatchReply(f *testing.F) {
 	for _, m := range []*pb.WatchResponse{
 		{Header: benchHeader, Events: watchEvents(1)},
@@ -171,9 +171,8 @@ func FuzzWatchReply(f *testing.F) {
 	})
 }
 
-// TestWatchStreamEnds checks that the end of a stream ends its watchers and
-// pending creations with the same outcome, and that the next watcher opens a new
-// stream.
+// TestWatchStreamEnds checks that the end of a stream ends its watchers, and its pending create
+// requests, with the same outcome. The next watcher must open a new stream.
 func TestWatchStreamEnds(t *testing.T) {
 	c := watching(t)
 	c.Submit(&store.Op{Kind: kv.Watch, Tag: 5, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 12}})
@@ -194,8 +193,8 @@ func TestWatchStreamEnds(t *testing.T) {
 	}
 }
 
-// TestImpossibleWatchReplies checks that impossible messages end the connection
-// with an explanation.
+// TestImpossibleWatchReplies checks that an impossible message ends the connection with an
+// error that explains what is wrong.
 func TestImpossibleWatchReplies(t *testing.T) {
 	for name, m := range map[string]*pb.WatchResponse{
 		"which it has not created": {WatchId: 7, Events: watchEvents(1)},
@@ -207,7 +206,7 @@ func TestImpossibleWatchReplies(t *testing.T) {
 	}
 	c := watching(t)
 	c.Submit(&store.Op{Kind: kv.Watch, Tag: 5, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 12}})
-	c.Cancel(5) // its reply and events are skipped
+	c.Cancel(5) // the reply to it, and its events, are skipped
 	in := onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, WatchId: 2, Created: true}))
 	in = append(in, onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, WatchId: 2, Events: watchEvents(1)}))...)
 	if events, err := c.Feed(in, nil); err != nil || len(events) != 0 {
@@ -215,7 +214,7 @@ func TestImpossibleWatchReplies(t *testing.T) {
 	}
 }
 
-// rounds returns functions that each process one watch event, keep-alive or
+// rounds returns functions. Each function processes one watch event, one keep-alive or one
 // transaction.
 func rounds(t testing.TB) map[string]func() {
 	var events []store.Event
@@ -225,7 +224,7 @@ func rounds(t testing.TB) map[string]func() {
 
 	keep := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"})
 	answer := onStream(1, encoded(t, &pb.LeaseKeepAliveResponse{Header: benchHeader, ID: 1 << 60, TTL: 90}))
-	// Window updates from the server.
+	// The server also sends window updates.
 	answer = append(answer, h2.AppendWindowUpdate(h2.AppendWindowUpdate(nil, 0, 15), 1, 15)...)
 	alive := store.Op{Kind: kv.KeepAlive, Lease: 1 << 60}
 	if _, err := keep.Feed(h2.AppendSettings(nil), nil); err != nil {

@@ -25,7 +25,7 @@ var (
 	testValue = bytes.Repeat([]byte("value"), 100)
 )
 
-// rangeOp returns a RequestOp that reads the key's revision.
+// rangeOp returns a RequestOp that reads a key without its value.
 func rangeOp(key []byte) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: key, KeysOnly: true}}}
 }
@@ -45,7 +45,7 @@ func casRequest(key, value []byte, revision int64) *pb.TxnRequest {
 	}
 }
 
-// TestRequests checks that the official library parses requests as intended.
+// TestRequests checks that the official library parses the codec's requests as intended.
 func TestRequests(t *testing.T) {
 	for _, tc := range []struct {
 		op   store.Op
@@ -75,7 +75,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestReplies checks the events of replies encoded by the official library.
+// TestReplies encodes replies with the official library, and checks the codec's events.
 func TestReplies(t *testing.T) {
 	first := &mvccpb.KeyValue{Key: testKey, CreateRevision: 100, ModRevision: 200, Version: 3, Value: testValue, Lease: 1 << 50}
 	other := &mvccpb.KeyValue{Key: []byte("other"), ModRevision: 250}
@@ -111,7 +111,7 @@ func TestReplies(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := plainCodec(t)
-			for tag := range uint32(3) { // the second and third reply match the remembered header
+			for tag := range uint32(3) { // the second and third reply have the header that the codec has remembered
 				tc.op.Tag = tag
 				s.submit(tc.op)
 				s.answer(2*tag+1, tc.reply)
@@ -125,8 +125,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestUnknownFields checks that fields of future versions are skipped, whatever
-// their type and place.
+// TestUnknownFields checks that the codec skips fields that a later version of etcd may add,
+// regardless of their type and position.
 func TestUnknownFields(t *testing.T) {
 	unknown := []byte("\xf8\x07\x96\x01" + "\xfa\x07\x03abc" + "\x71\x01\x02\x03\x04\x05\x06\x07\x08" + "\x75\x01\x02\x03\x04" +
 		"\x7b\x08\x01\x7c" + "\x78\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")

@@ -16,7 +16,7 @@ import (
 
 func isNotify(e *store.Event) bool { return e.What == store.Notify }
 
-// subscribe creates watchers and waits until the server has created them.
+// subscribe creates watchers, and waits until the server has created them.
 func (w *wire) subscribe(ops ...store.Op) []store.Event {
 	w.t.Helper()
 	w.Ready()
@@ -25,7 +25,7 @@ func (w *wire) subscribe(ops ...store.Op) []store.Event {
 		w.Codec.Submit(&ops[i])
 	}
 	created := w.AwaitEvents(len(ops), func(e *store.Event) bool { return e.What == store.Done })
-	for _, e := range created { // the order within each stream
+	for _, e := range created { // the server must create the watchers on each stream in the order of the requests
 		if i := e.Tag - ops[0].Tag; e.Outcome != kv.OK || e.Watcher != ops[i].Watch.Watcher || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
 			w.t.Fatalf("creating watcher %d: %+v (%s)", ops[i].Watch.Watcher, e, e.Text)
 		}
@@ -40,9 +40,9 @@ func dialLive(t *testing.T) (*live, *wire) {
 	return l, dialWire(t, a, newCodecs(a))
 }
 
-// TestLiveOfficialWatcherSeesOurPuts checks that the official client and the
-// codec see the codec's puts; the codec watches an interval from an earlier
-// revision.
+// TestLiveOfficialWatcherSeesOurPuts puts keys with the codec, and checks that watchers of the
+// official client and of the codec see the puts. The codec's watcher watches an interval and
+// starts at an earlier revision.
 func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 	l, w := dialLive(t)
 	ctx, cancel := context.WithCancel(patient(t))
@@ -70,9 +70,8 @@ func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 	}
 }
 
-// TestLiveWatchOfCompactedRevision checks that a watcher from a compacted
-// revision ends with an explanation and that the stream's other watchers
-// continue.
+// TestLiveWatchOfCompactedRevision checks that a watcher that starts at a compacted revision
+// ends with an error that explains it. The other watchers on the stream must continue.
 func TestLiveWatchOfCompactedRevision(t *testing.T) {
 	l, w := dialLive(t)
 	var last int64
@@ -95,8 +94,8 @@ func TestLiveWatchOfCompactedRevision(t *testing.T) {
 	}
 }
 
-// TestLiveTenThousandWatchersOnOneConnection checks that 10,000 watchers on ten
-// streams of one connection each receive every event once.
+// TestLiveTenThousandWatchersOnOneConnection checks that each of 10,000 watchers, on ten
+// streams of one connection, receives every event exactly once.
 func TestLiveTenThousandWatchersOnOneConnection(t *testing.T) {
 	l, w := dialLive(t)
 	const watchers, keys, puts = 10_000, 10, 3

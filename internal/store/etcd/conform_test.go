@@ -34,7 +34,7 @@ func view(t testing.TB, a store.Access) storetest.Client {
 	return official.EtcdView{Client: official.Etcd(t, a), Context: patient(t)}
 }
 
-// start starts members in this process.
+// start starts members, which run in this process.
 func start(t *testing.T, o storetest.Options) *storetest.Server {
 	t.Helper()
 	if !o.TLS && !o.User {

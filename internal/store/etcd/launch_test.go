@@ -36,7 +36,7 @@ func TestLaunchOfTheEmbeddedServer(t *testing.T) {
 	if p.Path != s.Self || strings.Join(p.Args[:3], " ") != "member etcd --config" || p.Endpoint != "127.5.6.7:2005" {
 		t.Errorf("process %+v", p)
 	}
-	// etcd itself must be able to parse the file.
+	// etcd itself must be able to read the configuration file.
 	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}

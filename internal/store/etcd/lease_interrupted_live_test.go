@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestLiveInterruptedGrantReturnsAllLeases checks that an interrupted grant returns
-// all leases that exist, so that they can be revoked.
+// TestLiveInterruptedGrantReturnsAllLeases checks that Grant, if it is interrupted, returns all
+// leases that exist, so that the caller can revoke them.
 func TestLiveInterruptedGrantReturnsAllLeases(t *testing.T) {
 	l, _ := dialLive(t)
 	a, err := New().Admin(store.Access{Endpoints: []string{l.endpoint}})
@@ -27,7 +27,7 @@ func TestLiveInterruptedGrantReturnsAllLeases(t *testing.T) {
 	before := leases()
 	ctx, cancel := context.WithCancel(t.Context())
 	watched := make(chan struct{})
-	go func() { // interrupts the grant once some leases exist
+	go func() { // interrupts Grant once some leases exist
 		defer close(watched)
 		defer cancel()
 		for ctx.Err() == nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The leases of keys with large values are found: the limit that protects from a flood of
-// unrequested data (4 MiB, then 1 MiB a second) does not slow the pages that were requested.
+// TestLiveLeasesOfLargeKeysAreFound checks that leases are found if the keys' values are large.
+// Reads are limited to protect against a flood of unrequested data (4 MiB at once, then 1 MiB
+// per second). That limit must not slow down pages that were requested.
 func TestLiveLeasesOfLargeKeysAreFound(t *testing.T) {
 	l, _ := dialLive(t)
 	admin := adminOf(t, store.Access{Endpoints: []string{l.endpoint}})
@@ -30,7 +31,7 @@ func TestLiveLeasesOfLargeKeysAreFound(t *testing.T) {
 			lease = 0
 		}
 		of := value
-		if i < 4 { // after small keys, the next page is too large for a message
+		if i < 4 { // the first keys are small, so the next page is too large for a message
 			of = "v"
 		}
 		if _, err := l.client.Put(t.Context(), fmt.Sprintf("large/%02d", i), of, clientv3.WithLease(clientv3.LeaseID(lease))); err != nil {

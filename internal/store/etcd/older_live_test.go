@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// TestLiveOlderEtcd checks that etcd before 3.7 reports that it has no streamed
-// ranges, and that the other forms work as in newer versions.
+// TestLiveOlderEtcd checks that a range as a stream fails with an explanation before etcd 3.7,
+// and that the other forms of a range work as in newer versions.
 func TestLiveOlderEtcd(t *testing.T) {
 	old := etcdv2.New()
 	c := servers.Start(t, old, servers.Cluster{

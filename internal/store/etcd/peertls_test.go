@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestPeersUseTLS checks that members that use TLS with each other use one
-// certificate for both, require one from others, and have https addresses, in
-// flags and in the configuration file.
+// TestPeersUseTLS checks the flags and the configuration file of members that use TLS with each
+// other. A member must use its certificate both as a client and as a server, must require a
+// certificate from other members, and must have https addresses.
 func TestPeersUseTLS(t *testing.T) {
 	at := kv.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: "/d/m1", PeerTLS: true}
 	spec := store.LaunchSpec{

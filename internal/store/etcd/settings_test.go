@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// strictly decodes text like a scenario file.
+// strictly returns a function that decodes text as strictly as a scenario file is decoded.
 func strictly(text string) func(any) error {
 	return func(into any) error { return yaml.UnmarshalWithOptions([]byte(text), into, yaml.Strict()) }
 }
@@ -87,8 +87,7 @@ func TestRefusesBadSettings(t *testing.T) {
 	}
 }
 
-// TestDefaultsEqualEtcds checks the defaults that rules compare with against etcd's
-// own.
+// TestDefaultsEqualEtcds checks that the defaults in this package are equal to etcd's defaults.
 func TestDefaultsEqualEtcds(t *testing.T) {
 	c := embed.NewConfig()
 	if c.TickMs != defaultHeartbeat || c.ElectionMs != defaultElection {

@@ -11,7 +11,7 @@ func TestSignals(t *testing.T) { storetest.CheckSignals(t, New(), "testdata/sign
 
 func FuzzSignal(f *testing.F) { storetest.Fuzz(f, New(), "testdata/signals.txt") }
 
-// TestElectionSignalHasTerm checks that a new leader's log line contains the term.
+// TestElectionSignalHasTerm checks that only signals of kind Elected have a term.
 func TestElectionSignalHasTerm(t *testing.T) {
 	lines, names := storetest.SignalLines(t, "testdata/signals.txt")
 	for i, line := range lines {

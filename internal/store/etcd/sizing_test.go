@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// TestSizing checks that the advice changes at the documents' limits.
+// TestSizing checks that the advice changes at the limits that etcd's documents state.
 func TestSizing(t *testing.T) {
 	t.Parallel()
 	settings, err := json.Marshal(&etcd.Settings{QuotaBackendBytes: 1 << 30, HeartbeatInterval: 100, ElectionTimeout: 1000})

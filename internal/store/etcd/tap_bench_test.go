@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// speaker encodes one side of calls as the gRPC library does.
+// speaker encodes one side of a connection in the same way as the gRPC library.
 type speaker struct {
 	enc  *hpack.Encoder
 	head bytes.Buffer
@@ -59,14 +59,14 @@ func (s *speaker) data(b *testing.B, stream uint32, ends bool, m proto.Message) 
 	s.frame(h2.FrameData, flags, stream, append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...))
 }
 
-// BenchmarkTap measures decoding and recording one call; of ten calls three are
-// writes of 256 bytes and the others local reads of them.
+// BenchmarkTap measures how long it takes to decode and record one call. Of ten calls, three
+// write values of 256 bytes, and the others are local reads of these values.
 func BenchmarkTap(b *testing.B) {
 	const calls = 10
 	client, server := newSpeaker(), newSpeaker()
 	stream := uint32(1)
-	var asks, answers [calls][2][]byte // the stream IDs are set when they are fed
-	for round := range 2 {             // HPACK's tables no longer change in the second round
+	var asks, answers [calls][2][]byte // the stream IDs are set when the bytes are fed
+	for round := range 2 {             // in the second round, HPACK's tables no longer change
 		for i := range calls {
 			client.out, server.out = nil, nil
 			method, key := methodRange, []byte(fmt.Sprintf("bench/%08d", i))

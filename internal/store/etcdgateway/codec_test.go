@@ -29,7 +29,7 @@ func ok(members string) string { return answer("200 OK", "{"+header+members+"}")
 
 func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
-// submitted returns a codec that has sent the operation, and the request's body.
+// submitted submits an operation to a new codec. It returns the codec and the request's body.
 func submitted(t testing.TB, op store.Op) (*codec, string) {
 	t.Helper()
 	c := newCodec(store.Dialed{Endpoint: "h:1"})
@@ -39,7 +39,7 @@ func submitted(t testing.TB, op store.Op) (*codec, string) {
 	return c, body
 }
 
-// collector is a store.Keys that stores the keys.
+// collector is a store.Keys that stores the keys that it receives.
 type collector struct {
 	values bool
 	got    []string
@@ -93,8 +93,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestOutcomes checks that an outcome is definite only if nothing was executed,
-// whichever server responds.
+// TestOutcomes checks that an outcome is definite only if nothing was executed. The response
+// may be from etcd or from another server.
 func TestOutcomes(t *testing.T) {
 	for in, want := range map[string]kv.Outcome{
 		answer("503 X", `{"error":"etcdserver: request timed out","code":14,"message":"etcdserver: request timed out"}`):                     kv.StoreTimeout,
@@ -122,7 +122,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestRequestsOfPatroni compares requests with those observed from Patroni 4.1.
+// TestRequestsOfPatroni compares the codec's requests with requests that Patroni 4.1 sent.
 func TestRequestsOfPatroni(t *testing.T) {
 	text := func(s string) call.Value { return call.Value{Size: len(s), Text: []byte(s)} }
 	leader := []byte("/service/demo/leader")
@@ -151,7 +151,8 @@ func TestRequestsOfPatroni(t *testing.T) {
 	checkSameJSON(t, body, `{"create_request": {"key": "L3NlcnZpY2UvZGVtby8=", "range_end": "L3NlcnZpY2UvZGVtbzA=", "start_revision": "3"}}`)
 }
 
-// checkSameJSON compares JSON texts in which a 64-bit number may be a string or a number.
+// checkSameJSON compares two JSON texts. It treats a 64-bit number and the same number in a
+// string as equal.
 func checkSameJSON(t *testing.T, got, want string) {
 	t.Helper()
 	var a, b any
@@ -164,8 +165,8 @@ func checkSameJSON(t *testing.T, got, want string) {
 	}
 }
 
-// TestRequestsAreMessages checks with random calls that etcd's own JSON decoder
-// reads the request as the intended message.
+// TestRequestsAreMessages generates random calls. It checks that etcd's own JSON decoder
+// obtains the intended message from each request.
 func TestRequestsAreMessages(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	key := func() []byte {
@@ -201,7 +202,7 @@ func TestRequestsAreMessages(t *testing.T) {
 	}
 }
 
-// prefixEnd returns the end of a prefix as etcd's client computes it.
+// prefixEnd returns the end of the interval for a prefix, as etcd's client computes it.
 func prefixEnd(prefix []byte) []byte {
 	end := []byte(string(prefix))
 	for i := len(end) - 1; i >= 0; i-- {
@@ -240,8 +241,8 @@ func event(key, value string, version int) string {
 
 var whats = map[store.What]string{store.Done: "done", store.Notify: "event", store.Seen: "seen", store.Ended: "ended"}
 
-// TestWatcher checks that a watcher reports each event once, however its response
-// is cut.
+// TestWatcher checks that a watcher reports each event exactly once, however the response is
+// cut into pieces.
 func TestWatcher(t *testing.T) {
 	in := stream(created, event("k", "v", 3), `{"result":{`+header+`}}`, event("k", strings.Repeat("w", 3000), 4), `{"result":{`+header+`,"canceled":true,"compact_revision":"5"}}`)
 	for _, step := range []int{1, 7, 100, 10_000} {
@@ -305,8 +306,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestNestedAnswers checks that deeply nested responses are not followed: they
-// would need a stack many times as large as the response.
+// TestNestedAnswers checks that the codec does not follow deep nesting in a response. Otherwise
+// it would need a stack that is many times larger than the response.
 func TestNestedAnswers(t *testing.T) {
 	const deep = 20_000
 	for _, of := range [][2]string{{`{"result":`, `}`}, {`{"responses":[{"response_range":`, `}]}`}} {
@@ -318,8 +319,8 @@ func TestNestedAnswers(t *testing.T) {
 	}
 }
 
-// TestTheServerIsEtcds checks that the store has all of etcd's optional
-// interfaces and features, except those that its capabilities list as missing.
+// TestTheServerIsEtcds checks that the store has the same optional interfaces and features as
+// the store etcd, except features that its capabilities list as missing.
 func TestTheServerIsEtcds(t *testing.T) {
 	var st store.Store = New()
 	_, embedded := st.(store.Embedded)
@@ -334,14 +335,14 @@ func TestTheServerIsEtcds(t *testing.T) {
 	}
 }
 
-// FuzzReply checks that any response to any operation ends the operation once.
+// FuzzReply checks that any response to any operation ends the operation exactly once.
 func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Get), ok(`,"kvs":[{"key":"aw==","mod_revision":"5"}]`))
 	f.Add(byte(kv.CAS), ok(`,"responses":[{"response_range":{"kvs":[{"key":"aw=="}]}}]`))
 	f.Add(byte(kv.KeepAlive), answer("200 OK", `{"result":{`+header+`,"ID":"6","TTL":"30"}}`))
 	f.Add(byte(kv.Put), answer("503 X", `{"error":"etcdserver: no leader","code":14}`))
 	f.Add(byte(kv.Put), answer("200 OK", `{"error":{"grpc_code":-1,"message":"\u00e9"}}`))
-	for kind := byte(128); kind < 128+16; kind++ { // recorded calls
+	for kind := byte(128); kind < 128+16; kind++ { // these kinds stand for recorded calls
 		f.Add(kind, ok(`,"ID":"6","TTL":"30","kvs":[{"key":"aw==","mod_revision":"5"}],"responses":[{"response_range":{"kvs":[{"key":"aw=="}]}}]`))
 	}
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
@@ -356,8 +357,8 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// FuzzWatch checks that a watcher is created at most once and reports nothing
-// before.
+// FuzzWatch checks that a watcher is created at most once, and that it reports nothing before
+// it was created.
 func FuzzWatch(f *testing.F) {
 	f.Add(created+"\n"+event("k", "v", 2)+"\n", byte(3))
 	f.Add(`{"error":{"code":14}}`+"\n", byte(9))
@@ -412,7 +413,7 @@ func BenchmarkKeepAlive(b *testing.B) {
 	benchmark(b, store.Op{Kind: kv.KeepAlive, Lease: 6}, answer("200 OK", `{"result":{`+header+`,"ID":"6","TTL":"30"}}`+"\n"))
 }
 
-// TestNothingIsAllocated checks that the codec does not allocate, for each kind
+// TestNothingIsAllocated checks that the codec allocates no memory, for each kind of operation
 // and for watch events.
 func TestNothingIsAllocated(t *testing.T) {
 	c := newCodec(store.Dialed{Endpoint: "h:1"})
@@ -445,8 +446,7 @@ func TestNothingIsAllocated(t *testing.T) {
 	}
 }
 
-// TestEventTypeDecidesWhetherKeyWasDeleted sends events whose type and version
-// disagree.
+// TestEventTypeDecidesWhetherKeyWasDeleted sends events whose type and version disagree.
 func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 	for _, tc := range []struct {
 		event   string
@@ -469,7 +469,8 @@ func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 	}
 }
 
-// TestStandInsLeaveRevisionsOut sends responses of a stand-in for etcd.
+// TestStandInsLeaveRevisionsOut sends responses without revisions, as servers that imitate etcd
+// send them.
 func TestStandInsLeaveRevisionsOut(t *testing.T) {
 	for _, tc := range []struct {
 		action call.Action

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// TestConform checks that etcd's own gRPC client reads what the codec writes as
-// JSON, and vice versa.
+// TestConform checks that etcd's own gRPC client reads what the codec has written as JSON, and
+// that the codec reads what the client has written.
 func TestConform(t *testing.T) {
 	storetest.Conform(t, storetest.Fixture{
 		Store: New(), Start: start, Official: view, Members: true, Terms: true,
@@ -38,7 +38,7 @@ func view(t testing.TB, a store.Access) storetest.Client {
 	return official.EtcdView{Client: official.Etcd(t, a), Context: t.Context()}
 }
 
-// start starts members in this process, which cannot be killed.
+// start starts members in this process. They cannot be killed.
 func start(t *testing.T, o storetest.Options) *storetest.Server {
 	t.Helper()
 	spec := store.LaunchSpec{
@@ -50,7 +50,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 		s.Access.TLS = trusts
 		spec.Credentials = map[string]kv.Credentials{}
 		for i, m := range spec.Members {
-			spec.Members[i].Host = "127.0.0.1" // the certificate's address
+			spec.Members[i].Host = "127.0.0.1" // the certificate is valid for this address
 			spec.Credentials[m.Name] = kv.Credentials{Certificate: read(t, certificate), Key: read(t, key)}
 			if err := os.Mkdir(filepath.Join(m.Dir, "tls"), 0o700); err != nil {
 				t.Fatal(err)

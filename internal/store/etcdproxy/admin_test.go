@@ -12,10 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
 )
 
-// TestAStandstillIsNoLossOfTheOthers checks that a proxy whose etcd member is
-// paused uses up the time limit without making the other proxies count as failed.
+// TestAStandstillIsNoLossOfTheOthers checks a proxy whose etcd member is paused, so that the
+// request to it uses up the time limit. The other proxies must not be reported as failed.
 func TestAStandstillIsNoLossOfTheOthers(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and sends nothing
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections but sends nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestAStandstillIsNoLossOfTheOthers(t *testing.T) {
 	if m := status.Members[0]; m.Err == nil || m.Endpoint != still || !strings.Contains(m.Err.Error(), "the etcd behind proxy "+still) {
 		t.Errorf("the proxy whose etcd stands still is %+v", m)
 	}
-	// Both errors are reported.
+	// The errors of the proxy and of its etcd member must both be reported.
 	if m := status.Members[2]; m.Err == nil || !strings.Contains(m.Err.Error(), "it is gone") || !strings.Contains(m.Err.Error(), "the etcd behind") {
 		t.Errorf("the proxy that is gone is %+v", m)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// FuzzPlain compares the fast parsers with the scanner.
+// FuzzPlain compares the results of the fast parsers with those of the JSON scanner.
 func FuzzPlain(f *testing.F) {
 	const usual = `{"action":"get","node":{"key":"/b/c","value":"v","modifiedIndex":12,"createdIndex":7}}`
 	if _, ok := parsePlain([]byte(usual + "\n")); !ok {

@@ -16,7 +16,7 @@ func answer(status, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %s\r\nX-Etcd-Index: 77\r\nX-Raft-Term: 3\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
 }
 
-// scripted is a codec with the test as its server.
+// scripted is a codec for which the test plays the server.
 type scripted = storetest.Script[*codec]
 
 func newScripted(t *testing.T) scripted {
@@ -186,8 +186,7 @@ func TestServersThatAreNotEtcd(t *testing.T) {
 	}
 }
 
-// FuzzReply checks that any response to any operation produces one event, or an
-// error.
+// FuzzReply checks that any response to any operation results in exactly one event or an error.
 func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Get), answer("200 OK", one))
 	f.Add(byte(kv.Range), answer("200 OK", two))

@@ -33,7 +33,7 @@ func fixture() storetest.Fixture {
 	}
 }
 
-// awkwardKeys returns unusual UTF-8 keys; the API's JSON supports no others.
+// awkwardKeys returns unusual keys in UTF-8. Other keys are impossible in the v2 API's JSON.
 func awkwardKeys() (keys []string) {
 	for r := range rune(256) {
 		if r != '/' {
@@ -60,8 +60,8 @@ func quotedText(n int) string {
 	return strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz-_", n/38+1)[:n]
 }
 
-// api is a client of the v2 API based on net/http and encoding/json, because
-// etcd's own client no longer exists.
+// api is a client for the v2 API. It uses net/http and encoding/json, because etcd no longer
+// has a client for this API.
 type api struct {
 	base string
 	http *http.Client
@@ -83,7 +83,7 @@ func client(t testing.TB, a store.Access) *api {
 	return c
 }
 
-// apiAnswer is a response of the API.
+// apiAnswer is a response from the v2 API.
 type apiAnswer struct {
 	ErrorCode int
 	Message   string
@@ -93,7 +93,7 @@ type apiAnswer struct {
 	}
 }
 
-// ask sends a request; the path follows /v2.
+// ask sends a request. path is the part of the path that follows /v2.
 func (c *api) ask(ctx context.Context, method, path, contentType, body string) (*apiAnswer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+"/v2"+path, strings.NewReader(body))
 	if err != nil {
@@ -115,10 +115,10 @@ func (c *api) ask(ctx context.Context, method, path, contentType, body string) (
 	return a, json.NewDecoder(r.Body).Decode(a)
 }
 
-// key sends a request about a key.
+// key sends a request about one key.
 func (c *api) key(ctx context.Context, method, key, form string) (*apiAnswer, error) {
 	path := "/" + (&url.URL{Path: strings.TrimPrefix(key, "/")}).EscapedPath()
-	path = strings.Replace(path, "/./", "/", 1) // net/url's prefix for a path with a colon
+	path = strings.Replace(path, "/./", "/", 1) // net/url writes this prefix if the path contains a colon
 	a, err := c.ask(ctx, method, "/keys"+path, "application/x-www-form-urlencoded", form)
 	if err == nil && a.ErrorCode != 0 && a.ErrorCode != keyNotFound {
 		err = errors.New(a.Message)
@@ -174,7 +174,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 		for _, of := range []struct{ path, body string }{
 			{"/auth/users/root", `{"user":"root","password":"secret"}`}, {"/auth/enable", ""},
 		} {
-			// The response to enabling is empty.
+			// The response to the request that enables authentication has no body.
 			if a, err := c.ask(t.Context(), http.MethodPut, of.path, "application/json", of.body); of.body != "" && (err != nil || a.Message != "") {
 				t.Fatalf("%s: %+v %v", of.path, a, err)
 			}
@@ -185,7 +185,8 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 	return s
 }
 
-// TestLiveCleanedKeys checks that keys are cleaned like paths, as a read shows.
+// TestLiveCleanedKeys checks that etcd simplifies keys like paths. A read shows the resulting
+// key.
 func TestLiveCleanedKeys(t *testing.T) {
 	w := storetest.Dial(t, New(), start(t, storetest.Options{}).Access)
 	w.Want(kv.OK, storetest.Put("a//b/../c", []byte("v")))

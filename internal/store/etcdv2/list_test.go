@@ -54,7 +54,7 @@ func TestInvalidListsAreReported(t *testing.T) {
 	}
 }
 
-// repeated returns a reader of text repeated many times.
+// repeated returns a reader for text, repeated the given number of times.
 func repeated(text string, times int) io.Reader {
 	parts := make([]io.Reader, times)
 	for i := range parts {
@@ -63,8 +63,8 @@ func repeated(text string, times int) io.Reader {
 	return io.MultiReader(parts...)
 }
 
-// TestLongListsHavePages checks that a list of any length can be read if its
-// pieces are short, and that its pages are limited.
+// TestLongListsHavePages checks that a list of any length can be read, if its tokens are short,
+// and that the size of a page is limited.
 func TestLongListsHavePages(t *testing.T) {
 	open := `{"node":{"nodes":[{"key":"/f/a"}`
 	p := page{prefix: "f/a"}
@@ -79,10 +79,10 @@ func TestLongListsHavePages(t *testing.T) {
 	}
 }
 
-// TestPagesAreRemoved checks that pages are removed one after the other until the
-// server does not remove them.
+// TestPagesAreRemoved checks that DeletePrefix removes one page after the other, and that it
+// stops if the server does not remove the keys.
 func TestPagesAreRemoved(t *testing.T) {
-	const name = 900 << 10 // ten of them fill a page
+	const name = 900 << 10 // length of a name; ten such names fill a page
 	for _, removes := range []bool{true, false} {
 		left := 25
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,7 +96,7 @@ func TestPagesAreRemoved(t *testing.T) {
 			if removes {
 				left = max(0, left-10)
 			}
-			_, _ = w.Write([]byte(listOf(strings.Join(nodes, ",")))) // the client closes the connection when its page is full
+			_, _ = w.Write([]byte(listOf(strings.Join(nodes, ",")))) // the client closes the connection once its page is full
 		}))
 		a := &admin{access: store.Access{Endpoints: []string{server.Listener.Addr().String()}}, client: server.Client(), timeout: store.Access{}.Timeout()}
 		n, err := a.DeletePrefix(t.Context(), []byte("f/a"))

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// TestNullAgreesWithNetHTTP checks with net/http that the null server behaves
-// like etcd.
+// TestNullAgreesWithNetHTTP sends requests with net/http and checks that the null server
+// responds like etcd.
 func TestNullAgreesWithNetHTTP(t *testing.T) {
 	storetest.CheckNullServer(t, fixture(), 60, 9, nil)
 }

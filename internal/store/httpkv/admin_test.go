@@ -32,8 +32,8 @@ func get(t *testing.T, url string) (string, error) {
 	return string(b), err
 }
 
-// TestSecretsStayWithTheirServer checks that no redirect to another server is
-// followed.
+// TestSecretsStayWithTheirServer checks that the client does not follow a redirect to another
+// server, which would receive the token.
 func TestSecretsStayWithTheirServer(t *testing.T) {
 	asked := 0
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
@@ -65,8 +65,8 @@ func TestRedirectsAtOneServer(t *testing.T) {
 	}
 }
 
-// TestAnswersAreBounded checks that responses are limited, whatever their length
-// field and encoding.
+// TestAnswersAreBounded checks that the size of responses is limited, regardless of the length
+// that they announce and of their encoding.
 func TestAnswersAreBounded(t *testing.T) {
 	var small bytes.Buffer
 	bomb := gzip.NewWriter(&small)
@@ -114,8 +114,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// TestTooManyRequestsIsRepeated checks that a request refused because of too many
-// requests is repeated with its body.
+// TestTooManyRequestsIsRepeated checks that the client sends a request again, with its body, if
+// the server refused it because of too many requests.
 func TestTooManyRequestsIsRepeated(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// echo is a codec whose requests are all alike.
+// echo is a codec that sends the same request for every operation.
 type echo struct {
 	Basic
 	Codec
@@ -57,9 +57,9 @@ func (c *echo) checkRequest(op store.Op) {
 
 const answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nv"
 
-// TestLost checks that a write that was not sent yet is not sent whatever
-// happened to the read before it, and that a write that was sent may have been
-// executed.
+// TestLost checks a compare-and-set whose connection is lost. If the codec is still waiting for
+// the read, the write was certainly not sent, whatever happened to the read. If the write was
+// sent, the store may have executed it.
 func TestLost(t *testing.T) {
 	cas, get := store.Op{Tag: 5, Kind: kv.CAS, Revision: -1}, store.Op{Tag: 6, Kind: kv.Get}
 	c := newEcho()
@@ -98,7 +98,8 @@ func TestLost(t *testing.T) {
 	if e := newEcho().Lost(nil); len(e) != 0 {
 		t.Errorf("%+v", e)
 	}
-	// An indefinite error of the read is a definite one of the write.
+	// A write starts with a read. If that read fails, even with an indefinite error, the write was
+	// certainly not sent, so its error is definite.
 	for status, want := range map[string]kv.Outcome{"500": kv.NotSent, "504": kv.NotSent, "429": kv.Refused} {
 		c = newEcho()
 		c.checkRequest(cas)
@@ -115,8 +116,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestRefused checks that operations that a store lacks are not sent, and so have
-// a definite error.
+// TestRefused checks that an operation that the store does not have is not sent, so that its
+// error is definite.
 func TestRefused(t *testing.T) {
 	for k := range kv.NumKinds {
 		c := newEcho()
@@ -136,7 +137,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// collector is a store.Keys that stores the keys.
+// collector is a store.Keys that stores the keys that it receives.
 type collector []string
 
 func (*collector) Begin(uint32) bool { return true }
@@ -197,8 +198,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestOutcomes checks that an outcome is definite only if the store certainly did
-// not change.
+// TestOutcomes checks that an outcome is definite only if the store certainly did not change.
 func TestOutcomes(t *testing.T) {
 	for status, want := range map[int]kv.Outcome{
 		301: kv.BadRequest, 400: kv.BadRequest, 401: kv.Denied, 403: kv.Denied, 404: kv.BadRequest, 408: kv.StoreTimeout,

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// read reads any value like encoding/json.
+// read reads a value of any type and returns what encoding/json would return.
 func read(s *JSONScanner, buf []byte) (any, []byte) {
 	switch s.peek() {
 	case '{':
@@ -89,7 +89,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// FuzzReads checks that the scanner reads integers, strings and structures like
+// FuzzReads checks that the scanner reads integers, strings and structures in the same way as
 // encoding/json.
 func FuzzReads(f *testing.F) {
 	for _, in := range []string{`{"a":[1,"\u00e9\ud83d\ude00",null,true]}`, `[{"Key":"k","Value":"dg==","ModifyIndex":7}]`, `"\\"`, `[]`, `{"`} {
@@ -100,7 +100,7 @@ func FuzzReads(f *testing.F) {
 		got, _ := read(&s, nil)
 		skipped := NewJSONScanner(in)
 		skipped.Skip()
-		if !s.End() || !utf8.Valid(in) || bytes.Contains(in, []byte("-0")) { // -0 has a sign there
+		if !s.End() || !utf8.Valid(in) || bytes.Contains(in, []byte("-0")) { // encoding/json keeps the sign of -0
 			return
 		}
 		if !skipped.End() {
@@ -108,7 +108,7 @@ func FuzzReads(f *testing.F) {
 		}
 		var theirs any
 		if json.Unmarshal(in, &theirs) != nil {
-			return // the scanner is less strict: control characters and UTF-8 in strings
+			return // the scanner is less strict about control characters and UTF-8 in strings
 		}
 		a, _ := json.Marshal(got)
 		b, _ := json.Marshal(theirs)

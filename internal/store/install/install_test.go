@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// tiny returns a Go module without dependencies, which is built like a server.
+// tiny returns a Go module that can be built like a server and has no dependencies to download.
 func tiny() store.ServerSource {
 	return store.ServerSource{
 		Store: "tiny", Version: "1.2.3", Versions: []string{"1.2.3", "1.2.2"},
@@ -38,7 +38,7 @@ func tiny() store.ServerSource {
 	}
 }
 
-// steps collects the progress of an installation.
+// steps collects the names of an installation's steps.
 type steps []string
 
 func (s *steps) add(u Update) {
@@ -220,7 +220,7 @@ func ensure(t *testing.T, c Cache, source store.ServerSource) {
 	}
 }
 
-// onlyThese checks a folder's entries.
+// onlyThese checks that a folder contains the given entries and no others.
 func onlyThese(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -21,8 +21,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// holdLock is the environment variable that makes this test program take a lock
-// instead of testing.
+// holdLock is an environment variable. If it is set, this test program acquires the lock with
+// that path instead of running tests.
 const holdLock = "QUORUMBENCH_TEST_HOLD_LOCK"
 
 func TestMain(m *testing.M) {
@@ -32,20 +32,20 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		fmt.Println("locked")
-		_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent ends
+		_, _ = os.Stdin.Read(make([]byte, 1)) // wait until the parent ends
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
-// Scripts of a fake mvn, whose output folder is $lib: copies writes a jar; blocks
-// does the same after the test has written to the pipe, and counts its runs.
+// Scripts for a fake mvn, which writes to the folder $lib. copies writes a jar. blocks first
+// waits until the test writes to the pipe; it also records that it has run.
 const (
 	copies = `mkdir -p "$lib"; echo jar > "$lib/a-2.0.jar"; echo "[INFO] Downloaded from central: https://repository.test/a/2.0/a-2.0.jar (1 kB at 2 kB/s)"`
 	blocks = `echo $$ >> "$HOME/runs"; mkdir -p "$lib"; cat "$HOME/pipe" > "$lib/a-2.0.jar"`
 )
 
-// fakeMaven returns a source that is built by a shell script in place of mvn.
+// fakeMaven returns a source that a shell script builds instead of mvn.
 func fakeMaven(t *testing.T, does string) (Cache, store.ServerSource) {
 	t.Helper()
 	home := t.TempDir()
@@ -113,14 +113,14 @@ func TestConcurrentInstallsBuildOnce(t *testing.T) {
 	}
 }
 
-// patience limits every wait, so that no test hangs forever.
+// patience limits how long a test waits, so that no test hangs forever.
 const patience = 2 * time.Minute
 
-// release lets a blocked fake mvn continue.
+// release lets a fake mvn that waits for the pipe continue.
 func release(t *testing.T) {
 	t.Helper()
 	var pipe *os.File
-	for until := time.Now().Add(patience); ; runtime.Gosched() { // the reader may not have opened it yet
+	for until := time.Now().Add(patience); ; runtime.Gosched() { // the script may not have opened the pipe for reading yet
 		var err error
 		if pipe, err = os.OpenFile(filepath.Join(os.Getenv("HOME"), "pipe"), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 			break
@@ -137,7 +137,7 @@ func release(t *testing.T) {
 	}
 }
 
-// runs returns the process IDs of the fake mvn's runs.
+// runs returns the process IDs of all runs of the fake mvn.
 func runs(t *testing.T) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(os.Getenv("HOME"), "runs"))
@@ -157,7 +157,7 @@ func TestInterruptLeavesNothing(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		cancel() // while the tool and its child wait for the pipe
+		cancel() // cancel while the tool and its child process wait for the pipe
 		<-t.Context().Done()
 		_ = pipe.Close()
 	}()
@@ -193,7 +193,8 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// TestLockOfAnotherProcess checks that a killed process releases the lock.
+// TestLockOfAnotherProcess checks that a lock is released when the process that holds it is
+// killed.
 func TestLockOfAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	holder := exec.Command(os.Args[0])
@@ -224,7 +225,7 @@ func TestLockOfAnotherProcess(t *testing.T) {
 		t.Fatalf("waited %v, %v", waited, err)
 	}
 	unlock()
-	_ = holder.Wait() // it was killed
+	_ = holder.Wait() // it reports that the process was killed
 }
 
 func TestMavenReportsEachJar(t *testing.T) {
@@ -238,7 +239,8 @@ func TestMavenReportsEachJar(t *testing.T) {
 	}
 }
 
-// TestSweep checks that an installation removes the remains of a killed one.
+// TestSweep checks that an installation removes the temporary folder of a build that was
+// killed.
 func TestSweep(t *testing.T) {
 	c, source := fakeMaven(t, copies)
 	left := filepath.Join(c.Dir, ".jars-2.0.build-123", "out")

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// TestAppendTextEqualsProtowire compares fields of all size classes with
-// protowire's encoding.
+// TestAppendTextEqualsProtowire compares fields of different sizes with protowire's encoding.
+// The sizes are those at which the encoded length becomes longer.
 func TestAppendTextEqualsProtowire(t *testing.T) {
 	for _, size := range []int{1, 127, 128, 129, 16_383, 16_384, 16_385, 3_000_000} {
 		text := bytes.Repeat([]byte{'x'}, size)
@@ -22,7 +22,7 @@ func TestAppendTextEqualsProtowire(t *testing.T) {
 	}
 }
 
-// TestCASEqualsAppendTxn compares the hand-written encoding with the table's.
+// TestCASEqualsAppendTxn compares the hand-written encoding with the encoding by the tables.
 func TestCASEqualsAppendTxn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := func(most int) []byte { return bytes.Repeat([]byte{byte(rng.Uint32())}, rng.IntN(most)) }

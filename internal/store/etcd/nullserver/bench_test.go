@@ -18,12 +18,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// hose sends one request repeatedly and counts the responses, without allocating.
+// hose sends one request repeatedly and counts the responses. It does not allocate memory.
 type hose struct {
 	c       *rawClient
-	batch   []byte // batchSize requests
-	length  int    // length of one request
-	headers int    // offset of its second frame
+	batch   []byte // a batch of batchSize requests
+	length  int    // length of one request in bytes
+	headers int    // offset of the second frame in a request
 	in      []byte
 	held    int
 }
@@ -33,14 +33,14 @@ const batchSize = 100
 func newHose(b *testing.B, address, path string, m proto.Message) *hose {
 	h := &hose{c: dial(b, address, h2.Setting{ID: h2.SettingInitialWindowSize, Value: h2.MaxWindow}), in: make([]byte, 256<<10)}
 	_ = h.c.net.SetDeadline(time.Time{})
-	// The first request fills the HPACK table; later ones refer to it.
+	// The first request adds entries to the HPACK table; later requests refer to them.
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	body := grpcMessage(m)
 	for range 2 {
 		block.Reset()
 		for _, f := range fields(path) {
-			_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}) // a buffer accepts everything
+			_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}) // writing to a buffer cannot fail
 		}
 		if h.c.next == 1 {
 			h.c.request(block.Bytes(), body)
@@ -59,7 +59,7 @@ func newHose(b *testing.B, address, path string, m proto.Message) *hose {
 	return h
 }
 
-// send sends n requests, at most batchSize.
+// send sends n requests. n must be at most batchSize.
 func (h *hose) send(n int) error {
 	for i := range n {
 		at := i * h.length
@@ -71,7 +71,7 @@ func (h *hose) send(n int) error {
 	return err
 }
 
-// receive reads once and returns the number of completed responses.
+// receive reads once and returns how many responses have become complete.
 func (h *hose) receive() (ended int, err error) {
 	n, err := h.c.net.Read(h.in[h.held:])
 	if err != nil {
@@ -96,7 +96,7 @@ func (h *hose) receive() (ended int, err error) {
 	return ended, nil
 }
 
-// run keeps inFlight requests in flight until n have been answered.
+// run keeps inFlight requests in flight until n requests have been answered.
 func (h *hose) run(b *testing.B, n, inFlight int) {
 	sent, ended := 0, 0
 	for ended < n {
@@ -142,13 +142,13 @@ func benchmarkServe(b *testing.B, o store.NullOptions, connections, inFlight int
 	}
 	wg.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
-	b.ReportMetric(float64(cpu()-used)/float64(b.N), "cpu-ns/op") // of client and server
+	b.ReportMetric(float64(cpu()-used)/float64(b.N), "cpu-ns/op") // CPU time of client and server together
 }
 
 var benchRange = &pb.RangeRequest{Key: []byte("12345678"), Serializable: true}
 
-// BenchmarkServeRange has 1,000 streams in flight on one connection. Its
-// allocations include the client's.
+// BenchmarkServeRange has 1,000 streams in flight on one connection. The reported allocations
+// include those of the client.
 func BenchmarkServeRange(b *testing.B) {
 	benchmarkServe(b, store.NullOptions{Memory: true}, 1, 1000, pathRange, benchRange)
 }
@@ -181,8 +181,9 @@ func BenchmarkServeCAS(b *testing.B) {
 	})
 }
 
-// BenchmarkDelayPrecision measures how late delayed responses are: 16 connections
-// with one request in flight each get a delay of 1 ms, about 15,000/s in total.
+// BenchmarkDelayPrecision measures how late delayed responses are. Each of 16 connections has
+// one request in flight, whose response is delayed by 1 ms. That is about 15,000 requests per
+// second in total.
 func BenchmarkDelayPrecision(b *testing.B) {
 	const delay, connections = time.Millisecond, 16
 	address := start(b, 1, options("delay=1ms"), nil)[0]

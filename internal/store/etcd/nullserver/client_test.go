@@ -27,7 +27,8 @@ const (
 	pathPut   = "/etcdserverpb.KV/Put"
 )
 
-// start serves on n free ports until the test ends and returns the addresses.
+// start starts a null cluster with n members on free ports, which runs until the test ends. It
+// returns the members' addresses.
 func start(t testing.TB, n int, o store.NullOptions, c null.Clock) []string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -57,35 +58,35 @@ func start(t testing.TB, n int, o store.NullOptions, c null.Clock) []string {
 	return addresses
 }
 
-// options returns the options of a server with memory and a script.
+// options returns the options for a server with memory and the given script.
 func options(script string) store.NullOptions {
 	return store.NullOptions{Script: script, Memory: true}
 }
 
-// rawClient speaks HTTP/2 in single frames, so that a test sees exactly what the
-// server sends.
+// rawClient sends and receives single HTTP/2 frames, so a test sees exactly what the server
+// sends.
 type rawClient struct {
 	t       testing.TB
 	net     net.Conn
 	in      *bufio.Reader
 	out     []byte
-	next    uint32 // the next stream
+	next    uint32 // number of the next stream
 	decoder *hpack.Decoder
-	fields  map[string]string // of the block being decoded
+	fields  map[string]string // fields in the header block that is being decoded
 }
 
 // reply is the response on one stream.
 type reply struct {
 	stream  uint32
-	status  string // of HTTP, or empty
+	status  string // HTTP status, or empty
 	grpc    string // grpc-status, or empty
 	message string
 	body    []byte
 	reset   bool
-	code    uint32 // of RST_STREAM
+	code    uint32 // error code in RST_STREAM
 }
 
-// dial connects with a connection window that no test exhausts.
+// dial connects to a server. The connection's window is so large that no test exhausts it.
 func dial(t testing.TB, address string, settings ...h2.Setting) *rawClient {
 	t.Helper()
 	c := dialNarrow(t, address, settings...)
@@ -93,7 +94,7 @@ func dial(t testing.TB, address string, settings ...h2.Setting) *rawClient {
 	return c
 }
 
-// dialNarrow connects with the protocol's default connection window.
+// dialNarrow connects to a server with HTTP/2's default window for the connection.
 func dialNarrow(t testing.TB, address string, settings ...h2.Setting) *rawClient {
 	t.Helper()
 	nc, err := net.Dial("tcp", address)
@@ -101,7 +102,7 @@ func dialNarrow(t testing.TB, address string, settings ...h2.Setting) *rawClient
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	if err := nc.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil { // no test hangs forever
+	if err := nc.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil { // so no test hangs forever
 		t.Fatal(err)
 	}
 	c := &rawClient{t: t, net: nc, in: bufio.NewReaderSize(nc, 64<<10), next: 1, fields: map[string]string{}}
@@ -111,7 +112,7 @@ func dialNarrow(t testing.TB, address string, settings ...h2.Setting) *rawClient
 	return c
 }
 
-// literal appends a header field that must not be indexed.
+// literal appends a header field that must not be added to the HPACK table.
 func literal(b []byte, name, value string) []byte {
 	b = append(b, 0)
 	b = appendHeaderString(b, name)
@@ -126,7 +127,7 @@ func fields(path string) [][2]string {
 	}
 }
 
-// block returns a request's header block without indexed fields.
+// block returns a request's header block, in which no field refers to the HPACK table.
 func block(path string) []byte {
 	var b []byte
 	for _, f := range fields(path) {
@@ -135,7 +136,7 @@ func block(path string) []byte {
 	return b
 }
 
-// grpcMessage returns a request's message with its prefix.
+// grpcMessage returns a request's message with its gRPC prefix.
 func grpcMessage(m proto.Message) []byte {
 	b, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, prefixLen), m)
 	if err != nil {
@@ -145,13 +146,12 @@ func grpcMessage(m proto.Message) []byte {
 	return b
 }
 
-// call appends a request to the output and returns its stream.
+// call appends a request to the output and returns the number of its stream.
 func (c *rawClient) call(path string, m proto.Message) uint32 {
 	return c.request(block(path), grpcMessage(m))
 }
 
-// request appends a request with the given header block and message, which has a
-// prefix.
+// request appends a request with the given header block. body is the message with its prefix.
 func (c *rawClient) request(head, body []byte) uint32 {
 	id := c.next
 	c.next += 2
@@ -178,7 +178,7 @@ func (c *rawClient) put(key, value string) uint32 {
 	return c.call(pathPut, &pb.PutRequest{Key: []byte(key), Value: []byte(value)})
 }
 
-// flush writes the output.
+// flush writes the output to the connection.
 func (c *rawClient) flush() {
 	c.t.Helper()
 	if _, err := c.net.Write(c.out); err != nil {
@@ -199,8 +199,8 @@ func (c *rawClient) frame() (f h2.FrameHeader, p []byte, err error) {
 	return f, p, err
 }
 
-// read collects frames until stop returns true, and returns the complete and
-// incomplete replies by stream.
+// read reads frames until stop returns true. It returns the replies by stream, even those that
+// are not complete.
 func (c *rawClient) read(stop func(f h2.FrameHeader, p []byte, replies map[uint32]*reply) bool) map[uint32]*reply {
 	c.t.Helper()
 	replies := map[uint32]*reply{}
@@ -246,7 +246,7 @@ func (c *rawClient) collect(f h2.FrameHeader, p []byte, replies map[uint32]*repl
 	}
 }
 
-// finish reads until n streams have ended.
+// finish reads until n streams have ended, and returns the replies.
 func (c *rawClient) finish(n int) map[uint32]*reply {
 	c.t.Helper()
 	return c.read(func(f h2.FrameHeader, _ []byte, replies map[uint32]*reply) bool {
@@ -257,8 +257,8 @@ func (c *rawClient) finish(n int) map[uint32]*reply {
 	})
 }
 
-// sync waits until the server has read all data sent, and returns the replies
-// received until then.
+// sync waits until the server has read everything that was sent. It returns the replies that
+// have arrived until then.
 func (c *rawClient) sync() map[uint32]*reply {
 	c.t.Helper()
 	c.out = h2.AppendPing(c.out, 0, []byte("are you?"))

@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// TestRepliesEqualEtcds sends the same requests to etcd and the null server, and compares
-// the responses field by field, except for the responding member.
+// TestRepliesEqualEtcds sends the same requests to etcd and to the null server. It compares all
+// fields of the responses except those that identify the member.
 func TestRepliesEqualEtcds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an etcd")
@@ -34,7 +34,7 @@ func TestRepliesEqualEtcds(t *testing.T) {
 	for _, key := range []string{"z", "b", "a"} {
 		requests = append(requests, &pb.PutRequest{Key: []byte(key)})
 	}
-	requests = append(requests, &pb.RangeRequest{ // compares etcd's handling of a limit and a sort target without an order
+	requests = append(requests, &pb.RangeRequest{ // checks a limit together with a sort target but without a sort order
 		Key: []byte("a"), RangeEnd: []byte{0}, Limit: 1, SortTarget: pb.RangeRequest_CREATE,
 	})
 	for i := range 3000 {
@@ -61,8 +61,8 @@ func TestRepliesEqualEtcds(t *testing.T) {
 	}
 }
 
-// untie checks that a response has the requested order, and sorts equal entries,
-// whose order is undefined, by key.
+// untie checks that the keys in a response are in the requested order. It then sorts keys that
+// compare as equal by name, because their order is undefined.
 func untie(t *testing.T, request, answer proto.Message) {
 	t.Helper()
 	r, ok := request.(*pb.RangeRequest)
@@ -79,7 +79,7 @@ func untie(t *testing.T, request, answer proto.Message) {
 		case pb.RangeRequest_MOD:
 			c = cmps.Compare(a.ModRevision, b.ModRevision)
 		case pb.RangeRequest_VALUE:
-			if !r.KeysOnly { // otherwise the response does not carry them
+			if !r.KeysOnly { // otherwise the response contains no values
 				c = bytes.Compare(a.Value, b.Value)
 			}
 		}
@@ -106,13 +106,13 @@ func sendRequest(ctx context.Context, kv pb.KVClient, request proto.Message) (pr
 	return kv.Txn(ctx, request.(*pb.TxnRequest))
 }
 
-// generator generates requests, mostly reasonable ones.
+// generator generates random requests, most of which are valid.
 type generator struct {
 	*rand.Rand
 	revision int64
 }
 
-// seldom returns true once in n times.
+// seldom returns true with a probability of 1/n.
 func (g *generator) seldom(n int) bool { return g.IntN(n) == 0 }
 
 func (g *generator) key() []byte {
@@ -178,7 +178,7 @@ func (g *generator) get() *pb.RangeRequest {
 		r.SortOrder = pb.RangeRequest_SortOrder(g.IntN(3))
 		r.SortTarget = pb.RangeRequest_SortTarget(g.IntN(5))
 		if r.SortTarget != pb.RangeRequest_KEY {
-			r.Limit = 0 // the order of equal entries is undefined, see untie
+			r.Limit = 0 // the order of keys that compare as equal is undefined (see untie), so a limit may select different ones
 		}
 	}
 	if g.seldom(100) {
@@ -225,8 +225,8 @@ func (g *generator) op() *pb.RequestOp {
 		return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: g.put()}}
 	case 3, 4, 5:
 		r := g.get()
-		r.Revision = 0   // etcd panics on a revision that it cannot read after a write
-		r.SortTarget = 0 // untie ignores nested ranges
+		r.Revision = 0   // etcd panics if a write precedes a read at a revision that cannot be read
+		r.SortTarget = 0 // untie does not look at ranges in transactions
 		return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: r}}
 	case 6:
 		return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: g.delete()}}

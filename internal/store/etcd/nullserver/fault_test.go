@@ -18,8 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// rest reads until the server closes the connection, and returns the replies
-// until then.
+// rest reads until the server closes the connection. It returns the replies that have arrived.
 func (c *rawClient) rest() map[uint32]*reply {
 	c.t.Helper()
 	replies := map[uint32]*reply{}
@@ -50,7 +49,7 @@ func TestCloseCuts(t *testing.T) {
 			t.Errorf("operation %d: answered %t", i+1, answered)
 		}
 	}
-	other.sync() // not affected
+	other.sync() // other connections are not affected
 }
 
 func TestCloseAtGivenTime(t *testing.T) {
@@ -67,7 +66,7 @@ func TestCloseAtGivenTime(t *testing.T) {
 			t.Errorf("got replies: %v", got)
 		}
 	}
-	dial(t, address).sync() // new connections are accepted
+	dial(t, address).sync() // the server still accepts new connections
 }
 
 func TestGoAway(t *testing.T) {
@@ -81,7 +80,7 @@ func TestGoAway(t *testing.T) {
 	if last := c.goAway(h2.ErrCodeNo); last != ids[2] {
 		t.Errorf("GOAWAY has the last stream %d, want %d", last, ids[2])
 	}
-	c.sync() // all five requests are read before the clock advances
+	c.sync() // the server must have read all five requests before the clock advances
 	clock.Advance(int64(time.Millisecond))
 	got := c.rest()
 	for i, id := range ids {
@@ -140,7 +139,7 @@ func TestHugeMessage(t *testing.T) {
 	}
 }
 
-// TestChunks checks that responses sent in pieces of three bytes are unchanged.
+// TestChunks checks that responses are correct if they are sent in pieces of three bytes.
 func TestChunks(t *testing.T) {
 	c := dial(t, start(t, 1, options("chunk=3"), nil)[0])
 	c.put("key", strings.Repeat("v", 500))
@@ -158,11 +157,11 @@ func TestChunks(t *testing.T) {
 }
 
 func TestChunksWithPause(t *testing.T) {
-	begin := time.Now() // the server starts sending when it is dialed
+	begin := time.Now() // the server starts to send as soon as the client connects
 	c := dial(t, start(t, 1, options("chunk=10/1ms"), nil)[0])
 	c.sync()
-	// The sizes in bytes: settings, a window update and a PING are 15 + 13 + 9 +
-	// 17.
+	// The server sends its settings (15 bytes), a window update (13 bytes), an acknowledgment of
+	// the client's settings (9 bytes) and the response to the PING (17 bytes).
 	if took := time.Since(begin); took < 3*time.Millisecond {
 		t.Errorf("54 bytes in chunks of 10 took %s", took)
 	}
@@ -204,14 +203,15 @@ func TestModes(t *testing.T) {
 	})
 }
 
-// TestHTTP1Request checks that a request for etcd's /metrics gets an explanation.
+// TestHTTP1Request checks that the response to a request for etcd's /metrics explains that
+// there are no metrics.
 func TestHTTP1Request(t *testing.T) {
 	nc, err := net.Dial("tcp", start(t, 1, store.NullOptions{Memory: true}, nil)[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = nc.Close() }()
-	_ = nc.SetDeadline(time.Now().Add(5 * time.Minute)) // no test hangs forever
+	_ = nc.SetDeadline(time.Now().Add(5 * time.Minute)) // so no test hangs forever
 	if _, err := io.WriteString(nc, "GET /metrics HTTP/1.1\r\nHost: null\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -221,8 +221,8 @@ func TestHTTP1Request(t *testing.T) {
 	}
 }
 
-// TestServeLeavesNoGoroutine checks that no goroutine of the server runs after Serve
-// returns.
+// TestServeLeavesNoGoroutine checks that none of the server's goroutines is running after Serve
+// has returned.
 func TestServeLeavesNoGoroutine(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -239,14 +239,14 @@ func TestServeLeavesNoGoroutine(t *testing.T) {
 		c := dial(t, l.Addr().String())
 		c.get("k")
 		c.flush()
-		if _, err := c.in.ReadByte(); err != nil { // the server is sending
+		if _, err := c.in.ReadByte(); err != nil { // the server has started to send
 			t.Fatal(err)
 		}
 	}
 	cancel()
 	storetest.Ended(t, "the null server", served)
 	stacks := make([]byte, 1<<20)
-	for until := time.Now().Add(time.Minute); ; { // a goroutine may still be ending
+	for until := time.Now().Add(time.Minute); ; { // a goroutine may still need some time to end
 		runtime.Gosched()
 		s := string(stacks[:runtime.Stack(stacks, true)])
 		if !strings.Contains(s, "nullserver.(*Server)") && !strings.Contains(s, "nullserver.(*conn)") {

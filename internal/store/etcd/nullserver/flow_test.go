@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// TestRepliesRespectFlowControl checks that a response larger than the windows
-// arrives in pieces that never exceed them, and that small responses overtake it.
+// TestRepliesRespectFlowControl checks that a response that is larger than the windows arrives
+// in pieces that never exceed them. Small responses must be able to overtake it.
 func TestRepliesRespectFlowControl(t *testing.T) {
 	value := bytes.Repeat([]byte("0"), 320_000)
 	o := store.NullOptions{ValueSize: len(value)}
@@ -44,9 +44,9 @@ func TestRepliesRespectFlowControl(t *testing.T) {
 		got[large].grpc = more.grpc
 		limit := h2.DefaultWindow
 		switch {
-		case step.stream == 100_000: // now the connection's window is the limit
+		case step.stream == 100_000: // the connection's window is the limit now
 		case step.connection == 50_000:
-			limit += 50_000 // now the stream's window is the limit: 110,000
+			limit += 50_000 // the stream's window is the limit now: 110,000
 			limit = min(limit, 110_000+len(got[small].body))
 		default:
 			continue
@@ -62,7 +62,7 @@ func TestRepliesRespectFlowControl(t *testing.T) {
 }
 
 // TestNewInitialWindowAppliesToOpenReplies checks that a new initial window also applies to
-// responses in progress (RFC 9113, section 6.9.2).
+// responses that have already started (RFC 9113, section 6.9.2).
 func TestNewInitialWindowAppliesToOpenReplies(t *testing.T) {
 	o := store.NullOptions{ValueSize: 1000}
 	c := dial(t, start(t, 1, o, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 0})
@@ -79,7 +79,7 @@ func TestNewInitialWindowAppliesToOpenReplies(t *testing.T) {
 	if got := c.sync()[id]; len(got.body) != 20 {
 		t.Fatalf("with 100 more and 80 less: got %d bytes", len(got.body))
 	}
-	// A reset stream must not consume the connection's window.
+	// A stream that was reset must not use up the connection's window.
 	c.out = h2.AppendRSTStream(c.out, id, h2.ErrCodeCancel)
 	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 100_000})
 	again := c.get("k")
@@ -90,8 +90,8 @@ func TestNewInitialWindowAppliesToOpenReplies(t *testing.T) {
 	got[again].ok(t)
 }
 
-// TestWindowUpdateBeforeReply checks that window updates before the response begins
-// count.
+// TestWindowUpdateBeforeReply checks that the server respects window updates that arrive before
+// it starts to send the response.
 func TestWindowUpdateBeforeReply(t *testing.T) {
 	clock := settle.NewClock()
 	o := options("delay=1ms")
@@ -105,8 +105,8 @@ func TestWindowUpdateBeforeReply(t *testing.T) {
 	c.finish(1)[id].ok(t)
 }
 
-// TestReturnsReceiveWindows checks that a client gets half-used windows back, and
-// the connection's window also for discarded data.
+// TestReturnsReceiveWindows checks that the server enlarges a window again once half of it is
+// used. For the connection's window, this includes data that the server discards.
 func TestReturnsReceiveWindows(t *testing.T) {
 	s := newSession(&member{identity: newIdentity(1), keeper: &canned{}}, &null.Script{})
 	feed := func(in []byte) {
@@ -128,7 +128,7 @@ func TestReturnsReceiveWindows(t *testing.T) {
 	}
 }
 
-// goAway reads until the server sends GOAWAY.
+// goAway reads until the server sends GOAWAY with the given code. It returns the last stream.
 func (c *rawClient) goAway(code byte) (last uint32) {
 	c.t.Helper()
 	c.read(func(f h2.FrameHeader, p []byte, _ map[uint32]*reply) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// conversation returns the bytes that a client might send.
+// conversation returns what a client might send on a connection.
 func conversation(settings []h2.Setting, calls ...func(*rawClient)) []byte {
 	c := &rawClient{next: 1}
 	c.out = append(c.out, h2.Preface...)
@@ -25,8 +25,8 @@ func request(path string, m proto.Message) func(*rawClient) {
 	return func(c *rawClient) { c.call(path, m) }
 }
 
-// FuzzServerInput checks for any client input that the server does not panic,
-// consumes at most its input, and keeps bounded state.
+// FuzzServerInput checks that for any input from a client the server does not panic, does not
+// consume more than the input, and keeps only a limited amount of state.
 func FuzzServerInput(f *testing.F) {
 	key := []byte("key")
 	put := &pb.PutRequest{Key: key, Value: []byte("value"), PrevKv: true}
@@ -86,7 +86,7 @@ func FuzzServerInput(f *testing.F) {
 	})
 }
 
-// fireAll performs all scheduled replies.
+// fireAll sends all scheduled replies at once.
 func (s *session) fireAll() {
 	for _, it := range s.later {
 		if !s.closing {

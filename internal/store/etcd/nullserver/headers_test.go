@@ -8,7 +8,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// nghttp2 never indexes :path.
+// TestBlocksWithLiteralsAreRemembered uses a literal :path, as nghttp2 does: it never adds
+// :path to the HPACK table.
 func TestBlocksWithLiteralsAreRemembered(t *testing.T) {
 	h, block := newRequestHeaders(), bytes.Buffer{}
 	if err := hpack.NewEncoder(&block).WriteField(hpack.HeaderField{Name: ":path", Value: pb.KV_Range_FullMethodName, Sensitive: true}); err != nil {

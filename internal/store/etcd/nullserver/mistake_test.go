@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// TestClientMistakes checks that each protocol error ends the connection with the
-// RFC's code.
+// TestClientMistakes checks that each violation of the protocol ends the connection with the
+// error code that the RFC requires.
 func TestClientMistakes(t *testing.T) {
 	frame := func(length int, typ, flags byte, stream uint32, payload ...byte) []byte {
 		return append(h2.AppendFrameHeader(nil, length, typ, flags, stream), payload...)

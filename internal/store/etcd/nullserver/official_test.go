@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// official returns a connected official client of etcd.
+// official returns etcd's official client, connected to the server.
 func official(t *testing.T, c clientv3.Config) *clientv3.Client {
 	t.Helper()
 	c.Logger = zap.NewNop()
@@ -37,8 +37,8 @@ func background(t *testing.T) context.Context {
 	return ctx
 }
 
-// awkwardKeys returns each single byte as a key, all bytes together, and a long
-// key.
+// awkwardKeys returns keys that consist of each single byte, a key that contains all bytes, and
+// a long key.
 func awkwardKeys() []string {
 	return append(storetest.KeysOfBytes("", ""), string(storetest.EveryByte()), string(make([]byte, 1000)))
 }
@@ -185,7 +185,7 @@ func TestUnimplemented(t *testing.T) {
 	}
 }
 
-// TestCanned checks that every key exists without a memory.
+// TestCanned checks that every key exists on a server without memory.
 func TestCanned(t *testing.T) {
 	value := strings.Repeat("0", 16)
 	client := official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{ValueSize: len(value)}, nil)})

@@ -37,8 +37,8 @@ func TestPipelining(t *testing.T) {
 	}
 }
 
-// TestStallHoldsEverything checks with a controlled clock that no response is
-// sent during a stall, and all are sent at its end.
+// TestStallHoldsEverything uses a clock that the test controls. It checks that the server sends
+// no response during a stall, and that it sends all of them at the stall's end.
 func TestStallHoldsEverything(t *testing.T) {
 	clock := settle.NewClock()
 	address := start(t, 1, options("stall=1s@1s"), clock)[0]
@@ -66,8 +66,8 @@ func TestStallHoldsEverything(t *testing.T) {
 	}
 }
 
-// TestStallInRealTime checks that the first operation's stall delays all later
-// ones.
+// TestStallInRealTime checks that a stall that the first operation starts also delays all
+// operations after it.
 func TestStallInRealTime(t *testing.T) {
 	const stall = 150 * time.Millisecond
 	c := dial(t, start(t, 1, options("stall=150ms@0s"), nil)[0])
@@ -110,7 +110,7 @@ func TestNeverLeavesTheStreamOpen(t *testing.T) {
 			t.Errorf("operation %d: answered %t", i, answered)
 		}
 	}
-	// The client may cancel them.
+	// The client may cancel requests that are never answered.
 	for id, i := range ids {
 		if i%50 == 0 {
 			c.out = h2.AppendRSTStream(c.out, id, h2.ErrCodeCancel)
@@ -151,7 +151,7 @@ func TestErrors(t *testing.T) {
 	for _, i := range []int{0, 1, 4} {
 		got[ids[i]].ok(t)
 	}
-	// Neither the error nor the reset may write.
+	// The operations with the error and the reset must not have written anything.
 	if revision := c.read1(c.get("k")).Kvs[0].Version; revision != 3 {
 		t.Errorf("the key was written %d times, want 3", revision)
 	}
@@ -179,7 +179,7 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-// TestEmptyTable checks replies to a client that forbids the dynamic table.
+// TestEmptyTable checks replies to a client that does not allow a dynamic HPACK table.
 func TestEmptyTable(t *testing.T) {
 	c := dial(t, start(t, 1, options("error=unavailable every 2"), nil)[0],
 		h2.Setting{ID: h2.SettingHeaderTableSize, Value: 0})
@@ -193,8 +193,8 @@ func TestEmptyTable(t *testing.T) {
 	}
 }
 
-// TestSplitRequest sends a header block in three frames, padding, priority, and a
-// message in pieces with other requests in between.
+// TestSplitRequest sends a request in many parts: a header block in three frames, with padding
+// and priority, and a message in pieces, with other requests between them.
 func TestSplitRequest(t *testing.T) {
 	c := dial(t, start(t, 1, store.NullOptions{Memory: true}, nil)[0])
 	c.put("key", "value")
@@ -224,7 +224,7 @@ func TestSplitRequest(t *testing.T) {
 	}
 }
 
-// read1 returns the reply on one stream, decoded.
+// read1 returns the decoded reply on one stream.
 func (c *rawClient) read1(id uint32) *pb.RangeResponse {
 	c.t.Helper()
 	r := c.sync()[id]

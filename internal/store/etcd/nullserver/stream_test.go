@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// streamed reads a streamed range and assembles it as the protocol specifies.
+// streamed reads a streamed range and combines its parts as the protocol specifies.
 func streamed(ctx context.Context, client pb.KVClient, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	stream, err := client.RangeStream(ctx, r)
 	if err != nil {
@@ -37,8 +37,8 @@ func streamed(ctx context.Context, client pb.KVClient, r *pb.RangeRequest) (*pb.
 	}
 }
 
-// TestStreamedRangesEqualEtcds compares streamed ranges of etcd and the null server after
-// the same writes.
+// TestStreamedRangesEqualEtcds executes the same writes on etcd and on the null server, and
+// then compares their streamed ranges.
 func TestStreamedRangesEqualEtcds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an etcd")
@@ -61,7 +61,7 @@ func TestStreamedRangesEqualEtcds(t *testing.T) {
 		}
 		r := g.get()
 		if r.SortTarget != pb.RangeRequest_KEY && r.SortOrder == pb.RangeRequest_NONE {
-			r.SortTarget = pb.RangeRequest_KEY // etcd sorts within each part
+			r.SortTarget = pb.RangeRequest_KEY // without a sort order, etcd sorts each part separately
 		}
 		want, wantErr := streamed(ctx, etcd, r)
 		got, gotErr := streamed(ctx, null, r)

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// TestOfficialClientWatches checks watches of keys and intervals with previous
-// values, deletions, progress and cancellation.
+// TestOfficialClientWatches checks watchers for keys and intervals: previous values, deletions,
+// progress notifications and cancellation.
 func TestOfficialClientWatches(t *testing.T) {
 	c := official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{Memory: true}, nil)})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -66,7 +66,7 @@ func TestOfficialClientWatches(t *testing.T) {
 	if r := <-c.Watch(ctx, "k1", clientv3.WithRev(2)); r.CompactRevision == 0 {
 		t.Errorf("the watcher did not fail because of compaction: %+v", r)
 	}
-	// A cancelled watcher is removed.
+	// A watcher that the client cancels must be removed.
 	short, stop := context.WithCancel(ctx)
 	ch := c.Watch(short, "gone", clientv3.WithCreatedNotify())
 	<-ch
@@ -114,8 +114,9 @@ func TestOfficialClientLeases(t *testing.T) {
 	}
 }
 
-// TestWatchRespectsFlowControl checks that messages held back by a narrow window
-// arrive when the client widens it, and that a reset stream keeps nothing.
+// TestWatchRespectsFlowControl checks that messages that a small window holds back arrive when
+// the client enlarges the window. It also checks that nothing remains of a stream after its
+// reset.
 func TestWatchRespectsFlowControl(t *testing.T) {
 	c := dial(t, start(t, 1, store.NullOptions{Memory: true}, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 10})
 	id := c.next
