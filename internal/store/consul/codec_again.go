@@ -13,8 +13,8 @@ import (
 )
 
 // This file replays recorded calls; it is the inverse of tap.go. The parts of a call determine the
-// request to send. Only for a transaction with a single operation, the recorded method is also
-// needed.
+// request to send. There is one exception: for a transaction with a single operation, the recorded
+// method is also needed.
 
 // Replays implements store.Replayer. It returns false for blocking queries, services and
 // administration.

@@ -16,7 +16,8 @@ func (c *codec) wrong(e *store.Event, why string) {
 	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Outcome: kv.WrongAnswer, Text: fmt.Appendf(nil, why, c.Name)}
 }
 
-// The reasons why a response is wrong. They are format strings whose argument is the server's name.
+// The reasons why a response is wrong. Each is a format string whose only argument is the server's
+// name.
 const (
 	noIndex  = "the response has no index above 0, but %s gives every key one"
 	unsorted = "%s listed keys that are not in byte order"
@@ -186,8 +187,8 @@ func (c *codec) list(k *entry) (ok bool) {
 	return ok
 }
 
-// decode decodes base64 text. It appends the result to c.buf and also returns it. ok is false if
-// the text is not base64.
+// decode decodes base64 text. It appends the result to c.buf and also returns it. The second result
+// is false if the text is not base64.
 func (c *codec) decode(value []byte) ([]byte, bool) {
 	from := len(c.buf)
 	var err error

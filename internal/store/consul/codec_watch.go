@@ -41,7 +41,8 @@ func (s *seenKeys) key(i int) []byte {
 }
 
 // Watch implements httpkv.API. If the same watcher was on this codec before, or on the codec that
-// this one replaces, it continues from the state that it knows, even after failed queries.
+// this one replaces, the watcher continues from the state that it knew. This also applies after
+// failed queries.
 func (c *codec) Watch(op *store.Op) {
 	w, key := &c.watch, httpkv.TrimSlash(op.Key)
 	w.queries++

@@ -106,7 +106,7 @@ func TestWatch(t *testing.T) {
 	if got := eventsText(s.Feed(indexed(8, "404 Not Found", ""))); got != "created 8, b gone at 8" {
 		t.Errorf("after a lost connection it got %q", got)
 	}
-	// A new watcher with a start index reports only states that are not older than this index.
+	// A new watcher with a start index must report only states with this index or a higher one.
 	s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 4}, "")
 	if got := eventsText(s.Feed(indexed(4, "200 OK", "v"))); got != "created 4, b=v at 4" {
 		t.Errorf("begun at an index: %q", got)

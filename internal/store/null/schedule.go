@@ -41,7 +41,8 @@ func (a *entry[T]) isBefore(b *entry[T]) bool {
 	return a.Due < b.Due || a.Due == b.Due && a.turn < b.turn
 }
 
-// NewSchedule returns a schedule whose Next returns at most most items. most must be at least 1.
+// NewSchedule returns a schedule whose Next never returns more than most items. most must be at
+// least 1.
 func NewSchedule[T any](clock Clock, most int) *Schedule[T] {
 	return &Schedule[T]{clock: clock, most: most}
 }

@@ -69,7 +69,8 @@ func TestSessionPassesToTheNextConnection(t *testing.T) {
 	s.feed()
 	s.c.Lost(nil)
 	next := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: s.c}).(*codec)
-	// A connection that ends before it is granted the session still passes the session on.
+	// If a connection ends before it is granted the session, its successor must still continue the
+	// session.
 	last := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: next}).(*codec)
 	if got := last.conn.Session(); got.ID != 5 || last.conn.LastZxid() != 3<<32|9 || string(got.Password) != "0123456789abcdef" {
 		t.Errorf("session %+v", got)

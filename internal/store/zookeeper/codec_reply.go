@@ -241,8 +241,8 @@ func (c *codec) deleteDone(r *jute.Reply, e *store.Event) {
 	}
 }
 
-// casDone handles the reply to a setData with a version. After a conflict the node's version is
-// unknown, which Revision = -1 expresses.
+// casDone handles the reply to a setData with a version. After a conflict it sets Revision to -1,
+// because the node's version is unknown.
 func (c *codec) casDone(r *jute.Reply, e *store.Event) bool {
 	switch r.Code {
 	case jute.OK:

@@ -94,8 +94,8 @@ func (c *codec) Mute() error {
 }
 
 // look records whether the load has sent an operation since the previous call. The caller calls it
-// every third of the session timeout. look sets over at the earliest after two thirds of the
-// timeout, when a live client would have sent a ping, and before the session expires.
+// every third of the session timeout. If the load sends nothing, look sets over after two thirds of
+// the timeout: a live client would have sent a ping by then, but the session has not expired yet.
 func (s *signs) look(now, third int64) {
 	if s.sent != s.seen || s.at == 0 {
 		s.seen, s.at = s.sent, now

@@ -31,8 +31,8 @@ type Settings struct {
 	// member subtracts a random part of it, so that the members do not write their snapshots at the
 	// same time.
 	SnapCount int `yaml:"snap-count,omitempty" json:"snap-count,omitempty"`
-	// ForceSync is set if a transaction must be synced to disk before it is acknowledged. The
-	// default is true.
+	// If ForceSync is false, a member may acknowledge a transaction before the transaction is
+	// synced to disk. The default is true.
 	ForceSync *bool `yaml:"force-sync,omitempty" json:"force-sync,omitempty"`
 	// TickTime is in milliseconds; if it is 0, DefaultTick applies. InitLimit and SyncLimit are
 	// numbers of ticks: a follower must connect within InitLimit and must not lag by more than
@@ -136,7 +136,7 @@ const confinedNumbers = "ActiveProcessorCount|ConcGCThreads|G1HeapRegionSize|Ini
 	"MaxMetaspaceSize|MaxNewSize|MetaspaceSize|NewRatio|NewSize|ParallelGCThreads|SurvivorRatio"
 
 // The options and properties that a controller may set on another machine: sizes, numbers and
-// switches. Other options could mention files or code to execute.
+// switches. Other options could refer to files or to code that is executed.
 var (
 	confinedOption   = regexp.MustCompile(`^-(X(mn|ms|mx|ss)[0-9]+[kKmMgG]?|XX:[+-][A-Za-z0-9]+|XX:(` + confinedNumbers + `)=[0-9]+[kKmMgG]?)$`)
 	confinedProperty = regexp.MustCompile(`^(zookeeper|jute)\.[A-Za-z0-9._]+=[A-Za-z0-9.:_-]*$`)

@@ -159,8 +159,8 @@ func (c *Conn) rstStream(h FrameHeader, p []byte) error {
 }
 
 // goAway prevents new streams. The frame contains the ID of the last stream that the server may
-// have processed. Streams with higher IDs were not processed and end (RFC 9113, section 6.8); the
-// other streams continue.
+// have processed. The server has not processed the streams with higher IDs, so these streams end
+// (RFC 9113, section 6.8). The other streams continue.
 func (c *Conn) goAway(h FrameHeader, p []byte) error {
 	if h.Stream != 0 || len(p) < 8 {
 		return errFrame(h)

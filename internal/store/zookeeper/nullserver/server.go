@@ -8,9 +8,9 @@
 // conf, dirs, ruok or mntr. Watches end with their connection: the server accepts setWatches, which
 // would set them again, but ignores it. The server stores no access rights.
 //
-// Like ZooKeeper, it replies to the requests on a connection in order: a reply that is due waits for
-// the replies before it. So if the script demands `never` for a request, the connection receives no
-// reply to that request or to any later one, and a delay also delays all later replies.
+// Like ZooKeeper, it replies to the requests on a connection in order: a reply that is due waits
+// for the replies before it. So if the script demands `never` for a request, the connection
+// receives no reply to that request or to any later one, and a delay also delays all later replies.
 package nullserver
 
 import (

@@ -46,8 +46,8 @@ func (t *tree) note(what jute.WatchEvent, path string) {
 	}
 }
 
-// publish sends the changes that the current request made to the connections that watch them, with
-// zxid. If the request failed (done is false), it discards the changes.
+// publish sends the current request's changes to the connections that watch them. Each event
+// contains zxid. If the request failed (done is false), publish discards the changes.
 func (t *tree) publish(done bool, zxid int64) {
 	w := &t.watches
 	if done {
@@ -58,8 +58,9 @@ func (t *tree) publish(done bool, zxid int64) {
 	w.changed = w.changed[:0]
 }
 
-// notify sends a change to every connection that watches it. A connection with several matching
-// watches receives one event.
+// notify sends a change to every connection that watches the node or one of its ancestors. A
+// connection with several matching watches receives only one event. In addition, it may receive an
+// event for the node's parent.
 func (t *tree) notify(ch changed, zxid int64) {
 	w := &t.watches
 	notified := map[*conn]struct{}{}
