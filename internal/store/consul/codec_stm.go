@@ -319,7 +319,7 @@ func (c *codec) reportCommit() {
 	}
 }
 
-// eachResult calls do for each key in the response to a transaction.
+// eachResult calls the function do for each key in the response to a transaction.
 func eachResult(body []byte, do func(*httpkv.JSONScanner) bool) bool {
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {

@@ -171,7 +171,8 @@ func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	return answerEntries(b, []*nullEntry{e}, e.Changed, raw, wrong)
 }
 
-// write responds to a write. do executes the write and reports whether the write took effect.
+// write responds to a write. The function do executes the write and reports whether the write took
+// effect.
 func (m *nullMember) write(b []byte, do func() bool) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)

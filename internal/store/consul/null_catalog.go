@@ -123,7 +123,7 @@ func (c *nullCatalog) nodes(b []byte) []byte {
 	return answerJSON(b, indexFields(nullJSON, c.Revision()), list)
 }
 
-// node responds with of(node), or with the value nothing if the node does not exist.
+// node responds with of(node). If the node does not exist, it responds with the parameter nothing.
 func (c *nullCatalog) node(b []byte, name string, wrong null.Kind, of func(*nullNode) any, nothing any) []byte {
 	what := nothing
 	if e := c.Get([]byte(name)); e != nil && wrong != null.LieAbsent {

@@ -109,8 +109,8 @@ func (a *admin) LeaseNames(ids []int64) []string {
 	return names
 }
 
-// runConcurrently calls do for 0 to n-1 concurrently and uses the endpoints in turn. After an error
-// it starts no further calls, waits for the running calls, and returns the error.
+// runConcurrently calls the function do for 0 to n-1 concurrently and uses the endpoints in turn.
+// After an error it starts no further calls, waits for the running calls, and returns the error.
 func (a *admin) runConcurrently(ctx context.Context, n int, do func(ctx context.Context, c *api.Client, i int) error) error {
 	var (
 		workers sync.WaitGroup

@@ -23,9 +23,9 @@ type HTTPService interface {
 	// Waits reports whether a request may have to wait for a change. Such a request must not be an
 	// Operation.
 	Waits(r *HTTPRequest) bool
-	// Wait reports whether the request must wait now. If so, the service calls wake when the change
-	// happens, at most once. The server answers the request when wake is called or when the time
-	// most has passed.
+	// Wait reports whether the request must wait now. If so, the service calls the function wake
+	// when the change happens, at most once. The server answers the request after this call, or
+	// after the returned duration most.
 	Wait(r *HTTPRequest, wake func()) (waits bool, most time.Duration)
 }
 

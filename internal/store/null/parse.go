@@ -248,9 +248,9 @@ func (p *parser) member() int {
 	return int(n)
 }
 
-// number parses = and a whole number that is at least least and has at most the given number of
-// bits. The number ends at a space or at a character in stop. wrong is used in the error for an
-// invalid number.
+// number parses = and a whole number. The number must not be less than the parameter least, and
+// must have at most the given number of bits. It ends at a space or at a character in stop. The
+// parameter wrong is used in the error for an invalid number.
 func (p *parser) number(stop, form string, least uint64, bits int, wrong string) uint64 {
 	p.symbol('=', form)
 	begin := p.at

@@ -68,7 +68,7 @@ func (s *Schedule[T]) arm(at int64) {
 	s.clock.Arm(at)
 }
 
-// Next waits until an item is due. It appends the due items to the slice to, the earliest first.
+// Next waits until an item is due. It appends the due items to the given slice, the earliest first.
 // When the schedule is stopped, it returns false. Only one goroutine may call Next.
 func (s *Schedule[T]) Next(to []T) ([]T, bool) {
 	for {

@@ -174,9 +174,10 @@ func (w *Writer) Hangup() {
 // readBuffer is the initial size of the read buffer, in bytes.
 const readBuffer = 64 << 10
 
-// Feed reads from the connection and passes the bytes to take. It stops when the connection ends or
-// take returns goesOn = false. If take does not use all bytes, Feed passes the rest again together
-// with further bytes, in a larger buffer if necessary. take must limit how many bytes it leaves.
+// Feed reads from the connection and calls the function take with the bytes. It stops when the
+// connection ends or take returns goesOn = false. If take does not use all bytes, Feed calls it
+// again with the rest and further bytes, in a larger buffer if necessary. The function must limit
+// how many bytes it leaves.
 func (w *Writer) Feed(take func(in []byte) (used int, goesOn bool)) {
 	defer w.End()
 	buf, held := make([]byte, readBuffer), 0

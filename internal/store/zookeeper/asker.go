@@ -67,8 +67,8 @@ func (s *asker) request(send func(c *jute.Conn)) (jute.Reply, error) {
 	return r, explain(err)
 }
 
-// exchange writes pending output and reads until ready returns true. If ready is nil, it reads
-// until the first reply and returns that reply.
+// exchange writes pending output and reads until the function ready returns true. If ready is nil,
+// it reads until the first reply and returns that reply.
 func (s *asker) exchange(ready func() bool) (jute.Reply, error) {
 	_ = s.conn.SetDeadline(time.Now().Add(s.timeout))
 	if err := s.ctx.Err(); err != nil { // ctx may have ended before the deadline was set

@@ -48,7 +48,7 @@ func (c *codec) advance(r *jute.Reply) (before int64) {
 }
 
 // wrongZxid checks the zxid of a completed operation. The parameter before is the highest zxid that
-// the session saw earlier. A write is a new transaction, so its zxid must be higher than before.
+// the session saw earlier. A write is a new transaction, so its zxid must be higher.
 func (c *codec) wrongZxid(r *jute.Reply, e *store.Event, before int64) []byte {
 	wrote := e.Outcome == kv.OK
 	switch r.Sub {

@@ -87,8 +87,8 @@ func (c *Conn) closeStream(s *stream) {
 	c.open--
 }
 
-// eachInOrder calls f for every open stream, the oldest first. The order is not exact if the IDs of
-// open streams are further apart than the table is long.
+// eachInOrder calls the function f for every open stream, the oldest first. The order is not exact
+// if the IDs of open streams are further apart than the table is long.
 func (c *Conn) eachInOrder(f func(*stream)) {
 	c.seekOldest()
 	for i := range c.table {

@@ -8,8 +8,8 @@ import "github.com/quorumbench/quorumbench/internal/wire/parts"
 
 // Limits of a connection.
 const (
-	// MaxHead limits the size of a response's status line and header fields together, and
-	// separately that of its trailer, in bytes.
+	// MaxHead limits the size of a response's head (status line and header fields), in bytes. The
+	// same limit applies to the trailer.
 	MaxHead = 64 << 10
 	// MaxBody limits the size of a response's body, in bytes.
 	MaxBody = 64 << 20

@@ -77,13 +77,14 @@ func (c *Conn) Send(b []byte) {
 	c.expectHead()
 }
 
-// Stream passes the body of the next response to take, in pieces as they arrive, if the status is
-// 200. It must be called directly after Send. Such a response may be endless, so the connection
-// does not buffer it and its Response has no body. Each piece is a part of Feed's input. If take
-// returns an error, the connection fails.
+// Stream makes the connection call the function take with the body of the next response, in pieces
+// as they arrive, if the status is 200. Stream must be called directly after Send. Such a response
+// may be endless, so the connection does not buffer it and its Response has no body. Each piece is
+// a part of Feed's input. If take returns an error, the connection fails.
 func (c *Conn) Stream(take func(piece []byte) error) { c.stream = take }
 
-// streams reports whether the body of the current response is passed to c.stream.
+// streams reports whether the connection passes the body of the current response to the function
+// c.stream.
 func (c *Conn) streams() bool { return c.stream != nil && c.answer.Status == 200 }
 
 // These flags mark the characters that are not escaped. In a path these are the slash and the

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// connWithStream returns a connection with one request in flight. The response's body is passed to
-// take in pieces.
+// connWithStream returns a connection with one request in flight. The connection calls the function
+// take with the pieces of the response's body.
 func connWithStream(t testing.TB, take func([]byte) error) *Conn {
 	t.Helper()
 	c := connWithRequest(t)

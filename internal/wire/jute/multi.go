@@ -54,8 +54,8 @@ func (c *Conn) Multi(call Call, ops []MultiOp) {
 	putMultiHeader(b, OpError, true, -1)
 }
 
-// ReadMulti parses the record of a multi request, from Multi or from another client, and appends
-// its operations to the slice to. It ignores times to live.
+// ReadMulti parses the record of a multi request, from Multi or from another client. It appends the
+// operations to the given slice. It ignores times to live.
 func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 	r := NewReader(request)
 	for {

@@ -73,9 +73,9 @@ func (b *Budget) turn() {
 	b.back, b.read = b.back[:0], 0
 }
 
-// Append appends p to a lent buffer and returns the buffer. If to is nil, it lends a new buffer.
-// whole is the announced total length in bytes, or 0 if the server announced none. After an error,
-// the buffer is unchanged and the caller must close the connection.
+// Append appends p to a lent buffer and returns the buffer. If the buffer is nil, Append lends a
+// new one. The parameter whole is the announced total length in bytes, or 0 if the server announced
+// none. After an error, the buffer is unchanged and the caller must close the connection.
 func (b *Budget) Append(to, p []byte, whole int) ([]byte, error) {
 	if len(p) > cap(to)-len(to) {
 		var err error
@@ -86,8 +86,8 @@ func (b *Budget) Append(to, p []byte, whole int) ([]byte, error) {
 	return append(to, p...), nil
 }
 
-// Fill moves bytes from in to a buffer until the buffer has n bytes. For the other parameters, see
-// Append.
+// Fill moves bytes from the input to a buffer until the buffer has n bytes. It returns the buffer
+// and the rest of the input. For the parameter whole, see Append.
 func (b *Budget) Fill(to, in []byte, n, whole int) (_, rest []byte, err error) {
 	take := min(max(0, n-len(to)), len(in))
 	to, err = b.Append(to, in[:take], whole)

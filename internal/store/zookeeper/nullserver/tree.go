@@ -149,8 +149,8 @@ func (t *tree) forget(e *entry) {
 	delete(t.sessions[e.Data.owner], e.Key)
 }
 
-// children calls found with the name of each child of a node. In the order of keys, the descendants
-// of a child directly follow it; children skips them.
+// children calls the function found with the name of each child of a node. In the order of keys,
+// the descendants of a child directly follow it; children skips them.
 func (t *tree) children(path []byte, found func(name string)) {
 	prefix := strings.TrimSuffix(string(path), "/") + "/"
 	for list := t.Prefixed([]byte(prefix)); len(list) > 0; {

@@ -13,7 +13,8 @@ func newWatches() watches {
 	return watches{data: paths{}, children: paths{}, stay: paths{}, recursive: paths{}}
 }
 
-// watch records in the map of that a connection watches a path.
+// watch records that a connection watches a path. The parameter of is the map for this kind of
+// watch, such as tree.watches.data.
 func (t *tree) watch(of paths, path string, c *conn) {
 	if of[path] == nil {
 		of[path] = map[*conn]struct{}{}
