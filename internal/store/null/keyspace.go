@@ -156,10 +156,9 @@ func (s *Space[T]) Remove(e *Entry[T]) {
 	}
 }
 
-// Interval returns the entries of the keys from the key from up to but not including the key end,
-// in order. If end is empty, the interval has no end. The result is valid until the next call of
-// Interval, even if some of its entries are removed in the meantime. The caller must hold all
-// locks.
+// Interval returns, in order, the entries of the keys in the half-open interval [from, end). If end
+// is empty, the interval has no end. The result is valid until the next call of Interval, even if
+// some of its entries are removed in the meantime. The caller must hold all locks.
 func (s *Space[T]) Interval(from, end []byte) []*Entry[T] {
 	s.settle()
 	first, last := s.search(0, len(s.index), from), len(s.index)

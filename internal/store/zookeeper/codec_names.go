@@ -42,8 +42,8 @@ func (d *names) begin(n int) bool {
 	return true
 }
 
-// insert inserts a name and reports whether the list already had it. The name, which starts with
-// its length, is at offset at of answer.
+// insert inserts a name and reports whether the list already had this name. In the response, the
+// name's length starts at offset at, and the name follows the length.
 func (d *names) insert(answer []byte, at int, name []byte) bool {
 	if d.left == 0 {
 		return false

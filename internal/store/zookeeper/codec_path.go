@@ -83,8 +83,9 @@ func parentOf(p jute.Path) jute.Path {
 	return jute.Path{Prefix: p.Prefix, Rest: p.Rest[:i]}
 }
 
-// ancestor finds the next ancestor in a complete path. The ancestor ends at the first slash at or
-// after from, and end is the index of this slash. ok is false if there is no further slash.
+// ancestor finds the next ancestor in a complete path. The ancestor ends at the first slash whose
+// index is at least from, and end is the index of this slash. ok is false if there is no further
+// slash.
 func ancestor(path []byte, from int) (end int, ok bool) {
 	i := bytes.IndexByte(path[min(from, len(path)):], '/')
 	return from + i, i >= 0

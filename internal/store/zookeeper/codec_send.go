@@ -19,7 +19,7 @@ func (c *codec) syncFirst(call *jute.Call, p jute.Path, level kv.Consistency) {
 }
 
 // refuse rejects an operation that cannot be sent. A codec returns events only from Feed, and in
-// order. So refuse sends a request without effect and reports the reason, why, when the reply
+// order. So refuse sends a request without effect, and the codec reports the reason when the reply
 // arrives.
 func (c *codec) refuse(call jute.Call, why string) {
 	c.reasons = append(c.reasons, why)
@@ -37,8 +37,8 @@ func failed(e *store.Event, code jute.Code) {
 	e.Text = fmt.Appendf(nil, "ZooKeeper returned %v (%d)", code, int32(code))
 }
 
-// next returns the Call for the request that follows a reply. n is how many additional requests of
-// the operation it counts for.
+// next returns the Call for the request that follows a reply. n is added to the operation's number
+// of additional requests.
 func next(r *jute.Reply, sub uint8, n int) jute.Call {
 	call := r.Call
 	call.Sub, call.Extra = sub, uint8(min(int(call.Extra)+n, 255))
@@ -55,9 +55,9 @@ func exhausted(r *jute.Reply, e *store.Event) bool {
 	return true
 }
 
-// createParents sends requests that create the ancestors of a path, in order, and returns how many
-// it sent. Their results are ignored because some ancestors may already exist; only the result of
-// the request that follows them matters.
+// createParents sends requests that create the ancestors of a path, in order, and returns the
+// number of these requests. Their results are ignored because some ancestors may already exist.
+// Only the result of the request that follows them matters.
 func (c *codec) createParents(r *jute.Reply, path []byte) (n int) {
 	for end, more := ancestor(path, 1); more; end, more = ancestor(path, end+1) {
 		n++

@@ -70,10 +70,10 @@ func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	return false, true
 }
 
-// results reads the results in a reply to the operations c.multi. It returns the index and code of
-// the failed operation (the index is -1 if the reply names none), and in why the reason if the
-// results are impossible. There must be one result per operation. Either no result is an error, or
-// all results are errors, with code OK for those before the failed operation.
+// results reads the results in a reply to the operations c.multi. It returns the index and the code
+// of the failed operation. The index is -1 if the reply names no operation. If the results are
+// impossible, why is the reason. There must be one result per operation. Either no result is an
+// error, or all results are errors, with code OK for the operations before the failed one.
 func (c *codec) results(r *jute.Reply) (at int, code jute.Code, why []byte, ok bool) {
 	b := jute.NewReader(r.Body)
 	var result jute.MultiResult
