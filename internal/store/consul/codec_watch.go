@@ -179,10 +179,10 @@ func (c *codec) event(key, value []byte, index, version int64) store.Event {
 	return e
 }
 
-// appendGone appends deletion events for known keys. It starts with the known key at index at. It
-// stops at the first key that is not less than the parameter before; if before is nil, it continues
-// to the end. If the response is older than the first requested index, it appends no events. It
-// returns the index of the first remaining key.
+// appendGone appends deletion events for known keys. It starts with the known key whose index is
+// at. It stops at the first key that is not less than the parameter before; if before is nil, it
+// continues to the end. If the response is older than the first requested index, it appends no
+// events. It returns the index of the first remaining key.
 func (c *codec) appendGone(to []store.Event, at int, before []byte, index int64) ([]store.Event, int) {
 	w := &c.watch
 	for ; w.knows && at < len(w.known.ends); at++ {

@@ -17,12 +17,14 @@ const (
 
 // Promises implements store.Store. The response to a write has no index. The index in the response
 // to a read is that of the key's latest change. A read in the default mode may be stale just after
-// an election, and a stale read may always be stale. A blocking query uses the default mode. So its
-// index can decrease, as Consul's documentation says ("reset the index if it goes backwards"), and
-// Promises does not include the order of watch events. Consul promises that a session lives for its
-// TTL, but no response can prove a violation: a renewal reads only the leader's own state
-// (Session.Renew in agent/consul/session_endpoint.go), and a leader that was just restarted and
-// elected reports sessions as missing until it has applied its log.
+// an election, and a read in the mode stale may be stale at any time. A blocking query uses the
+// default mode. So its index can decrease, as Consul's documentation says ("reset the index if it
+// goes backwards"), and Promises does not include the order of watch events.
+//
+// Consul promises that a session lives for its TTL, but no response can prove a violation. A
+// renewal reads only the leader's own state (Session.Renew in agent/consul/session_endpoint.go). A
+// leader that was just restarted and elected reports sessions as missing until it has applied its
+// log.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{

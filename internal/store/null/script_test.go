@@ -19,8 +19,8 @@ func parse(t *testing.T, text string) *Script {
 }
 
 // TestStallArithmetic computes the effect of a stall on all operations that were due. A load
-// generator that keeps to its schedule must find these results; a generator that does not suffers
-// from "coordinated omission".
+// generator must find these results if it keeps to its schedule. If it delays its operations during
+// the stall instead ("coordinated omission"), it finds shorter times.
 func TestStallArithmetic(t *testing.T) {
 	s := parse(t, "stall=1s@4s")
 	waits := make([]time.Duration, 10_000)

@@ -103,7 +103,7 @@ func (b *Budget) Fits(whole int) error {
 	return nil
 }
 
-// grow returns a buffer with the contents of to and with capacity for need bytes. If no length was
+// grow returns a buffer with the given contents and with capacity for need bytes. If no length was
 // announced, the capacity is a power of two. So the buffers that one response has outgrown have the
 // right sizes for the next response.
 func (b *Budget) grow(to []byte, need, whole int) ([]byte, error) {
