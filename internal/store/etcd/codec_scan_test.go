@@ -68,7 +68,7 @@ func TestPageRequests(t *testing.T) {
 }
 
 // TestImpossiblePages checks that an impossible page ends the range with an error that explains
-// what is wrong.
+// the mistake.
 func TestImpossiblePages(t *testing.T) {
 	for what, page := range map[string]*pb.RangeResponse{
 		"no key":       pageOf(0, 0, true),

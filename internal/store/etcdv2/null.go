@@ -82,7 +82,7 @@ func (e nullError) appendTo(b []byte, index int64) []byte {
 	}{e.code, e.message, e.cause, index})
 }
 
-// answerJSON appends a response whose body is what as JSON. what must be encodable.
+// answerJSON appends a response whose body is the given value, encoded as JSON.
 func answerJSON(b []byte, status, fields string, what any) []byte {
 	body, _ := json.Marshal(what)
 	return null.AppendAnswer(b, status, fields, string(body)+"\n")

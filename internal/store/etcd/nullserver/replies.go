@@ -15,7 +15,7 @@ type replyHeaders struct {
 	typeKnown   bool // the table contains content-type
 	statusKnown bool // the table contains grpc-status, which was added before content-type
 	plain       bool // the client's table is too small, so all fields are encoded in full
-	emptied     bool // the client has been told that the table stays empty
+	emptied     bool // a reply has informed the client that the table stays empty
 }
 
 // Parts of header blocks (RFC 7541, section 6 and appendix A).

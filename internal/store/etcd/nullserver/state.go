@@ -195,11 +195,11 @@ type long struct {
 	watchers int64    // number of watchers that were created on the stream
 }
 
-// hub holds the watchers of a null cluster and sends events to them. A write calls the hub
-// while it holds the locks for its keys, which keeps the events for each key in order. If a
-// client watches several keys, the write holds all locks, which keeps all events in order. The
-// hub sends events through the scheduler. The reason is that a writer holds the lock of its own
-// connection, so it must not wait for the lock of another connection.
+// hub holds the watchers of a null cluster and sends events to them. A write calls the hub while
+// it holds the locks for its keys, which keeps the events for each key in order. If a client
+// watches several keys, the write holds all locks, which keeps all events in order. The hub
+// sends events through the scheduler, because a writer already holds the lock of one connection
+// and must not wait for the lock of another connection.
 type hub struct {
 	server *Server
 	script *null.Script
@@ -241,8 +241,8 @@ type sendWindows struct {
 
 // requestHeaders decodes the header blocks on one connection. Decoding allocates memory, so
 // some blocks are remembered with their meaning: those that consist only of references to table
-// entries (RFC 7541, section 6.1). Their meaning does not change until the table changes. For
-// each kind of request, clients send such a block from the second request on.
+// entries (RFC 7541, section 6.1). Their meaning does not change until the table changes. A
+// client sends such a block for each kind of request, except for the first request of that kind.
 type requestHeaders struct {
 	decoder *hpack.Decoder
 	found   call
