@@ -23,12 +23,12 @@ type Dialed struct {
 	Parts *parts.Budget
 }
 
-// Codec implements a store's protocol on one connection without I/O, clock,
-// goroutine or lock. It turns operations into output bytes and input bytes into
-// events. A codec serves one connection; a new connection gets a new codec. In
-// the steady state no method allocates.
+// Codec implements a store's protocol on one connection. It contains no I/O, clock, goroutine or
+// lock. It turns operations into output bytes, and input bytes into events. A codec serves only one
+// connection; a new connection needs a new codec. Once a codec has processed some operations, its
+// methods allocate no more memory.
 //
-// The engine drives a codec like this:
+// The engine uses a codec as follows:
 //
 //	if c.Room() > 0 {
 //		c.Submit(op)
@@ -60,8 +60,7 @@ type Codec interface {
 	// Tick performs timed work (pings, token renewal). It returns the time at which it must be
 	// called again, on the same clock as now, or 0 if no further call is needed.
 	Tick(now int64) (next int64)
-	// Out returns the bytes to write. They are valid until the next call of any
-	// method.
+	// Out returns the bytes to write. They are valid until any method is called.
 	Out() []byte
 	// Wrote records that the first n bytes of Out were written.
 	Wrote(n int)
@@ -71,8 +70,8 @@ type Codec interface {
 	Draining() bool
 }
 
-// SessionCodec is an optional interface of a Codec whose session outlives the
-// connection on the server.
+// SessionCodec is an optional interface of a Codec whose protocol has sessions. The server keeps a
+// session even if its connection ends.
 type SessionCodec interface {
 	Codec
 	// Close requests the end of the session, as the last request on the connection. The response

@@ -38,8 +38,8 @@ func ProcessAt(m kv.MemberPlace, path string) Process {
 	}
 }
 
-// Check returns an error if the members' places are invalid. product is the
-// server's name.
+// Check returns an error if there are no members, or if a member has too few ports or a folder that
+// is not an absolute path. product is the server's name in the error.
 func (s *LaunchSpec) Check(product string) error {
 	if len(s.Members) == 0 {
 		return fmt.Errorf("a cluster of %s needs at least one member", product)
@@ -92,7 +92,7 @@ type Process struct {
 // LaunchSettings are a store's launch settings. A store whose settings cannot start a program,
 // name a file or enable TLS can embed PlainSettings, which has all methods except Check.
 type LaunchSettings interface {
-	// Check returns an error about the first invalid setting.
+	// Check returns an error if a setting is invalid. The error describes the first such setting.
 	Check() error
 	// CheckConfined returns an error if a setting could make a server run another program, or
 	// access files outside its folders. It is called for settings that came from another machine.

@@ -84,8 +84,8 @@ type RangeOp struct {
 	Keys Keys
 }
 
-// STMOp is an optimistic transaction. It reads keys, and writes some of them if none of the
-// keys has changed meanwhile. Otherwise it starts over.
+// STMOp is an optimistic transaction. It reads keys, and writes some of them if none of the keys
+// has been changed since they were read. Otherwise it starts over.
 type STMOp struct {
 	// Pairs are the keys to read. A pair whose Value is not nil is also written.
 	Pairs     []Pair

@@ -127,7 +127,7 @@ type Cleaner interface {
 	// DeletePrefix deletes every key with the prefix, which must not be empty. It returns the
 	// number of deleted keys.
 	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
-	// KeysOf returns the names of keys with the prefix, at most most of them, and reports whether
+	// KeysOf returns the names of keys with the prefix, up to the number most, and reports whether
 	// there are more. The names are written in the same form as the prefix. In a store with
 	// folders, a folder that contains such keys, and that is below the prefix, is returned instead
 	// of its keys.

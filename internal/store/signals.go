@@ -17,8 +17,8 @@ type Signal struct {
 	Term uint64
 }
 
-// SignalKind is the kind of a signal, in terms that all stores share. It is
-// written to events.jsonl.
+// SignalKind is the kind of a signal. All stores use the same kinds, which are written to
+// events.jsonl.
 type SignalKind string
 
 // Kinds of signals. Each election causes exactly one signal of kind Elected. The other kinds

@@ -140,8 +140,8 @@ func (w *RecordingWriter) writeGap() {
 	w.missed = 0
 }
 
-// handOver queues the block for writing if the block has at least least bytes and the queue is
-// not full.
+// handOver queues the block for writing, if the block has the given minimum size in bytes and the
+// queue is not full.
 func (w *RecordingWriter) handOver(least int) {
 	if len(w.cur.buf) < least || w.cur.count == 0 {
 		return

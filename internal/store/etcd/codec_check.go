@@ -82,7 +82,8 @@ func (t *aside) lacksHeader(e *store.Event) bool {
 	return t.revision < 0 || t.revision == 0 && e.Member == 0
 }
 
-// impossibleKeys checks the first key in a reply, and that the reply has at most most keys.
+// impossibleKeys checks the first key in a reply. It also checks that the number of keys does not
+// exceed most.
 func (t *aside) impossibleKeys(e *store.Event, most int64) []byte {
 	switch {
 	case e.Count == 0:

@@ -65,8 +65,8 @@ func (c *codec) advanceLock(place uint32) {
 	l.state++
 }
 
-// lock sends a LockRequest. It omits the slash after the name, because etcd's lock service adds
-// one.
+// lock sends a LockRequest. It omits the slash after the name, because etcd's lock service adds the
+// slash itself.
 func (c *codec) lock(place uint32) {
 	l := &c.stm.table[place].lock
 	c.request = message.AppendLock(c.request[:0], l.prefix[:len(l.prefix)-1], uint64(l.session))

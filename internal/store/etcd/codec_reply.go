@@ -179,7 +179,8 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 	return ok && i >= 0
 }
 
-// takeKV handles one KeyValue in a RangeResponse. It stores the first one in the event.
+// takeKV handles a KeyValue in a RangeResponse. It stores only the response's first KeyValue in the
+// event.
 func (c *codec) takeKV(b []byte, e *store.Event) bool {
 	if e.Count++; e.Count == 1 {
 		if !parseKV(b, e) {

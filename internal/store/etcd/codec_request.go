@@ -131,7 +131,7 @@ func (c *codec) authenticate(user, password string) {
 	c.sendRequest(c.authRPC, authTag, callAuth)
 }
 
-// lockSub returns the sub (the call and the token's generation) for one of a lock's requests.
+// lockSub returns the sub for one of a lock's requests: the call and the token's generation.
 func (c *codec) lockSub(sub uint8) uint8 { return uint8(c.gen<<genShift) | sub }
 
 // sendForLock sends a request for a client-side lock.

@@ -15,7 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// pageOf returns a page that contains the keys with the numbers from to to-1.
+// pageOf returns a page with numbered keys. The first key has the number from, and the last key has
+// the number to-1.
 func pageOf(from, to int, more bool) *pb.RangeResponse {
 	r := &pb.RangeResponse{Header: testHeader, More: more, Count: int64(to - from)}
 	if more {

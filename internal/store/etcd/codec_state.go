@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// Calls. A call is in the low bits of a stream's sub; the high bits contain the generation of
-// the token that the request used.
+// Calls. h2 returns a number called sub with each reply. The sub's low bits contain the call that
+// the codec sent. The high bits contain the generation of the token that the request used.
 const (
 	callPut = iota + 1
 	callGet

@@ -108,9 +108,9 @@ func (w *wire) transfers(iso kv.Isolation, atOnce, n int) (retries, requests uin
 	return retries, requests
 }
 
-// TestLiveSTM checks a transaction without contention. It must need one request for each key
-// and one for the commit. It must write only the keys that have a value to write, and create
-// those that do not exist.
+// TestLiveSTM checks a transaction without contention. It must send one request for each key and
+// one for the commit. It must write only the keys for which it has a value, and create those keys
+// if they do not exist.
 func TestLiveSTM(t *testing.T) {
 	l, w := dialLive(t)
 	if _, err := l.client.Put(patient(t), "a", "old"); err != nil {

@@ -32,7 +32,7 @@ type Settings struct {
 	// five times HeartbeatInterval, and at most 50,000.
 	HeartbeatInterval uint `yaml:"heartbeat-interval,omitempty" json:"heartbeat-interval,omitempty"`
 	ElectionTimeout   uint `yaml:"election-timeout,omitempty" json:"election-timeout,omitempty"`
-	// PreVote makes a member check whether it could win an election before it starts one.
+	// PreVote makes a member check whether it could win an election before it starts an election.
 	PreVote *bool `yaml:"pre-vote,omitempty" json:"pre-vote,omitempty"`
 	// UnsafeNoFsync makes etcd acknowledge writes before they are on disk.
 	UnsafeNoFsync bool `yaml:"unsafe-no-fsync,omitempty" json:"unsafe-no-fsync,omitempty"`
@@ -62,7 +62,8 @@ type Settings struct {
 	// flag with this name; the setting stands for the flags that give the certificate files.
 	TLS bool `yaml:"tls,omitempty" json:"tls,omitempty"`
 	// PeerTLS makes members also use TLS with each other. They use the same certificates, and both
-	// sides must present one. etcd has no flag with this name either. PeerTLS requires TLS.
+	// sides must present a certificate. etcd has no flag with this name either. PeerTLS requires
+	// TLS.
 	PeerTLS bool `yaml:"peer-tls,omitempty" json:"peer-tls,omitempty"`
 	// LogLevel is debug, info, warn or error. etcd logs elections and snapshots at the level info.
 	LogLevel string `yaml:"log-level,omitempty" json:"log-level,omitempty"`

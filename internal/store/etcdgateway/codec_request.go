@@ -57,7 +57,7 @@ func appendWord(b []byte, name, word string) []byte {
 	return append(append(b, word...), '"')
 }
 
-// appendFlag appends a member with the value true, if is is set.
+// appendFlag appends a member with the value true, unless the flag is false.
 func appendFlag(b []byte, name string, is bool) []byte {
 	if !is {
 		return b

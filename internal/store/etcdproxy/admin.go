@@ -161,7 +161,7 @@ func (a *Admin) findMember(endpoint string, servers []store.Member) store.Member
 	return m
 }
 
-// ask checks that one proxy serves requests.
+// ask checks that a proxy serves requests.
 func (a *Admin) ask(ctx context.Context, endpoint string) error {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()

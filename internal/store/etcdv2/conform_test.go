@@ -144,7 +144,7 @@ func (c *api) Delete(key string) error {
 	return err
 }
 
-// start starts a real cluster.
+// start starts a cluster of real etcd servers.
 func start(t *testing.T, o storetest.Options) *storetest.Server {
 	t.Helper()
 	s := &storetest.Server{}

@@ -23,7 +23,7 @@ type Settings struct {
 	// five times HeartbeatInterval, and at most 50,000.
 	HeartbeatInterval uint `yaml:"heartbeat-interval,omitempty" json:"heartbeat-interval,omitempty"`
 	ElectionTimeout   uint `yaml:"election-timeout,omitempty" json:"election-timeout,omitempty"`
-	// PreVote makes a member check whether it could win an election before it starts one.
+	// PreVote makes a member check whether it could win an election before it starts an election.
 	PreVote *bool `yaml:"pre-vote,omitempty" json:"pre-vote,omitempty"`
 	// UnsafeNoFsync makes etcd acknowledge writes before they are on disk.
 	UnsafeNoFsync bool `yaml:"unsafe-no-fsync,omitempty" json:"unsafe-no-fsync,omitempty"`

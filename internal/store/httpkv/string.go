@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// String scans a string and returns it decoded. If the string contains escapes, the decoded
-// string is appended to to. Otherwise the result refers to the JSON text, and to is unchanged.
+// String scans a string and returns it decoded. If the string contains escapes, the decoded string
+// is appended to the given buffer. Otherwise the text refers to the input, and the buffer is
+// returned unchanged.
 func (s *JSONScanner) String(to []byte) (text, _ []byte) {
 	raw, ok := s.rawString()
 	if !ok {

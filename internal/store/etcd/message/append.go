@@ -225,7 +225,7 @@ func appendTag(b []byte, n protowire.Number, t protowire.Type) []byte {
 	return append(b, byte(n)<<3|byte(t))
 }
 
-// Wrap turns b[at:] into the value of a field, by inserting the field's tag and size at at.
+// Wrap turns b[at:] into the value of a field: it inserts the field's tag and size in front of it.
 func Wrap(b []byte, at int, n protowire.Number) []byte {
 	size := len(b) - at
 	if size < 1<<7 { // nearly always

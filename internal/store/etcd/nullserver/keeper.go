@@ -127,10 +127,10 @@ func checkRevision(r *pb.RangeRequest, revision int64) error {
 	return nil
 }
 
-// entriesAt appends the entry of a key to one. If end is not empty, it instead returns the
-// entries in the interval from key to end. As in etcd, an end that is a single zero byte means
-// "no end". The caller of this function, and of the functions below, must hold the shards'
-// locks.
+// entriesAt returns the entries in the interval from key to end. If end is empty, it instead
+// appends the entry for the single key to the given slice. As in etcd, an end that is a single zero
+// byte means "no end". The caller of this function, and of the functions below, must hold the
+// shards' locks.
 func (m *memory) entriesAt(one []*entry, key, end []byte) []*entry {
 	switch {
 	case len(end) == 1 && end[0] == 0:

@@ -87,8 +87,8 @@ func (c *conn) Serve() {
 	c.Feed(c.handleFrames)
 }
 
-// handleFrames handles the complete frames in in. It returns their length, and whether the
-// connection stays open.
+// handleFrames handles all complete frames in the input. It returns their total length, and whether
+// the connection stays open.
 func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
 	now := c.server.Clock.Now()
 	c.Lock()

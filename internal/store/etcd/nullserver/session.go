@@ -30,8 +30,8 @@ func (e *protocolError) Error() string {
 	return fmt.Sprintf("HTTP/2 error %d: %s", e.code, e.text)
 }
 
-// step handles the first complete frame in in and returns the frame's length. It returns 0 if
-// the frame is not complete yet. After an error, the connection must be closed.
+// step handles the first frame in the input and returns the frame's length. It returns 0 if the
+// frame is not complete yet. After an error, the connection must be closed.
 func (s *session) step(in []byte) (int, error) {
 	if s.closing {
 		return 0, errEnded
