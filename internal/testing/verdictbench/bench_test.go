@@ -17,7 +17,7 @@ import (
 const (
 	sampleSize  = 12
 	trialsEnv   = "QUORUMBENCH_VERDICT_TRIALS"
-	wholeSize   = 100 // with so many trials, each kind must have enough figures near the truth and far from it
+	wholeSize   = 100 // if there are at least this many trials, each kind needs enough near and far figures
 	leastOfEach = 30
 )
 

@@ -46,8 +46,8 @@ type Outcome struct {
 	Verdict verdict.Verdict
 }
 
-// Deviation describes how far a disturbed figure deviates from its value on the quiet machine, as a
-// share of that value, and the verdict on the figure.
+// Deviation describes how far a disturbed figure deviates from the undisturbed figure, as a share of
+// the undisturbed figure, and the verdict on the disturbed figure.
 type Deviation struct {
 	Figure string
 	Off    float64
