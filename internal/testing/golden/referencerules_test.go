@@ -20,7 +20,7 @@ func ruleBlocks() map[string]func(*block) string {
 	return map[string]func(*block) string{"rules": ruleTable, "remedies": remedyTable}
 }
 
-// ruleFunction matches the names of functions that implement rules, such as R7WaitedForProcessor.
+// ruleFunction matches the names of functions that implement rules, such as R7GeneratorStarved.
 var ruleFunction = regexp.MustCompile(`^R([0-9]+)[A-Z]`)
 
 // ruleTable returns a table with a row for each rule: its number and name, the first sentence of
