@@ -75,9 +75,9 @@ type NonVoters struct {
 // DiskRule is a limit for the sync time of the disk that holds the write-ahead log. The store's
 // developers recommend the limit, or the store's default settings imply it.
 type DiskRule struct {
-	Percentile float64       // percentile of the sync times to which the limit applies; 100 means the longest sync time
+	Percentile float64       // of the sync times; 100 means the longest sync time
 	Limit      time.Duration // the sync time must be below this limit
-	Source     string        // one or two sentences: where the limit comes from, and what happens if it is exceeded
+	Source     string        // sentences: the source of the limit, and the effect of exceeding it
 }
 
 // Feature is a capability of a store that is not an operation.
@@ -88,7 +88,7 @@ const (
 	RangeForms       Feature = iota // ranges that only count, omit values, or arrive as pages or as a stream
 	TLS                             // connections over TLS
 	Users                           // authentication
-	RoleQuery                       // a request for one member's role that is cheaper than a status request
+	RoleQuery                       // a request for a member's role, cheaper than a status
 	Compaction                      // discards old revisions, even while a load runs
 	Defragmentation                 // returns free space to the file system
 	LeaderTransfer                  // moves the leadership to a given member
@@ -99,7 +99,7 @@ const (
 	LogSignals                      // events that are parsed from the members' logs
 	NullServer                      // a null server for the store's protocol
 	Snapshots                       // a snapshot of a member's data on request
-	Alarms                          // an alarm that stops writes, and that can be raised and disarmed on request
+	Alarms                          // an alarm that stops writes; can be raised and disarmed
 	SpaceQuota                      // a storage quota; writes stop when it is reached
 	AuthSwitch                      // authentication that can be enabled and disabled at run time
 	Replacement                     // an empty member can replace a member whose data were lost

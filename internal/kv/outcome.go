@@ -12,10 +12,10 @@ const (
 	Stale                       // a read that may return stale data returned an older value than expected, or no value
 	Unverifiable                // the value that was read is too short to carry a checksum
 
-	NotSent        // was not written to a connection before the measurement window closed or the timeout passed
+	NotSent        // not written to a connection before the window closed or the timeout passed
 	TimedOut       // was sent, but no response arrived within the timeout
 	ConnectionLost // the connection ended before the response arrived
-	Refused        // the member rejected the request because it was overloaded, starting, or shutting down
+	Refused        // the member rejected the request: it was overloaded, starting, or shutting down
 	NoLeader       // the member knows no leader and did not propose the request
 	LeaderChanged  // the leader changed while the operation was in flight
 	StoreTimeout   // the store gave up waiting for its quorum

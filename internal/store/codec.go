@@ -98,7 +98,7 @@ const (
 	Notify              // a watch event: a key was written or deleted
 	Seen                // a progress notification: the watcher has received all events up to Revision
 	Ended               // a watcher ended with Outcome: the server ended it, or its stream ended
-	Expired             // the session that a new connection was to continue has expired on the server
+	Expired             // the session that a new connection was to continue has expired
 )
 
 // Event is a result that the codec has parsed.

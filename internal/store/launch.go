@@ -15,7 +15,7 @@ import (
 type LaunchSpec struct {
 	Cluster string           // a name unique to this cluster
 	Members []kv.MemberPlace // one per member
-	Exec    string           // path of a server binary to use instead of the store's default; empty for the default
+	Exec    string           // path of another server binary; empty for the store's default
 	Self    string           // path of the quorumbench binary, for stores embedded in it
 	// Elsewhere is set if the processes run on other machines. Launch then does not check the local
 	// installation, and the caller must ignore Process.Path.
@@ -77,9 +77,9 @@ type Process struct {
 	Endpoint string            // HOST:PORT that clients use
 	Path     string            // executable
 	Args     []string          // without the executable's name
-	Env      []string          // KEY=VALUE, in addition to the variables that files.CleanEnviron keeps
+	Env      []string          // KEY=VALUE, in addition to those from files.CleanEnviron
 	Dir      string            // working folder
-	DataDir  string            // the folder that a wipe empties, and on whose disk fdatasync is measured
+	DataDir  string            // a wipe empties this folder; fdatasync is measured here
 	LogFile  string            // standard output and error are appended here
 	Files    map[string][]byte // maps each path to the contents that are written before the start
 	// Behind holds further processes of the same member, such as the server that a proxy uses. They

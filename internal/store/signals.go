@@ -34,14 +34,14 @@ const (
 	SnapshotDone      SignalKind = "snapshot_done"       // the snapshot was written
 	SnapshotSkipped   SignalKind = "snapshot_skipped"    // a snapshot was due while the previous one was still being written
 	SnapshotDeleted   SignalKind = "snapshot_deleted"    // an old snapshot was deleted
-	LogRolled         SignalKind = "log_rolled"          // the member started a new file for its synced log
+	LogRolled         SignalKind = "log_rolled"          // a new file of the synced log was started
 	LogTruncated      SignalKind = "log_truncated"       // the member dropped the start of the consensus log after a snapshot
 	SlowFsync         SignalKind = "slow_fsync"          // a sync took longer than the store's developers consider healthy
-	SlowApply         SignalKind = "slow_apply"          // the member took long to apply a committed request
+	SlowApply         SignalKind = "slow_apply"          // a committed request was applied slowly
 	SlowRead          SignalKind = "slow_read"           // a linearizable read had to wait for the leader
 	Compaction        SignalKind = "compaction"          // old revisions were removed
 	Defragmentation   SignalKind = "defragmentation"     // the database was rewritten
-	QuotaReached      SignalKind = "quota_reached"       // the space quota is used up, so writes fail
+	QuotaReached      SignalKind = "quota_reached"       // the space quota is used up: writes fail
 	GCPause           SignalKind = "gc_pause"            // the garbage collector paused all threads
 	Overloaded        SignalKind = "overloaded"          // heartbeats were sent or received late
 	FullStateSent     SignalKind = "full_state_sent"     // the member sent its whole state to a member whose missing entries are no longer in the log
@@ -106,7 +106,7 @@ const (
 	CommitSeconds                      // timer: how long commits of the member's database take
 	PeerRoundTripSeconds               // timer: round-trip time to another member
 	CPUSeconds                         // counter: CPU time in user and system mode
-	Processors                         // gauge: number of CPUs that the member may use at the same time
+	Processors                         // gauge: number of CPUs that the member may use at once
 	ResidentBytes                      // gauge: resident memory
 	LeaderChanges                      // counter: leader changes that this member has seen
 	DatabaseBytes                      // gauge: size of the database on disk

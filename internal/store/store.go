@@ -145,7 +145,7 @@ type Admin interface {
 
 // Status is a cluster's state according to its members.
 type Status struct {
-	Version string // the store's version according to the members; "3.6.1, 3.7.0" if they report different versions
+	Version string // as the members report it; "3.6.1, 3.7.0" if their versions differ
 	Term    uint64 // the highest term that a member reports
 	Members []Member
 }
@@ -158,7 +158,7 @@ type Member struct {
 	Version  string
 	Role     kv.Role
 	Term     uint64
-	Leader   uint64 // the leader's ID according to this member; 0 if there is no leader or its ID is unknown
+	Leader   uint64 // the leader's ID according to this member; 0 if none or unknown
 	DBSize   int64  // size of the database on disk in bytes
 	// Room is the number of bytes of new data that the member accepts before its quota stops all
 	// writes; 0 if it is unknown or there is no quota.

@@ -30,7 +30,7 @@ const (
 	Read       Action = iota // reads one key or an interval
 	Write                    // writes one key
 	Remove                   // removes one key or an interval
-	Compare                  // is a guard of the call: a comparison that decides which other parts are executed
+	Compare                  // a guard: decides which other parts of the call are executed
 	Watch                    // starts watching a key or an interval
 	Unwatch                  // ends a watch
 	Grant                    // grants a lease or session
@@ -111,7 +111,7 @@ const (
 	Local      Flags = 1 << iota // a Read of the contacted member's own state, which may be stale
 	KeysOnly                     // a Read that returns keys without values
 	CountOnly                    // a Read that returns only the number of keys
-	Before                       // the reply or the watch event also contains the key's previous value
+	Before                       // reply or watch event also contains the previous value
 	KeepValue                    // a Write that does not change the value
 	KeepLease                    // a Write that does not change the lease
 	Progress                     // a Watch with progress notifications
@@ -125,7 +125,7 @@ const (
 	Existing                     // a Write that fails if the key does not exist
 	Sequential                   // a Write of a new key whose name the store completes with a number; End is the full name
 	Ephemeral                    // a Write whose key is bound to the client's session, or a Grant whose keys are deleted when it ends
-	Unchecked                    // a Grant of a session that does not end when a health check on its node fails
+	Unchecked                    // a Grant of a session that failed health checks do not end
 	allFlags   = 1<<iota - 1
 )
 
@@ -172,7 +172,7 @@ type Call struct {
 	// At is the time at which the last byte of the request (or, if Pushed is set, of the message)
 	// was received, in nanoseconds since the start of the recording.
 	At   int64
-	Took int64  // time from At until the last byte of the reply, in nanoseconds; -1 if there was no reply
+	Took int64  // nanoseconds from At until the last byte of the reply; -1 if no reply
 	Conn uint32 // the connection's number, counted from 1
 	// Stream is the number of the long-lived stream that carried the call; 0 if there is none.
 	Stream uint32
@@ -183,7 +183,7 @@ type Call struct {
 	Guarded, Held bool
 	Sent, Got     int   // size in bytes of the request and of the reply
 	Revision      int64 // the store's revision in the reply; 0 if unknown
-	Keys          int64 // number of keys read, counted, written or removed; if Pushed is set, the number of events
+	Keys          int64 // number of keys read, counted, written or removed; Pushed: of events
 	Lease         int64 // the lease that was granted
 	Parts         []Part
 }
@@ -196,7 +196,7 @@ func (c *Call) OK() bool { return c.Took >= 0 && c.Code == 0 }
 
 // Gap describes traffic that is missing from the recording.
 type Gap struct {
-	At   int64  // the time at which the gap was noticed, in nanoseconds since the start of the recording
+	At   int64  // when the gap was noticed, in nanoseconds since the start
 	Conn uint32 // the connection's number; 0 if several connections are affected
 	// Calls is the number of missing calls. It is 0 if the number is unknown because the rest of
 	// the connection cannot be decoded.

@@ -231,7 +231,9 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 		m.Err = fmt.Errorf("%s did not respond like etcd: %s", m.Endpoint, text)
 		m.Gone = strings.HasSuffix(text, "connection refused")
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			a.drop(i) // connect again: if the member was replaced, TCP would keep trying to reach the old one
+			// Connect again: if the member was replaced, TCP would keep trying to reach the
+			// previous member.
+			a.drop(i)
 		}
 		return m
 	}

@@ -162,7 +162,7 @@ func FuzzReply(f *testing.F) {
 		} else if impossible {
 			return
 		}
-		if n, m := len(want.Key), len(want.Value); n == 0 || m == 0 { // a nil slice and an empty slice are equivalent
+		if n, m := len(want.Key), len(want.Value); n == 0 || m == 0 { // nil equals empty here
 			want.Key, want.Value = append([]byte{}, want.Key...), append([]byte{}, want.Value...)
 			events[0].Key, events[0].Value = append([]byte{}, events[0].Key...), append([]byte{}, events[0].Value...)
 		}

@@ -13,8 +13,8 @@ import (
 
 // Durations for authentication, in nanoseconds, and a number of attempts.
 const (
-	renewAfter    = int64(2 * time.Minute)        // etcd's simple tokens expire after 5 minutes by default
-	claimFor      = int64(5 * time.Second)        // if a login takes longer, another codec may log in
+	renewAfter    = int64(2 * time.Minute)        // etcd's simple tokens expire after 5 min by default
+	claimFor      = int64(5 * time.Second)        // after this time, another codec may log in
 	retryAfter    = int64(200 * time.Millisecond) // wait after a temporary failure
 	lookAgain     = int64(5 * time.Millisecond)   // how often a codec without a token checks whether there is one
 	lookSometimes = int64(100 * time.Millisecond) // how often a codec with a token checks whether it was rejected

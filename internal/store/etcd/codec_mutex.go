@@ -51,7 +51,8 @@ func (c *codec) checkKey(place uint32) {
 // acquired handles the reply to acquire: TxnResponse{header: 1, succeeded: 2, responses: 3}.
 func (c *codec) acquired(l *lock, b []byte) bool {
 	var head store.Event
-	var created [2]int64 // create revisions: of the session's key if it already existed, and of the oldest key
+	// The create revision of the session's key, if it already existed, and of the oldest key.
+	var created [2]int64
 	succeeded, revision, n := false, int64(0), 0
 	f := fields{b: b}
 	for f.next() {

@@ -19,7 +19,7 @@ func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 		}
 	}
 	switch string(text) {
-	case "raft proposal dropped": // the member dropped the proposal before it sent the proposal to other members
+	case "raft proposal dropped": // before the proposal was sent to other members
 		return kv.Refused
 	case "raft: stopped": // possibly after the proposal was accepted
 		return kv.StoreError

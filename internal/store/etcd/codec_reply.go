@@ -110,7 +110,7 @@ func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 		switch b[i] {
 		case 2<<3 | pbVarint:
 			e.Member, i = getVarint(b, i+1)
-			if i > 0 && i <= len(c.ids) && revision == 0 && e.Term == 0 { // only the cluster and member IDs come before i
+			if i > 0 && i <= len(c.ids) && revision == 0 && e.Term == 0 { // only IDs precede i
 				c.idsLen, c.member = copy(c.ids[:], b[:i]), e.Member
 			}
 		case 3<<3 | pbVarint:
@@ -186,7 +186,8 @@ func (c *codec) takeKV(b []byte, e *store.Event) bool {
 		if !parseKV(b, e) {
 			return false
 		}
-		c.extra.version, e.Version = writtenVersion(e.Version), 0 // the event's Version is set only for watches
+		// The event's Version is set only for watches.
+		c.extra.version, e.Version = writtenVersion(e.Version), 0
 	}
 	return !c.listed || c.handOut(c.listing, b, c.values)
 }

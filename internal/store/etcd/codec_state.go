@@ -23,7 +23,7 @@ const (
 	callTxnCount
 	callExists
 	callAuth
-	callSTMRead // for this call and the next ones up to callStream, a reply need not end an operation
+	callSTMRead // from here to callStream: a reply need not end an operation
 	callSTMCommit
 	callLock
 	callUnlock
@@ -55,7 +55,7 @@ const (
 
 // codec implements etcd's v3 API on one connection.
 type codec struct {
-	grants *store.Grants // collects the leases that were granted to operations; nil if they are not wanted
+	grants *store.Grants // collects leases granted to operations; nil if not wanted
 	conn   *h2.Conn
 
 	rangeRPC, streamRPC, putRPC, deleteRPC, txnRPC      h2.Method
@@ -160,17 +160,17 @@ const (
 	unlocked    lockState = iota // no lock is wanted, or the lock was released
 	wantsLock                    // the request for the lock was not sent yet
 	locking                      // the request for the lock was sent
-	wantsOthers                  // client-side lock: the request for an earlier key was not sent yet
+	wantsOthers                  // client-side: the request for an earlier key was not sent yet
 	asking                       // the request for an earlier key was sent
-	wantsWait                    // client-side lock: the request to watch the earlier key was not sent yet
+	wantsWait                    // client-side: the earlier key is not being watched yet
 	waiting                      // the earlier key is being watched until it is deleted
-	wantsCheck                   // client-side lock: the request that checks that our key still exists was not sent yet
-	checking                     // the request that checks our key was sent
+	wantsCheck                   // client-side: it was not checked yet whether our key still exists
+	checking                     // the request that checks whether our key exists was sent
 	holding                      // the lock is held; reads and commits may be sent
 	wantsUnlock                  // the request to release the lock was not sent yet
 	unlocking                    // the request to release the lock was sent
-	leaving                      // the transaction ended early; the request to release the lock was not sent yet
-	left                         // the transaction ended early; the request to release the lock was sent
+	leaving                      // ended early; the request to release the lock was not sent yet
+	left                         // ended early; the request to release the lock was sent
 )
 
 // login holds the token that all codecs of one event loop share. One codec logs in for all of
@@ -209,7 +209,7 @@ type lockWaits struct {
 	stream   uint32 // number of the HTTP/2 stream; 0 if it is not open
 	creating []lockWait
 	first    int              // index of the first valid element of creating
-	watchers map[int64]uint32 // maps the server's watcher number to the index of the waiting transaction
+	watchers map[int64]uint32 // index of the waiting transaction, by the server's watcher number
 	events   []store.Event    // events in the message that is being parsed
 }
 
@@ -295,7 +295,7 @@ type stms struct {
 	table   []stm
 	unused  []uint32
 	open    int
-	left    int // number of slots whose transaction has ended but whose lock is still being released
+	left    int // slots whose transaction has ended but whose lock is still being released
 	stalled []uint32
 }
 
@@ -316,7 +316,7 @@ type watchStream struct {
 type creation struct{ tag, watcher uint32 }
 
 const (
-	noWatcher   = 1<<32 - 1 // number of a watcher that was cancelled, or abandoned before the server created it
+	noWatcher   = 1<<32 - 1 // a watcher that was cancelled, or abandoned before its creation
 	gaveUp      = 1<<32 - 1 // tag of an abandoned create request or keep-alive
 	maxWatchers = 1 << 24   // maximum number of watchers on one stream
 )

@@ -100,7 +100,7 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 	}
 	revision := c.extra.revision
 	ok = c.parseReread(t, b)
-	c.extra.revision = revision // the results contain headers, too; the revisions in them are ignored
+	c.extra.revision = revision // ignore the revisions in the headers of the results
 	return false, ok
 }
 

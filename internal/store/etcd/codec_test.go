@@ -111,7 +111,8 @@ func TestReplies(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := plainCodec(t)
-			for tag := range uint32(3) { // the second and third reply have the header that the codec has remembered
+			// The second and third reply have the header that the codec has remembered.
+			for tag := range uint32(3) {
 				tc.op.Tag = tag
 				s.submit(tc.op)
 				s.answer(2*tag+1, tc.reply)

@@ -83,7 +83,7 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 		return to[:from], errors.New("the server sent events in the message that creates a watcher")
 	case m.created:
 		return w.createdReply(&m, to)
-	case m.id == -1 && len(to) == from && !m.canceled: // this is a progress notification for all watchers
+	case m.id == -1 && len(to) == from && !m.canceled: // progress of all watchers
 		for _, n := range w.watchers {
 			if n != noWatcher {
 				to = append(to, store.Event{What: store.Seen, Watcher: n, Revision: m.revision})

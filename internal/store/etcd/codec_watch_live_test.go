@@ -25,7 +25,8 @@ func (w *wire) subscribe(ops ...store.Op) []store.Event {
 		w.Codec.Submit(&ops[i])
 	}
 	created := w.AwaitEvents(len(ops), func(e *store.Event) bool { return e.What == store.Done })
-	for _, e := range created { // the server must create the watchers on each stream in the order of the requests
+	// The server must create the watchers on each stream in the order of the requests.
+	for _, e := range created {
 		if i := e.Tag - ops[0].Tag; e.Outcome != kv.OK || e.Watcher != ops[i].Watch.Watcher || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
 			w.t.Fatalf("creating watcher %d: %+v (%s)", ops[i].Watch.Watcher, e, e.Text)
 		}

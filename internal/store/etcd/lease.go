@@ -159,7 +159,8 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	err = runConcurrently(ctx, len(all), leasesAtOnce, func(ctx context.Context, i int) error {
 		r, err := c.TimeToLive(ctx, clientv3.LeaseID(all[i]), clientv3.WithAttachedKeys())
 		if lacking(err) {
-			return nil // the server cannot list the keys of a lease, so the lease stays until it expires
+			// The server cannot list the keys of a lease, so the lease stays until it expires.
+			return nil
 		}
 		if err != nil {
 			return err

@@ -195,7 +195,7 @@ func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
 		return nil, err
 	}
 	var (
-		revision int64 // 0 requests the first member's present revision, which is then used for the others
+		revision int64 // the first member's revision; 0 requests its present revision
 		all      []store.MemberHash
 	)
 	for _, e := range a.access.Endpoints {

@@ -49,7 +49,7 @@ var serverMessages = [...]pattern{
 	{"triggering snapshot", store.SnapshotStarted, ""},
 	{"saved snapshot", store.SnapshotDone, ""}, // in etcd 3.5
 	{"saved snapshot to disk", store.SnapshotDone, ""},
-	{"compacted Raft logs", store.LogTruncated, ""}, // etcd 3.6 and later log this at the level debug
+	{"compacted Raft logs", store.LogTruncated, ""}, // etcd 3.6 and later log this at debug
 	{"created a new WAL segment", store.LogRolled, ""},
 	{"finished scheduled compaction", store.Compaction, "took"},
 	{"finished defragmenting directory", store.Defragmentation, "took"},

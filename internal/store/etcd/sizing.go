@@ -25,7 +25,7 @@ const (
 	mostRequest  = 1.5 * (1 << 20)
 	entryBytes   = 64  // size of an entry in addition to its key and value: its revisions, and bbolt's key and element
 	pageFill     = 0.9 // share of a database page that contains data
-	leastBeats   = 0.5 // smallest recommended heartbeat interval, as a multiple of the round-trip time
+	leastBeats   = 0.5 // smallest recommended heartbeat interval, in round-trip times
 	mostBeats    = 1.5
 	electionRTTs = 10
 )

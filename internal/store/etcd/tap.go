@@ -29,7 +29,7 @@ type tapped struct {
 	method string
 	stays  bool
 	asked  []*call.Call
-	got    int // size in bytes of the messages received so far, for a call with several messages in its reply
+	got    int // bytes received so far, for a reply that consists of several messages
 }
 
 // Tap implements store.Tapped.

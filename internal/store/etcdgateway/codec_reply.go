@@ -89,7 +89,8 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 		e.Count = a.deleted
 	case txnRPC:
 		if e.Count = a.puts; c.guarded && !a.succeeded {
-			e.Outcome, e.Mod = kv.Conflict, a.first.Revision // of the key that the call read because a guard did not hold, if any
+			// If the call read a key because a guard did not hold, first is that key.
+			e.Outcome, e.Mod = kv.Conflict, a.first.Revision
 		}
 	case grantRPC:
 		if e.Count = a.lease; c.grants != nil {

@@ -210,7 +210,7 @@ func appendCompare(b []byte, p *call.Part) []byte {
 func appendRead(b []byte, p *call.Part) []byte {
 	b = appendSome(appendSome(appendKeys(b, p), "limit", p.Limit), "revision", p.Number)
 	b = appendLocal(b, p.Flags&call.Local != 0)
-	if p.Flags&call.Sorted != 0 { // a recording does not contain by which property to sort; use the last change
+	if p.Flags&call.Sorted != 0 { // recordings omit the sort target
 		order := "ASCEND"
 		if p.Flags&call.Descending != 0 {
 			order = "DESCEND"

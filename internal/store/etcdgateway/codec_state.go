@@ -36,7 +36,7 @@ var paths = [numRPCs]string{
 // codec implements etcd's gateway on one connection, with one request in flight. The response
 // for a watcher does not end, so the watcher's connection accepts no other operations.
 type codec struct {
-	grants *store.Grants // collects the leases that were granted to operations; nil if they are not wanted
+	grants *store.Grants // collects leases granted to operations; nil if not wanted
 	*http1.Conn
 	parts     *parts.Budget
 	templates [numRPCs]*http1.Template
@@ -96,5 +96,5 @@ type reply struct {
 	reason            []byte
 	code              int64 // code of the error; 0 if there is no error
 	message           []byte
-	inner             bool // the reply is inside another reply, so it must not contain further replies
+	inner             bool // the reply is inside another reply, and may contain no further reply
 }

@@ -140,7 +140,8 @@ func outcomeOfCause(cause string) kv.Outcome {
 	case cause == "no space":
 		return kv.NoSpace
 	}
-	return kv.StoreError // the server stopped, or the request was cancelled, possibly after it was proposed
+	// The server stopped, or the request was cancelled, possibly after it was proposed.
+	return kv.StoreError
 }
 
 // appendText appends the text for an error response that is not from the v2 API.

@@ -36,7 +36,9 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 		}
 		ok = c.parseWritten(r.Body, e)
 	}
-	if e.Outcome == kv.OK { // exact: etcd holds the store's lock while it executes the operation and records the index
+	// The index is exact: etcd holds the store's lock while it executes the operation and records
+	// the index.
+	if e.Outcome == kv.OK {
 		e.At = int64(r.Uint(fieldIndex))
 	}
 	switch {

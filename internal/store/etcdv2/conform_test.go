@@ -118,7 +118,8 @@ func (c *api) ask(ctx context.Context, method, path, contentType, body string) (
 // key sends a request about one key.
 func (c *api) key(ctx context.Context, method, key, form string) (*apiAnswer, error) {
 	path := "/" + (&url.URL{Path: strings.TrimPrefix(key, "/")}).EscapedPath()
-	path = strings.Replace(path, "/./", "/", 1) // net/url writes this prefix if the path contains a colon
+	// Net/url writes this prefix if the path contains a colon.
+	path = strings.Replace(path, "/./", "/", 1)
 	a, err := c.ask(ctx, method, "/keys"+path, "application/x-www-form-urlencoded", form)
 	if err == nil && a.ErrorCode != 0 && a.ErrorCode != keyNotFound {
 		err = errors.New(a.Message)

@@ -101,8 +101,8 @@ type nullMember struct {
 	errors  map[string]nullError
 	memory  *null.Space[struct{}] // nil if nothing is stored: every key exists, with the same value
 	value   []byte
-	before  []byte // start of the response to a read if nothing is stored, up to Content-Length's value
-	after   []byte // end of that response's body, after the key
+	before  []byte // start of the response to a read without memory, up to the length
+	after   []byte // end of that response, after the key
 	yes     []byte // the whole response to a write
 }
 

@@ -25,7 +25,7 @@ func (*Store) Promises() store.Promises {
 			history.Once:         v2 + "each change has an index of its own",
 			history.Compare:      v2 + "an atomic Compare-and-Swap \"will set the value of a key only if the client-provided conditions are equal to the current conditions\"; " + codes + "101 (\"Compare failed\") where they are not",
 		},
-		Own:       kv.Linearizable, // the member that was contacted applies the read itself before it responds
+		Own:       kv.Linearizable, // the contacted member responds after it has applied the read
 		Conflicts: true,
 	}
 }

@@ -99,7 +99,7 @@ type Codec struct {
 	Kind       kv.Kind
 	Purpose    Purpose
 	Extra      uint32 // number of requests after the first
-	key, value []byte // CAS: key and value of the write that follows the read; Range for a single key: the key
+	key, value []byte // CAS: for the write that follows the read; Range for a single key: the key
 	OfService  bool   // the operation is about a service instance (API.Register)
 	Interval          // Range: the requested keys
 	keys       store.Keys
@@ -116,9 +116,9 @@ const (
 	Listing                       // the request is the whole operation, which is a Range
 	ReplayedCall                  // the request is the whole operation, which is a recorded call
 	reading                       // CAS: the request reads the key's version before the write
-	refused                       // none: the store has no such operation, and a read was sent instead
+	refused                       // none: a read was sent, because the store has no such operation
 	waiting                       // the request is a watcher's query (API.Watch)
-	stepping                      // the request is one of several in an optimistic transaction (API.STM)
+	stepping                      // one of the requests of an optimistic transaction (API.STM)
 )
 
 // IsWatch reports whether the connection is used by a watcher.
@@ -230,7 +230,8 @@ func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 		e.Revision = 0
 	case e.Outcome != kv.OK:
 		if !e.Outcome.Definite() && e.Outcome != kv.WrongAnswer {
-			e.Outcome = kv.NotSent // a write starts with a read; if the read fails, the write was certainly not sent
+			// The write starts with a read. If the read fails, the write was certainly not sent.
+			e.Outcome = kv.NotSent
 		}
 		return false
 	}

@@ -31,7 +31,7 @@ type manifest struct {
 	Version string            `json:"version"`
 	Recipe  string            `json:"recipe"` // the hash that recipeOf returns
 	License string            `json:"license"`
-	Files   map[string]string `json:"files"` // maps each path (with slashes) to the SHA-256 hash of the file
+	Files   map[string]string `json:"files"` // SHA-256 hashes by path (with slashes)
 }
 
 // newManifest returns a manifest with the hashes of all files in the folder.

@@ -142,7 +142,7 @@ func benchmarkServe(b *testing.B, o store.NullOptions, connections, inFlight int
 	}
 	wg.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
-	b.ReportMetric(float64(cpu()-used)/float64(b.N), "cpu-ns/op") // CPU time of client and server together
+	b.ReportMetric(float64(cpu()-used)/float64(b.N), "cpu-ns/op") // client and server together
 }
 
 var benchRange = &pb.RangeRequest{Key: []byte("12345678"), Serializable: true}

@@ -102,7 +102,8 @@ func dialNarrow(t testing.TB, address string, settings ...h2.Setting) *rawClient
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	if err := nc.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil { // so no test hangs forever
+	// The deadline ensures that no test hangs forever.
+	if err := nc.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	c := &rawClient{t: t, net: nc, in: bufio.NewReaderSize(nc, 64<<10), next: 1, fields: map[string]string{}}

@@ -178,7 +178,9 @@ func (g *generator) get() *pb.RangeRequest {
 		r.SortOrder = pb.RangeRequest_SortOrder(g.IntN(3))
 		r.SortTarget = pb.RangeRequest_SortTarget(g.IntN(5))
 		if r.SortTarget != pb.RangeRequest_KEY {
-			r.Limit = 0 // the order of keys that compare as equal is undefined (see untie), so a limit may select different ones
+			// The order of keys that compare as equal is undefined (see untie), so a limit could
+			// select different keys.
+			r.Limit = 0
 		}
 	}
 	if g.seldom(100) {

@@ -305,7 +305,8 @@ func (m *memory) endLease(id int64) error {
 	set := m.AllShards()
 	m.Lock(set)
 	defer m.Unlock(set)
-	keys, err := m.hub.lease.revoke(id) // because all shards are locked, no put can bind another key to the lease
+	// Because all shards are locked, no put can bind another key to the lease.
+	keys, err := m.hub.lease.revoke(id)
 	w := writes{memory: m}
 	for _, key := range keys {
 		if e := m.Get([]byte(key)); e != nil && e.Data.lease == id {

@@ -21,7 +21,7 @@ type replyHeaders struct {
 // Parts of header blocks (RFC 7541, section 6 and appendix A).
 const (
 	status200        = "\x88" // the static table contains ":status: 200"
-	indexContentType = "\x5f" // the static table contains the name; the field is added to the dynamic table
+	indexContentType = "\x5f" // the static table contains the name; the dynamic table gets the field
 	fullContentType  = "\x0f\x10"
 	contentType      = "\x10application/grpc"
 	addGRPCStatus    = "\x40\x0bgrpc-status\x010"

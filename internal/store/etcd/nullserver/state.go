@@ -157,7 +157,7 @@ type session struct {
 	member  *member
 	owner   *conn // nil in tests without a network; there are then no watches
 	script  *null.Script
-	arrive  func(now int64) (a null.Action, due int64) // returns the script's action and when it is due; nil if every operation is answered at once
+	arrive  func(now int64) (a null.Action, due int64) // nil if every operation is answered at once
 	now     int64                                      // time at which the current input arrived
 	out     []byte                                     // output that was not written yet
 	later   []null.Item[*pending]
@@ -170,7 +170,7 @@ type session struct {
 	blockFor uint32 // the stream that block belongs to; 0 if there is none
 	blockEnd bool   // set if the HEADERS frame had the flag END_STREAM
 	newest   *stream
-	streams  map[uint32]*stream // all open streams except newest; a stream stays here until its request is complete
+	streams  map[uint32]*stream // all streams except newest whose request is not complete
 	spare    []*stream
 	last     uint32 // the highest stream number that the client has used
 
@@ -178,7 +178,7 @@ type session struct {
 	accepted uint64 // number of all accepted requests
 	goneAway bool   // set if GOAWAY was sent; new requests are then not accepted
 
-	received int // number of bytes that were received but not yet returned to the connection's window
+	received int // bytes received but not yet returned to the connection's window
 	send     sendWindows
 	waiting  []*pending          // replies that are due later
 	held     map[uint32]struct{} // streams whose requests are never answered

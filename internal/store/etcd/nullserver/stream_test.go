@@ -61,7 +61,8 @@ func TestStreamedRangesEqualEtcds(t *testing.T) {
 		}
 		r := g.get()
 		if r.SortTarget != pb.RangeRequest_KEY && r.SortOrder == pb.RangeRequest_NONE {
-			r.SortTarget = pb.RangeRequest_KEY // without a sort order, etcd sorts each part separately
+			// Without a sort order, etcd sorts each part separately.
+			r.SortTarget = pb.RangeRequest_KEY
 		}
 		want, wantErr := streamed(ctx, etcd, r)
 		got, gotErr := streamed(ctx, null, r)

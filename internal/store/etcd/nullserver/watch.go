@@ -181,7 +181,8 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	}
 	a, due := s.arrive(s.now)
 	if a.Kind == null.LieLease {
-		_ = s.member.keeper.(*memory).endLease(r.ID) // the error does not matter: the lease may have ended already
+		// The error does not matter: the lease may have ended already.
+		_ = s.member.keeper.(*memory).endLease(r.ID)
 		b = encode(&pb.LeaseKeepAliveResponse{Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID})
 	}
 	switch {
