@@ -16,7 +16,7 @@ PATRONI := $(CACHE)/patroni-$(PATRONI_VERSION)-kazoo-$(KAZOO_VERSION)
 
 .PHONY: test test-long build lint servers browser sshd patroni hdrhistogram unit fuzz bench bench-peers bench-verdict hosts-demo
 
-# Runs all checks that a change must pass, and installs what they need.
+# Installs what the checks need, and runs all checks that a change must pass.
 test: lint servers browser sshd patroni hdrhistogram unit
 
 build:
@@ -122,7 +122,7 @@ unit: $(GOTESTSUM)
 		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages '$(LONGEST) ./...' -- -race -vet=off -ldflags=-w -timeout 30m
 	$(MAKE) unraced
 
-# Finds the files with such tests.
+# Finds the files that contain tests which run without the race detector.
 UNRACED = grep -rlE --include='*_test.go' 'settle\.(Unraced|Drawn)\(' internal
 
 .PHONY: unraced
@@ -153,10 +153,11 @@ test-long: lint servers browser sshd patroni hdrhistogram
 	$(MAKE) unraced
 	go test -race -timeout 120m ./...
 
-# Tests quorumbench on a real one-node Kubernetes, which the test creates in its own namespaces.
-# API server, controllers, scheduler and kubelet are built from their Go module (once, a few
-# minutes); containerd, runc and the CNI plug-ins are installed from Debian if possible. The
-# tests need root. Without root, or if a program is missing, they are skipped with a message.
+# Tests quorumbench on a real one-node Kubernetes, which the test creates in its own namespaces. API
+# server, controllers, scheduler and kubelet are built from their Go module, which takes a few
+# minutes the first time. containerd, runc and the CNI plug-ins are installed from Debian if
+# possible. The tests need root. Without root, or if a program is missing, they are skipped with a
+# message.
 .PHONY: test-kubernetes
 test-kubernetes:
 	@command -v containerd >/dev/null || \
@@ -186,15 +187,16 @@ bench:
 bench-agents:
 	go test -run '^$$' -bench '^BenchmarkAgents' -benchtime 1x -timeout 60m ./internal/cli
 
-# Measures the overhead of recording a history for verification, in pairs of runs, and the
-# duration of verifying 30 million operations on 100,000 keys. Takes a few minutes and 2 GB.
+# Measures the overhead of recording a history for verification, in pairs of runs. Also measures how
+# long it takes to verify 30 million operations on 100,000 keys. Takes a few minutes and 2 GB of
+# memory.
 .PHONY: bench-verify
 bench-verify:
 	go test -run '^$$' -bench '^BenchmarkVerificationCost' -benchtime 1x -timeout 20m ./internal/cli
 	QUORUMBENCH_HISTORY_OPERATIONS=30000000 go test -run '^$$' -bench '^BenchmarkFile' -benchtime 1x -timeout 20m ./internal/results/verify
 
-# Measures the overhead of a recording relay, and how far a replay deviates from the times of
-# its recording.
+# Measures the overhead of a recording relay, and how far the times in a replay deviate from the
+# recorded times.
 .PHONY: bench-record
 bench-record:
 	go test -run '^$$' -bench '^Benchmark(RecordingCost|ReplayTiming)$$' -benchtime 1x -timeout 20m ./internal/cli
@@ -212,22 +214,23 @@ bench-capacity:
 bench-peers:
 	go run ./tools/benchpeers
 
-# Measures how often the verdict is wrong: disturbs a load generator in known ways, in real
-# time. Needs an otherwise idle machine.
+# Measures how often the verdict is wrong. To do so, it disturbs a load generator in known ways, in
+# real time. Needs an otherwise idle machine.
 bench-verdict:
 	go run ./tools/verdictbench
 
-# Runs six stores on seven hosts, which are network namespaces of this machine, with agents
-# and a report: docs/how-to/many-machines.md.
+# Runs six stores on seven hosts with agents, and writes a report. The hosts are network namespaces
+# on this machine: docs/how-to/many-machines.md.
 hosts-demo: build servers
 	go run ./tools/hostsdemo
 
-# Compares zetcd with ZooKeeper and etcd and, with CETCD=PATH, cetcd with Consul and etcd.
+# Compares zetcd with ZooKeeper and with etcd. With CETCD=PATH, it also compares cetcd with Consul
+# and with etcd.
 .PHONY: proxies-table
 proxies-table: build servers
 	sed $(if $(CETCD),'s#^\#cetcd##;s#exec: CETCD#exec: $(abspath $(CETCD))#',-n p) scenarios/proxies.yaml | bin/quorumbench run -
 
-# Measures the capacity of each store for one objective, two minutes per store
+# Measures the capacity of each store for the same objective. Each store takes two minutes
 # (docs/explanation/published-results.md). CETCD=PATH adds cetcd.
 .PHONY: capacity-table
 capacity-table: build servers

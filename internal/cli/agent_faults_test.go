@@ -71,7 +71,8 @@ func happened(dir string, kinds ...string) (n int) {
 	return n
 }
 
-// conduct returns a command that runs faults on the machine's members, and the command's output.
+// conduct returns a command that injects faults into the members on the machine, and a buffer that
+// receives the command's output.
 func (m *machine) conduct(dir, faults string) (*exec.Cmd, *strings.Builder) {
 	c := exec.Command("quorumbench", "run", "-", "--out", dir, "--agent-certs", filepath.Dir(m.target.CACert))
 	c.Stdin = strings.NewReader(fmt.Sprintf(`
@@ -85,7 +86,8 @@ trials:
 	return c, said
 }
 
-// suffers runs faults on the machine's members until all faults have ended, and returns the run.
+// suffers injects faults into the members on the machine, waits until all faults have ended, and
+// returns the run.
 func (m *machine) suffers(t *testing.T, faults ...string) *record.Run {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")

@@ -31,17 +31,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// machine is an agent in a separate process, with its own address.
+// machine is an agent that runs in a separate process and has its own address.
 type machine struct {
 	*exec.Cmd
 	dir    string
 	target agent.Target
 	exited chan struct{}
-	said   bytes.Buffer // standard error; read it only after exit
+	said   bytes.Buffer // the agent's standard error; read it only after the agent has exited
 }
 
-// startMachines starts an agent at each address, with further flags and with certificates from
-// `agent certs`.
+// startMachines starts an agent at each address. The agents use the given flags, and certificates
+// from `agent certs`.
 func startMachines(t testing.TB, addresses []string, flags ...string) []*machine {
 	t.Helper()
 	certs := filepath.Join(t.TempDir(), "certs")
@@ -96,7 +96,7 @@ func (m *machine) dial(t *testing.T) *agent.Remote {
 	return r
 }
 
-// onMachines starts a cluster of three etcd members behind the agents.
+// onMachines starts a cluster of three etcd members on the agents.
 func onMachines(t *testing.T, remotes []*agent.Remote) *cluster.Cluster {
 	t.Helper()
 	spec := cluster.Spec{Name: "run", Members: 3, Dir: filepath.Join(t.TempDir(), "data"), LogDir: filepath.Join(t.TempDir(), "logs")}
@@ -110,7 +110,7 @@ func onMachines(t *testing.T, remotes []*agent.Remote) *cluster.Cluster {
 	return c
 }
 
-// puts returns the number of writes that a member applied, from its metrics.
+// puts returns the number of writes that a member has applied, according to its metrics.
 func puts(endpoint string) (uint64, error) { return metric(endpoint, "etcd_mvcc_put_total") }
 
 // metric returns the value of a member's metric that has no labels.
@@ -146,7 +146,7 @@ func assignment(c *cluster.Cluster, total uint64) *load.Assignment {
 	}
 }
 
-// findProcessesIn returns the processes whose command line names a path below a folder.
+// findProcessesIn returns the processes whose command line contains a path below a folder.
 func findProcessesIn(dir string) (processes []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, e := range entries {
@@ -320,7 +320,7 @@ func TestMembersAreLostInTheMiddle(t *testing.T) {
 	}
 }
 
-// The members of a killed agent end with the agent and are reported as lost.
+// When an agent is killed, its members end with it and are reported as lost.
 func TestMembersOfAKilledAgent(t *testing.T) {
 	machines := startMachines(t, []string{"127.0.0.55"}, "--heartbeat", "10s")
 	c := onMachines(t, []*agent.Remote{machines[0].dial(t)})
@@ -384,7 +384,7 @@ func TestAControllerIsLost(t *testing.T) {
 			defer func() {
 				_ = c.Process.Kill()
 				_, _ = io.Copy(io.Discard, out)
-				_ = c.Wait() // the controller was killed
+				_ = c.Wait() // the controller was killed, so Wait returns an error
 			}()
 			lines := bufio.NewScanner(out)
 			endpoint := ""
@@ -441,7 +441,8 @@ func TestAControllerIsLost(t *testing.T) {
 	}
 }
 
-// onlyMatch returns the only path that a pattern matches.
+// onlyMatch returns the path that matches a pattern, and fails the test unless exactly one path
+// matches.
 func onlyMatch(t *testing.T, pattern string) string {
 	t.Helper()
 	all, err := filepath.Glob(pattern)

@@ -64,7 +64,8 @@ func (f *fleet) run(trials string) (run *record.Run, dir string, rss int64) {
 	return run, dir, c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 }
 
-// stop ends all agents, and fails the test if an agent leaves processes or its exit code is not 0.
+// stop ends all agents. It fails the test if an agent leaves processes, or if an agent's exit code
+// is not 0.
 func (f *fleet) stop() {
 	f.b.Helper()
 	for _, m := range f.machines {
@@ -98,7 +99,8 @@ func seldomBeats(n int) (flags []string) {
 	return flags
 }
 
-// agentsEnv is an environment variable with the number of agents of TestManyAgentsOnOneMachine.
+// agentsEnv is an environment variable that sets the number of agents in
+// TestManyAgentsOnOneMachine.
 const agentsEnv = "QUORUMBENCH_TEST_AGENTS"
 
 // controllerMost is the memory limit in bytes for a controller with a hundred agents.

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// membersJSON is the part of the output of `check members --format json` that tests read.
+// membersJSON has those fields of the output of `check members --format json` that tests read.
 type membersJSON struct {
 	State   string
 	Absent  []struct{ Endpoint string } `json:"absent_members"`

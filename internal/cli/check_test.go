@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/program"
 )
 
-// etcdCluster starts a real cluster that runs until the test's end.
+// etcdCluster starts a real cluster that runs until the end of the test.
 func etcdCluster(t *testing.T, members string) (endpoints string, playground *cluster.Playground) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "cluster")
@@ -62,7 +62,7 @@ func checks(t *testing.T, into any, args ...string) (code int, stdout string) {
 	return c.ProcessState.ExitCode(), out.String()
 }
 
-// perfJSON and scaleJSON are the parts of the output of --format json that tests read.
+// perfJSON and scaleJSON have those fields of the output of --format json that tests read.
 type perfJSON struct {
 	Due     uint64 `json:"due"`
 	Members int    `json:"members"`
@@ -121,7 +121,7 @@ func TestCheckPerfFindsAStalledMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
-	b.await(t, "draining") // the window is over
+	b.await(t, "draining") // the measurement window is over
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}

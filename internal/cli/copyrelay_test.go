@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// copyTo is an environment variable that makes the test binary a copying relay to the address in
-// the variable.
+// copyTo is an environment variable that makes the test binary a relay, which only copies bytes.
+// The variable's value is the address to which the relay connects.
 const copyTo = "QUORUMBENCH_TEST_COPY_TO"
 
 // copyRelay runs the simplest possible relay in Go, which prints the address at which it listens.

@@ -70,7 +70,7 @@ func exampleProgram() *commandLine {
 	}}
 }
 
-// shellWords splits a command line with single quotes into words.
+// shellWords splits a command line into words, as a shell would. It supports single quotes.
 func shellWords(line string) (words []string) {
 	word, quoted, began := "", false, false
 	for _, r := range line {

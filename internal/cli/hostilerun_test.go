@@ -123,7 +123,7 @@ func recorded3(t *testing.T) string {
 	return dir
 }
 
-// readRaw decodes a run.json without the checks of record.Parse.
+// readRaw decodes a run.json without the checks that record.Parse does.
 func readRaw(t *testing.T, dir string) *record.Run {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "run.json"))
@@ -137,7 +137,7 @@ func readRaw(t *testing.T, dir string) *record.Run {
 	return run
 }
 
-// writeRun returns a copy of the run directory dir with another run.json.
+// writeRun copies the run directory dir with run as its run.json, and returns the path of the copy.
 func writeRun(t *testing.T, dir string, run *record.Run) string {
 	t.Helper()
 	place := t.TempDir()
@@ -261,7 +261,7 @@ func checkFiles(t *testing.T, dir string) {
 	for _, path := range append(files, more...) {
 		b, err := os.ReadFile(path)
 		if err != nil {
-			continue // a folder
+			continue // skips folders
 		}
 		looksRight(t, path, string(b))
 		checkFormat(t, path, map[string]string{".csv": "csv", ".md": "markdown", ".json": "json"}[filepath.Ext(path)], string(b))

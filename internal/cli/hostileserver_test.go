@@ -93,7 +93,7 @@ func TestClusterMembersAreShownPrintable(t *testing.T) {
 	}
 }
 
-// Errors that quote input, and plans of hostile scenario files, are printable.
+// Errors that quote the user's input, and plans of hostile scenario files, are printable.
 func TestInputIsShownPrintable(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -104,7 +104,7 @@ func TestInputIsShownPrintable(t *testing.T) {
 		}
 		return path
 	}
-	quoted, err := json.Marshal(hostile) // JSON strings are valid YAML
+	quoted, err := json.Marshal(hostile) // a JSON string is also valid YAML
 	if err != nil {
 		t.Fatal(err)
 	}

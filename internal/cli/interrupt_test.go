@@ -29,7 +29,7 @@ type background struct {
 	close  func()
 }
 
-// start starts a command, and kills it after five minutes.
+// start starts a command, and kills it if it still runs after five minutes.
 func start(t *testing.T, args ...string) *background {
 	t.Helper()
 	b := &background{Cmd: exec.Command("quorumbench", args...)}
@@ -48,7 +48,7 @@ func start(t *testing.T, args ...string) *background {
 	return b
 }
 
-// await reads standard error until a line contains the text.
+// await reads the process's standard error until a line contains the text.
 func (b *background) await(t *testing.T, text string) {
 	t.Helper()
 	said := ""

@@ -55,7 +55,7 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// Victims: the kinds of process that can be killed or stopped.
+// Victims: the kinds of processes that the test can kill or stop.
 const (
 	ofController = iota
 	ofAgent      // an agent that runs a member
@@ -64,7 +64,7 @@ const (
 	victims
 )
 
-// kill is a run in which a process is killed or stopped.
+// kill describes a run in which the test kills or stops a process.
 type kill struct {
 	victim, which int
 	how           syscall.Signal
@@ -290,7 +290,7 @@ func (k *kill) runningProcesses() (all []string) {
 	return all
 }
 
-// free waits until every running agent accepts another controller.
+// free waits until every agent that still runs accepts another controller.
 func (k *kill) free(t *testing.T) {
 	t.Helper()
 	for _, m := range k.machines {
@@ -419,7 +419,7 @@ func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 		}
 		t.Cleanup(func() {
 			_ = c.Process.Kill()
-			_ = c.Wait() // the member was killed
+			_ = c.Wait() // the member was killed, so Wait returns an error
 		})
 	}
 	var have uint64

@@ -66,7 +66,7 @@ func (w *watched) replace(t *testing.T, kind, path string) {
 // touched reports whether anything in the folder was opened or changed since the previous call.
 func (w *watched) touched() bool {
 	b := make([]byte, 1<<16)
-	n, _ := unix.Read(w.fd, b) // the descriptor does not block: without events, Read returns an error
+	n, _ := unix.Read(w.fd, b) // the descriptor does not block: if there are no events, Read returns an error
 	return n > 0
 }
 
@@ -131,7 +131,7 @@ func TestNoCommandLeavesARunDirectory(t *testing.T) {
 	t.Run("writing", func(t *testing.T) { writeLinks(t, dir, endpoint) })
 }
 
-// readLinks checks the commands that read run directories.
+// readLinks tests the commands that read run directories.
 func readLinks(t *testing.T, dir string) {
 	trial := readRaw(t, dir).Trials[0].Folder
 	all := []string{"report.html", "report.md", "logs/cluster-1/m1.log"}
@@ -237,7 +237,7 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 		if err := os.Symlink(filepath.Join(outside.dir, "made"), filepath.Join(out, "run.json")); err != nil {
 			t.Fatal(err)
 		}
-		for _, given := range []string{out, filepath.Join(out, "run.json")} { // a folder with a dangling link, and the link
+		for _, given := range []string{out, filepath.Join(out, "run.json")} { // a folder that contains a dangling link, and the link itself
 			if code, said := mainWithin(t, append(args, "--out", given)...); code == command.ExitDone || !strings.Contains(lastLine(said), given) {
 				t.Errorf("%q into %s: exit code %d, %q", args, given, code, said)
 			}

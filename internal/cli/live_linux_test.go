@@ -129,7 +129,7 @@ func TestLiveViewOnATerminal(t *testing.T) {
 			}
 		}
 	}
-	for _, signal := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGCONT} { // Ctrl-Z and fg
+	for _, signal := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGCONT} { // suspend and continue, as Ctrl-Z and fg do
 		if err := syscall.Kill(-c.Process.Pid, signal); err != nil {
 			t.Fatal(err)
 		}

@@ -212,7 +212,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 	})
 }
 
-// globbed returns the first path below a folder that matches the pattern.
+// globbed returns the first path below a folder that matches a pattern.
 func globbed(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, pattern))

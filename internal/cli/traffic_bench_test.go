@@ -145,7 +145,7 @@ func costs(b *testing.B, got map[string][2][]float64, spent float64, calls int) 
 	}
 }
 
-// copyingCost reports the CPU time of a copying relay for the same load.
+// copyingCost reports the CPU time that a relay needs which only copies, for the same load.
 func copyingCost(b *testing.B, endpoint, load string) {
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), copyTo+"="+endpoint)
@@ -165,7 +165,7 @@ func copyingCost(b *testing.B, endpoint, load string) {
 			calls += run.Trials[i].Operations
 		}
 		_ = c.Process.Kill()
-		_ = c.Wait() // the relay was killed
+		_ = c.Wait() // the relay was killed, so Wait returns an error
 		b.ReportMetric(microseconds(c)/float64(calls), "copy-cpu-us/call")
 		return
 	}

@@ -20,7 +20,7 @@ func TestCheckLoadsAreEtcdctls(t *testing.T) {
 	}
 }
 
-// A flag can be false even if the load omits the value.
+// A flag can have the value false even if the load omits the parameter.
 func TestFlagsCanBeFalse(t *testing.T) {
 	for _, key := range []string{"cleanup", "cleanup-compact", "cleanup-defragment", "compact-first", "require-memory"} {
 		for _, no := range []string{"false", "0"} {

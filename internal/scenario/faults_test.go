@@ -46,7 +46,7 @@ func TestWrongNetworkFaultsAreRefused(t *testing.T) {
 	}
 }
 
-// The store's requirements for upgrades are reported in advance, once per trial.
+// Before a run, quorumbench reports the store's requirements for upgrades, once per trial.
 func TestUpgradeWarnings(t *testing.T) {
 	for store, want := range map[string][]string{
 		"etcd": {`trial put: the fault "rolling-upgrade to 1.0 at 1s": one version after the other`},

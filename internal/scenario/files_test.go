@@ -59,7 +59,7 @@ func TestReadyScenarios(t *testing.T) {
 	}
 }
 
-// published holds the properties of each scenario that reproduces a published table.
+// published describes the properties that each scenario must have to reproduce a published table.
 func TestPublishedScenariosAreAsPublished(t *testing.T) {
 	for name, c := range map[string]struct {
 		trials int

@@ -23,7 +23,7 @@ func TestDefaultLoadIsValid(t *testing.T) {
 	for k := range kv.NumKinds {
 		l := flags(func(l *Load) { l.Mix[0].Kind = k })
 		if k == kv.Watch {
-			continue // not an operation of a load
+			continue // loads do not have this operation
 		}
 		if err := l.wrong(); err != nil {
 			t.Errorf("%s: %v", k, err)

@@ -210,7 +210,7 @@ func (narrow) Capabilities(store string) kv.Capabilities {
 	return can
 }
 
-// If a watcher occupies its connection, no other watcher can be created on it.
+// Some watchers occupy their connection. No other watcher can then be created on that connection.
 func TestWatchersHaveTheirOwnConnections(t *testing.T) {
 	text := []byte("trials: [{store: etcd, operation: put, duration: 10s, watch: {watchers: 10, streams: 2}}]")
 	for _, tc := range []struct {

@@ -121,7 +121,7 @@ const (
 	leaderTimeout = 30 * time.Second
 )
 
-// leader returns the current leader.
+// leader returns the endpoint of the current leader.
 func (b *bed) leader(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, leaderTimeout)
 	defer cancel()

@@ -155,7 +155,7 @@ func checkNames(only []string) error {
 	return nil
 }
 
-// chosen returns the cases to measure.
+// chosen returns the cases that --only selects.
 func (o options) chosen() []Case {
 	if o.soak {
 		return soakCases()

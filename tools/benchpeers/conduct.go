@@ -229,5 +229,4 @@ func (c *comparison) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// reportProgress reports progress.
 func (c *comparison) reportProgress(text string) { fmt.Fprintln(os.Stderr, text) }

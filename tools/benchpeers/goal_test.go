@@ -24,7 +24,7 @@ func TestRatiosAreTakenWithinRounds(t *testing.T) {
 		r.Add(a)
 		r.Add(b)
 	}
-	r.Add(runGoal(3, CaseLocal, Quorumbench, Figures{CPUPerOp: 100})) // h2load failed
+	r.Add(runGoal(3, CaseLocal, Quorumbench, Figures{CPUPerOp: 100})) // h2load failed in this round
 	r.Add(runGoal(4, CaseLocal, Quorumbench, Figures{CPUPerOp: 100}))
 	r.Add(runGoal(4, CaseLocal, H2load, Figures{})) // a run without figures
 	r.Add(runGoal(5, CasePut, Quorumbench, Figures{CPUPerOp: 100}))

@@ -89,7 +89,7 @@ func parseH2load(text string, valueSize int) (Figures, error) {
 	if err != nil {
 		return Figures{}, err
 	}
-	var n [5]uint64 // succeeded, failed, errored, timeout; bytes
+	var n [5]uint64 // numbers of requests that succeeded, failed, errored and timed out; size in bytes
 	for i, digits := range append(found[1], found[2]...) {
 		n[i] = uint64(number(digits))
 	}

@@ -40,7 +40,7 @@ func NewClientV3(self string) Peer {
 	}
 }
 
-// clientV3Library is etcd's official client.
+// clientV3Library adapts etcd's official Go client.
 type clientV3Library struct {
 	connections []*clientv3.Client
 	keys        []string

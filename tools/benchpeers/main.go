@@ -73,7 +73,7 @@ func run(ctx context.Context, stop func(), args []string) int {
 	return 0
 }
 
-// Limits of a comparison.
+// These are limits for the command line's values.
 const (
 	maxRounds  = 100
 	maxMembers = 9

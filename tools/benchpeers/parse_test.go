@@ -85,7 +85,7 @@ func TestGroupedMedian(t *testing.T) {
 func TestGroupedMedianUndoesTruncation(t *testing.T) {
 	counts := map[int64]uint64{}
 	for i := range 10_000 {
-		counts[int64(70+float64(i)/1000)]++ // 70 to 80
+		counts[int64(70+float64(i)/1000)]++ // values from 70 to 80
 	}
 	if got := groupedMedian(counts); math.Abs(got-75) > 0.001 {
 		t.Errorf("got %v, want 75", got)

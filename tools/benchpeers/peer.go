@@ -32,7 +32,7 @@ type Case struct {
 	Connections int
 	Clients     int     // total number of clients, each with one operation in flight
 	Rate        float64 // rate of an open loop in operations per second; 0 for a closed loop
-	Once        bool    // measured in the first round only
+	Once        bool    // the case is measured only in the first round
 	Rounds      int     // maximum number of rounds; 0 for no limit
 	// Null is set if the work is sent to a null server instead of a cluster. The null server
 	// responds at once, or as Script requires.
@@ -141,7 +141,7 @@ func (f Figures) String() string {
 type Check struct {
 	Pass    bool    `json:"pass"`
 	Slowest float64 `json:"slowest_ns"` // slowest write, in nanoseconds
-	Stddev  float64 `json:"stddev_ns"`  // in nanoseconds
+	Stddev  float64 `json:"stddev_ns"`  // standard deviation in nanoseconds
 }
 
 // Verdict returns PASS or FAIL.

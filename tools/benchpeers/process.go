@@ -21,7 +21,7 @@ const stopGrace = 5 * time.Second
 // maxStderr is the number of bytes that are kept from the end of a process's standard error.
 const maxStderr = 4 << 10
 
-// finished is a process that has ended.
+// finished describes a process that has ended.
 type finished struct {
 	stdout []byte
 	cpu    time.Duration // user and system time that wait4(2) reports

@@ -103,7 +103,7 @@ func watchWithClientV3(ctx context.Context, w watched) (watchSeen, error) {
 	return seen, err
 }
 
-// clientV3Watchers holds all watchers of a process.
+// clientV3Watchers contains all watchers in a process.
 type clientV3Watchers struct {
 	watched
 	client  *clientv3.Client

@@ -101,7 +101,7 @@ func checkGo(file, source string) (places []place) {
 		counted = at[0]
 		literal := source[at[0]:at[1]]
 		if literal[0] == '"' && !strings.Contains(literal, " ") {
-			continue // a name or a key
+			continue // a name or a key rather than a sentence
 		}
 		text := strings.Trim(strings.TrimLeft(literal, "/ "), "\"`")
 		for i, part := range strings.Split(text, "\n") {

@@ -24,7 +24,7 @@ const serverCPU = 0
 
 type outputs struct{ stdout, stderr bytes.Buffer }
 
-// Priorities of processes other than nice values.
+// Priorities that are not nice values.
 const (
 	normal   = 0
 	realTime = -100
@@ -53,7 +53,7 @@ func startOn(cpu int, cmd *exec.Cmd, nice int) error {
 	return <-started
 }
 
-// server is a null server.
+// server is a null server that runs as a process.
 type server struct {
 	endpoint string
 	cmd      *exec.Cmd

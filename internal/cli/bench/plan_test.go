@@ -15,7 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// planned returns the scenario of a `bench` command line, whose first word is the operation.
+// planned returns the scenario that `bench` would run. The first word is the operation, and the
+// others are its flags.
 func planned(t *testing.T, words ...string) (*scenario.Scenario, error) {
 	t.Helper()
 	for _, kind := range kinds() {
@@ -33,7 +34,7 @@ func planned(t *testing.T, words ...string) (*scenario.Scenario, error) {
 	return nil, nil
 }
 
-// op returns an operation of a mix.
+// op returns one entry of a mix.
 func op(k kv.Kind, c kv.Consistency, weight float64) scenario.Operation {
 	return scenario.Operation{Kind: k, Consistency: c, Weight: weight}
 }

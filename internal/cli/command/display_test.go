@@ -26,7 +26,7 @@ func done() *record.Trial {
 	}
 }
 
-// reports returns the progress reports of a run with two trials.
+// reports returns the progress reports that a run with two trials sends.
 func reports() []runner.Progress {
 	measuring := runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 2, Name: "put-leader", PerSecond: 18_000, P99: 4.5e6, Errors: 1,
 		Elapsed: 4 * time.Second, Share: 0.419, TrialLeft: 4 * time.Second, Left: 11600 * time.Millisecond}

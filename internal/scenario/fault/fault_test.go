@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// faultTexts has each way to write a fault.
+// faultTexts contains an example for each form in which a fault can be written.
 var faultTexts = []string{
 	"kill leader at 10s for 3s every 20s repeat 5", "terminate follower at 1s for 1s", "pause m12 at 1s for 5ms", "restart any at 1s",
 	"slow-disk m1 by 200ms at 1s for 3s", "power-loss all by 2s at 5s for 1s, lying-disk follower at 9s for 3s", "power-loss all at 1s for 1s, full-disk m2 at 5s for 1s,failing-disk leader at 9s for 1s",

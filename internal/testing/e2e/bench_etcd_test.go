@@ -23,7 +23,7 @@ func checkSound(t *testing.T, trial *record.Trial) {
 	}
 }
 
-// everyEvent checks that all events arrived, once and in order.
+// everyEvent checks that each event arrived exactly once, and that the events were in order.
 func everyEvent(t *testing.T, trial *record.Trial, want uint64) {
 	t.Helper()
 	checkSound(t, trial)
@@ -147,7 +147,7 @@ func TestBenchPutCompactsAndCompares(t *testing.T) {
 	}
 }
 
-// An interrupted load leaves no lease.
+// An interrupted load leaves no leases.
 func TestInterruptedKeepAliveLeavesNoLease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -139,7 +139,7 @@ func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.
 			t.Fatalf("the key %q is outside of the key space", key)
 		}
 	}
-	// A preload creates every key.
+	// After a preload, every key exists.
 	w.bench(t, endpoints, exitDone, "get", "--key-space-size", "777", "--total", "10", "--prefix", "preloaded/")
 	if n := len(keysOf(t, client, "preloaded/")); n != 777 {
 		t.Errorf("after the preload there are %d of 777 keys", n)
@@ -187,7 +187,7 @@ func keysOf(t *testing.T, client *clientv3.Client, prefix string) map[string]int
 	return keys
 }
 
-// promised lists the fields that --format json must have.
+// promised lists the fields that the output of --format json must have.
 const promised = `schema store version operation consistency members rate seed load seconds due operations
 	errors conflicts wrong_responses errors_by_kind operations_per_second longest_gap_seconds failed_from_percentile
 	response_time_ns success_response_time_ns service_time_ns client_cpu_seconds client_max_rss_bytes verdict`
@@ -233,7 +233,8 @@ func benchJSON(t *testing.T, w *world, endpoints []string) {
 	}
 }
 
-// runJSON checks that `run --format json` prints the run as one object equal to run.json.
+// runJSON checks that `run --format json` prints the run as a single object that is equal to
+// run.json.
 func runJSON(t *testing.T, w *world, endpoints []string) {
 	file := w.file(t, "attached.yaml", "name: attached\ntrials: [{store: etcd, operation: put, endpoints: ["+strings.Join(endpoints, ", ")+
 		"], total: 100, warmup: 0s, connections: 2, clients: 2, repeats: 2}]\n")
@@ -295,7 +296,7 @@ func TestClusterWithoutQuorumEnds(t *testing.T) {
 		get.exits(t, exitFailed).oneSentence(t, alive[0])
 		checkBetween(r, "the time of a load that cannot begin", time.Since(began), 0, 30*time.Second)
 	})
-	// A local read needs only one member.
+	// For a local read, one running member is enough.
 	local := w.bench(t, alive, exitDone, "get", "--no-preload", "--consistency", "local", "--duration", "500ms")
 	if local.Operations == 0 || local.Errors > 0 {
 		t.Errorf("%d local reads, the errors %v", local.Operations, local.ErrorsByKind)

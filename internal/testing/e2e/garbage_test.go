@@ -29,7 +29,7 @@ func emptyServer(t *testing.T) (endpoint string) {
 	return listener.Addr().String()
 }
 
-// A server whose responses are all empty gives no valid result for any operation.
+// If all responses from a server are empty, no operation has a valid result.
 func TestEmptyResponsesAreNotValid(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

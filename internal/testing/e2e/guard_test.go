@@ -100,7 +100,7 @@ func TestCleanupAfterInterruptedAndKilledRuns(t *testing.T) {
 		}
 		kill(p)
 		u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/", "--dry-run").exits(t, exitDone)
-		u.quorumbench(t, w, "cleanup").exits(t, exitDone) // another prefix
+		u.quorumbench(t, w, "cleanup").exits(t, exitDone) // a cleanup with another prefix
 		if said := u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/").exits(t, exitDone).stdout.String(); !strings.Contains(said, "Removed ") {
 			t.Errorf("cleanup says %q", said)
 		}

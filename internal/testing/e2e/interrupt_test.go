@@ -119,7 +119,7 @@ func TestInterruptWhileTheClusterStarts(t *testing.T) {
 	}
 }
 
-// Under nohup the terminal may be closed.
+// Under nohup the program continues after its terminal is closed.
 func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -217,7 +217,7 @@ func TestKilledRunLeavesNoProcessAndAReadableDirectory(t *testing.T) {
 			if dataLeft(data) {
 				t.Errorf("the next start left the orphaned data in %s", data)
 			}
-			checkKilled(t, dir) // and does not change the record
+			checkKilled(t, dir) // the next start must not change the killed run's record
 		})
 	}
 }

@@ -51,8 +51,8 @@ trials:
   - {name: watch, warmup: 0s, operation: put, clients: 8, distribution: sequential, key-space: 200, value-size: 64, total: 200, watch: {watchers: 200, streams: 4, connections: 2}}
 `
 
-// TestKineIsNotAccused checks the responses of a correct kine, which has no versions,
-// members or terms.
+// TestKineIsNotAccused verifies the responses of a correct kine, which have no versions, members or
+// terms.
 func TestKineIsNotAccused(t *testing.T) {
 	t.Parallel()
 	w, u := newWorld(t), usedKine(t)

@@ -100,7 +100,7 @@ func checkPaused(t *testing.T, r settle.Reporter, trial *record.Trial) {
 	checkTimeouts(t, r, trial, time.Second)
 }
 
-// checkNamed checks that the verdict and an event name the lost members.
+// checkNamed checks that the verdict and an event list the lost members.
 func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
 	t.Helper()
 	if got := slices.Sorted(slices.Values(trial.LostMembers)); !slices.Equal(got, lost) {

@@ -211,7 +211,7 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 		run = openRun(t, dir, record.Complete)
 		first := byName(t, run, "first")
 		if first.CarriedIn == 0 || first.CarriedInAgeNS < int64(100*time.Millisecond) || rule(first, 15) == "" {
-			// On a busy machine the member may have been paused only in the warm-up.
+			// On a busy machine, the member may have been paused only during the warm-up.
 			r.Errorf("carried in: %d, the oldest for %v; the verdict is %v", first.CarriedIn, time.Duration(first.CarriedInAgeNS), first.Verdict)
 		}
 		if rule(first, 13) == "" || len(first.LostMembers) != 1 || first.LostMembers[0] != follower {

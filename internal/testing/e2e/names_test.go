@@ -38,7 +38,7 @@ func (n *nameServer) serve(t *testing.T, address string) {
 				return
 			}
 			if reply := n.answer(b[:size]); reply != nil {
-				_, _ = socket.WriteTo(reply, from) // the client repeats a lost query
+				_, _ = socket.WriteTo(reply, from) // the client repeats a query that has no response
 			}
 		}
 	}()
@@ -68,8 +68,8 @@ func (n *nameServer) answer(question []byte) []byte {
 	return reply
 }
 
-// TestKeysAreRemovedWhenNamesNoLongerResolve checks that a run removes its keys although the
-// names of its endpoints stop resolving during the load.
+// TestKeysAreRemovedWhenNamesNoLongerResolve checks that a run removes its keys even if the names
+// of its endpoints can no longer be resolved after the load has begun.
 func TestKeysAreRemovedWhenNamesNoLongerResolve(t *testing.T) {
 	unshare, err := exec.LookPath("unshare")
 	if err != nil || os.Geteuid() != 0 || exec.Command(unshare, "--mount", "true").Run() != nil {

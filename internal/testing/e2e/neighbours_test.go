@@ -142,7 +142,7 @@ func TestRunsFolderOfAnotherUser(t *testing.T) {
 	if err := os.Symlink(w.path("mine"), w.path("runs")); err != nil {
 		t.Fatal(err)
 	}
-	w.run(t, "run", scenario) // with any verdict
+	w.run(t, "run", scenario) // the verdict does not matter
 	if made, err := os.ReadDir(w.path("mine")); err != nil || len(made) != 1 {
 		t.Errorf("the folder at the user's own link contains %v, %v", made, err)
 	}
@@ -248,7 +248,7 @@ func TestKilledUpLeavesNoUnknownMember(t *testing.T) {
 	}
 }
 
-// brief is a run of a few seconds.
+// brief is a run that takes a few seconds.
 const brief = `
 name: brief
 defaults: {store: etcd, members: 1, connections: 1, clients: 4, key-space: 10, warmup: 0s, total: 200, operation: put}

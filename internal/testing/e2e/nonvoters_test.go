@@ -95,7 +95,7 @@ func inConfig(t *testing.T, p *store.Process, i int) {
 	}
 }
 
-// awaitRole waits until all n members respond and one of them has the role.
+// awaitRole waits until all n members respond and at least one of them has the given role.
 func awaitRole(t *testing.T, a store.Admin, role kv.Role, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// process is a process on this machine that belongs to a test's folder.
+// process is a process on this machine that uses the test's folder.
 type process struct {
 	pid  int
 	args string

@@ -38,7 +38,7 @@ func (s *text) String() string {
 	return s.b.String()
 }
 
-// startedProgram is a run of quorumbench in its own process group, as a shell starts it.
+// startedProgram is a running quorumbench in its own process group, as if a shell had started it.
 type startedProgram struct {
 	args           string
 	pid            int
@@ -117,7 +117,7 @@ func (p *startedProgram) end(t *testing.T) *startedProgram {
 	return p
 }
 
-// abbreviate returns the beginning of a long text, such as a trace of all goroutines.
+// abbreviate returns the beginning of a long text. Such a text may be a trace of all goroutines.
 func abbreviate(s string) string {
 	const most = 8 << 10
 	if len(s) <= most {

@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// newAuthority creates a certificate authority and writes its certificate to NAME.crt in
-// the world.
+// newAuthority creates a certificate authority and writes the authority's certificate to NAME.crt
+// in the world.
 func (w *world) newAuthority(t *testing.T, name string) *certs.Authority {
 	t.Helper()
 	a := certs.NewAuthority(t, name)
@@ -26,7 +26,8 @@ func (w *world) newAuthority(t *testing.T, name string) *certs.Authority {
 	return a
 }
 
-// leaf creates a certificate for 127.0.0.1 and writes it to NAME.crt and NAME.key.
+// leaf creates a certificate for 127.0.0.1, and writes the certificate to NAME.crt and its key to
+// NAME.key.
 func (w *world) leaf(t *testing.T, a *certs.Authority, name string, until time.Time) {
 	t.Helper()
 	a.Issue(t, name, until).Write(t, w.path(name+".crt"), w.path(name+".key"))

@@ -22,7 +22,7 @@ import (
 // contents is the part of a running cluster's state that no command may change without an explicit
 // flag.
 type contents struct {
-	Keys     map[string]string // values
+	Keys     map[string]string // values by key
 	Versions map[string]string // for each key: its revision, lease, session and similar properties
 	// Others lists the cluster's leases, sessions, services, nodes and alarms, and all other
 	// differences from the cluster's initial state.
@@ -33,7 +33,7 @@ func newContents() contents {
 	return contents{Keys: map[string]string{}, Versions: map[string]string{}}
 }
 
-// hold adds a key with its value and its version.
+// hold adds a key with its value and its version. The version is formatted from format and args.
 func (c *contents) hold(key string, value []byte, format string, args ...any) {
 	c.Keys[key], c.Versions[key] = string(value), fmt.Sprintf(format, args...)
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// sevenHosts are three hosts for members and four for workers.
+// sevenHosts lists three hosts for members and four hosts for workers.
 var sevenHosts = []string{"db1", "db2", "db3", "gen1", "gen2", "gen3", "gen4"}
 
 // hostsWithAgents contains seven hosts with an agent on each, and a world on this machine.
@@ -169,7 +169,8 @@ func (h *hostsWithAgents) noDataIsLeft(t *testing.T) {
 	}
 }
 
-// union checks that the merged histogram is the sum of the workers' histograms, bin by bin.
+// union checks that each bin of the merged histogram is the sum of the same bins in the workers'
+// histograms.
 func (h *hostsWithAgents) union(t *testing.T) {
 	t.Helper()
 	endpoints, workers := h.dialled(t)

@@ -21,8 +21,8 @@ import (
 // truth is a run against a null server. The server's script determines what the report must find.
 type truth struct {
 	w      *world
-	script []string // flags of the null server
-	load   []string // arguments of bench
+	script []string // the null server's flags
+	load   []string // the arguments of bench
 }
 
 // runKnown runs bench and accepts any verdict. It returns the run directory, its only trial, the

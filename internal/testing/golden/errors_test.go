@@ -144,8 +144,8 @@ upload full ftp://a
 agent --listen nowhere
 `
 
-// TestErrorsOfWrongCommandLines compares the exit code and the error of each wrong command line
-// with the golden file.
+// TestErrorsOfWrongCommandLines compares the exit code and the error message for each wrong command
+// line with the golden file.
 func TestErrorsOfWrongCommandLines(t *testing.T) {
 	var all strings.Builder
 	t.Run("lines", func(t *testing.T) {

@@ -49,7 +49,7 @@ func put(key string) store.Op {
 	return store.Op{Kind: kv.Put, Key: []byte(key), Value: []byte("value")}
 }
 
-// stm returns an STM transaction that reads two keys and writes the first.
+// stm returns an STM transaction that reads two keys and writes the first key.
 func stm(i kv.Isolation) store.Op {
 	return store.Op{Kind: kv.STM, STM: &store.STMOp{Isolation: i, Pairs: []store.Pair{{Key: []byte("/a/1"), Value: []byte("value")}, {Key: []byte("/a/2")}}}}
 }
@@ -100,7 +100,7 @@ func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
 }
 
-// headers returns the frame that begins a gRPC response.
+// headers returns the HEADERS frame that begins a gRPC response.
 func headers(stream uint32) []byte {
 	const kind = "application/grpc"
 	block := append([]byte{0x88, 0x0f, 0x10, byte(len(kind))}, kind...) // header fields :status 200 and content-type
@@ -116,7 +116,7 @@ func message(stream uint32, m proto.Message) []byte {
 	return frame(0, 0, stream, append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...))
 }
 
-// trailers returns the frame that ends a gRPC response with status OK.
+// trailers returns the HEADERS frame that ends a gRPC response with status OK.
 func trailers(stream uint32) []byte {
 	const name = "grpc-status"
 	return frame(1, 5, stream, append(append([]byte{0, byte(len(name))}, name...), 1, '0'))
@@ -240,7 +240,7 @@ func exchangesOfZooKeeper() []talk {
 	end := append(append([]byte{0xff, 0xff, 0xff, 0xff}, 1), 0xff, 0xff, 0xff, 0xff)
 	changed := binary.BigEndian.AppendUint32(nil, 0xffffffff)
 	changed = append(changed, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)
-	changed = append(append(changed, 0, 0, 0, 3, 0, 0, 0, 3), text("/a/key")...) // NodeDataChanged, connected
+	changed = append(append(changed, 0, 0, 0, 3, 0, 0, 0, 3), text("/a/key")...) // type NodeDataChanged, state connected
 	second := time.Second.Nanoseconds()
 	cas := store.Op{Kind: kv.CAS, Key: []byte("/a/key"), Value: []byte("value"), Revision: -1}
 	txn := store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("/a/1"), Value: []byte("value")}, {Key: []byte("/b/2"), Value: []byte("value")}}}

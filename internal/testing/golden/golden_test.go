@@ -1,13 +1,13 @@
-// Package golden tests that a change of the program's structure does not change what the program
-// prints and sends: each test generates a text and compares it with a file in testdata.
+// Package golden tests that a change in the program's structure does not change what the program
+// prints and sends. Each test generates a text and compares it with a file in testdata.
 // `go test ./internal/testing/golden -update` writes the files. With -numbers the tests compare
-// only the numbers of each text, which shows that a change of words changed no figure.
+// only the numbers in each text, to show that a change of wording did not change any figure.
 //
 //	help.txt          the help of every command
 //	parameters.txt    the parameters of a trial: key, flag, meaning, default of the flag, range
 //	figures.txt       the figures of a trial: name, field, column, unit, better direction
 //	vocabulary.txt    operations, consistency levels, outcomes, roles, watch modes, events
-//	faults.txt        the fault kinds, and which forms of a fault each accepts or refuses
+//	faults.txt        the fault kinds, and the forms of a fault that each kind accepts or refuses
 //	csv.txt           the columns of every CSV file of a run directory and of reports
 //	json.txt          the keys of every JSON file and object, with their types
 //	requests-*.txt    the bytes that a store's codec writes, for a fixed list of operations
@@ -16,12 +16,13 @@
 // TestReference compares the tables of docs/reference with the program: commands, parameters,
 // figures, rules of the verdict, faults, files, and the capabilities of each store.
 //
-// Other packages have golden files of the following, which are not repeated here: reports as text,
-// Markdown, JUnit, gobench and dbtester, and comparisons, with comparisons.csv and comparisons.json
-// (internal/results/report/testdata); errors about refused scenario files
-// (internal/scenario/testdata/refused.txt) and the output of dry runs (*.plan there); the signals
-// in each store's logs (testdata/signals.txt of its folder); the output of whole commands
-// (internal/cli/testdata/script).
+// Other packages have golden files, too. This package does not repeat what they test:
+//   - internal/results/report/testdata: reports as text, Markdown, JUnit, gobench and dbtester, and
+//     comparisons with comparisons.csv and comparisons.json
+//   - internal/scenario/testdata: the errors in refused scenario files (refused.txt), and the output
+//     of dry runs (*.plan)
+//   - testdata/signals.txt in each store's folder: the signals in the store's logs
+//   - internal/cli/testdata/script: the complete output of commands
 package golden
 
 import (
@@ -43,7 +44,8 @@ var (
 // number matches a number together with its unit.
 var number = regexp.MustCompile(`-?\b[0-9]+(?:[.,:][0-9]+)*(?: ?(?:%|/s|ns\b|µs|ms\b|s\b|[KMGT]?i?B\b))?`)
 
-// numbersOf returns the numbers of a text in order, except those in the headings of hashed files.
+// numbersOf returns the numbers in a text, in order. It omits numbers in headings of files whose
+// hash is shown.
 func numbersOf(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -54,7 +56,7 @@ func numbersOf(text string) []string {
 	return number.FindAllString(strings.Join(lines, ""), -1)
 }
 
-// compare compares a text with testdata/NAME, or writes that file with -update.
+// compare compares a text with the file testdata/NAME. With -update, it writes the file instead.
 func compare(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

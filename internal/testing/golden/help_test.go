@@ -26,7 +26,7 @@ func TestHelp(t *testing.T) {
 	compare(t, "help.txt", all.String())
 }
 
-// walk writes the help of a command and of its subcommands.
+// walk writes the help texts of a command and its subcommands.
 func walk(t *testing.T, to *strings.Builder, command []string) {
 	t.Helper()
 	text := help(t, command)

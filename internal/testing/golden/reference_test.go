@@ -13,17 +13,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// referencePages is the folder of the reference pages.
+// referencePages is the folder that contains the reference pages.
 const referencePages = "../../../docs/reference"
 
-// block is a generated part of a reference page.
+// block is a part of a reference page that the test generates.
 type block struct {
 	name string
-	text string // the current text on the page
+	text string // the text that the page has now
 	t    *testing.T
 }
 
-// generators returns the generators of the blocks on the reference pages, by block name.
+// generators returns a function for each block on the reference pages, by the block's name. The
+// function generates the block.
 func generators() map[string]func(*block) string {
 	all := map[string]func(*block) string{}
 	for _, of := range []map[string]func(*block) string{figureBlocks(), ruleBlocks(), faultBlocks(), fileBlocks(), scenarioBlocks(), commandBlocks()} {

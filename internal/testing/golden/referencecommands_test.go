@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// helpText holds the parts of a command's help.
+// helpText contains the parts of a command's help text.
 type helpText struct {
 	name                     string // command name without the program's name
 	meaning, usage, examples string
@@ -18,10 +18,10 @@ type helpText struct {
 	isOfBench                bool
 }
 
-// flagHelp is a flag in the help of a command.
+// flagHelp describes a flag as a command's help does.
 type flagHelp struct{ group, name, given, meaning string }
 
-// commandBlocks returns the generators of the sections in docs/reference/commands.md, which use
+// commandBlocks returns the generators for the sections in docs/reference/commands.md. They read
 // testdata/help.txt.
 func commandBlocks() map[string]func(*block) string {
 	all := map[string]func(*block) string{
@@ -65,7 +65,8 @@ func readHelp(b *block) string {
 	return string(all)
 }
 
-// section is a part of a help text under a heading: commands or flags with their meanings.
+// section is the part of a help text below one heading: a list of commands or flags, and the
+// description of each.
 type section struct {
 	title   string
 	entries []helpEntry
@@ -73,7 +74,7 @@ type section struct {
 
 type helpEntry struct{ name, meaning string }
 
-// isOfCommands reports whether the entries are commands.
+// isOfCommands reports whether the section lists commands.
 func (s *section) isOfCommands() bool {
 	return len(s.entries) > 0 && !strings.HasPrefix(s.entries[0].name, "--")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// faultBlocks returns the generators of the tables in docs/reference/faults.md.
+// faultBlocks returns the generators for the tables in docs/reference/faults.md.
 func faultBlocks() map[string]func(*block) string {
 	is := func(group int) func(*block) string {
 		return func(b *block) string { return faultTable(b, func(k fault.Kind) bool { return faultGroup(k) == group }) }
@@ -116,7 +116,7 @@ func faultForms(k fault.Kind) (members string, required, optional []string) {
 	return members, required, optional
 }
 
-// faultNeeds returns the requirements of a fault kind as text.
+// faultNeeds describes what a fault kind requires.
 func faultNeeds(k fault.Kind) string {
 	var needs []string
 	if feature := k.Needs(); feature != nil {

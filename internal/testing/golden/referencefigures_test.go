@@ -12,7 +12,7 @@ var units = map[measure.Unit]string{
 	measure.Rate: "1/s", measure.Share: "share", measure.Bytes: "bytes",
 }
 
-// figureBlocks returns the generators of the tables in docs/reference/figures.md.
+// figureBlocks returns the generators for the tables in docs/reference/figures.md.
 func figureBlocks() map[string]func(*block) string {
 	return map[string]func(*block) string{
 		"figures":       func(b *block) string { return figureTable(b, false) },

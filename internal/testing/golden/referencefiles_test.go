@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// objects lists the JSON objects that have a separate table in docs/reference/files.md.
+// objects lists the JSON objects that have their own table in docs/reference/files.md.
 var objects = []struct {
 	name string
 	of   reflect.Type
@@ -42,7 +42,7 @@ var objects = []struct {
 	{"events.jsonl", reflect.TypeFor[record.Event]()},
 }
 
-// fileBlocks returns the generators of the tables in docs/reference/files.md.
+// fileBlocks returns the generators for the tables in docs/reference/files.md.
 func fileBlocks() map[string]func(*block) string {
 	all := map[string]func(*block) string{
 		"timeline.csv": func(b *block) string { return csvTable(b, "timeline.csv, with watchers") },

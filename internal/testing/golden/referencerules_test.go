@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// ruleBlocks returns the generators of the tables in docs/reference/rules.md.
+// ruleBlocks returns the generators for the tables in docs/reference/rules.md.
 func ruleBlocks() map[string]func(*block) string {
 	return map[string]func(*block) string{"rules": ruleTable, "remedies": remedyTable}
 }

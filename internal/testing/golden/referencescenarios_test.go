@@ -17,7 +17,7 @@ var parameterGroups = []struct{ name, first string }{
 	{"transactions", "txn-keys"}, {"applications", "application"}, {"watchers", "watch"}, {"store work", "compact"}, {"time", "arrival"},
 }
 
-// scenarioBlocks returns the generators of the tables in docs/reference/scenarios.md.
+// scenarioBlocks returns the generators for the tables in docs/reference/scenarios.md.
 func scenarioBlocks() map[string]func(*block) string {
 	all := map[string]func(*block) string{
 		"keys of a file": func(b *block) string {

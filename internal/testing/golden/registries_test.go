@@ -35,8 +35,9 @@ func ifSo(is bool, word string) string {
 	return ""
 }
 
-// TestParameters compares the parameters of a trial with the golden file. TestReference compares
-// their meanings, defaults in files and ranges with docs/reference/scenarios.md.
+// TestParameters compares the parameters of trials with the golden file. TestReference compares
+// docs/reference/scenarios.md with the parameters' meanings and ranges, and with their defaults in
+// files.
 func TestParameters(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder

@@ -237,7 +237,8 @@ var awkward = []struct{ name, key string }{
 	{"long", strings.Repeat("0123456789", 30)},
 }
 
-// bytesOf returns n deterministic bytes, which include every byte value if n is at least 256.
+// bytesOf returns n bytes that are the same in each call. If n is at least 256, every byte value
+// occurs.
 func bytesOf(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -251,7 +252,7 @@ const (
 	leased = 0x1234567890abcdef
 )
 
-// leaseName is the name of a lease in stores whose leases have names.
+// leaseName is the name of a lease for stores that identify leases by name.
 var leaseName = []byte("0b1c2d3e-4f50-6172-8394-a5b6c7d8e9fa")
 
 // keys accepts and discards the keys in responses.

@@ -31,7 +31,7 @@ type h2Conn struct {
 // h2Call is a received unary call.
 type h2Call struct {
 	id     uint32
-	method string // such as /etcdserverpb.KV/Put
+	method string // for example /etcdserverpb.KV/Put
 	body   []byte // gRPC prefix and message
 }
 

@@ -74,7 +74,7 @@ func withHeader(name, ops string, change func(c *h2Conn, h *etcdserverpb.Respons
 	return k
 }
 
-// h2Keys returns kinds whose reads return other keys than requested.
+// h2Keys returns kinds whose reads return keys that were not requested.
 func h2Keys() []Kind {
 	kvs := func(name, ops string, change func(kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue) Kind {
 		return tampered(name, ops, rangeCall, func(m *etcdserverpb.RangeResponse) { m.Kvs = change(m.Kvs) })

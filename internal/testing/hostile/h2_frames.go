@@ -138,7 +138,7 @@ func (c *h2Conn) bomb(call *h2Call) bool {
 	return true
 }
 
-// sendLongError sends an error whose text does not fit into one frame.
+// sendLongError sends an error whose text is longer than a frame.
 func (c *h2Conn) sendLongError(id uint32, text string) bool {
 	b := c.fields(":status", "200", "content-type", "application/grpc", "grpc-status", "14", "grpc-message", text)
 	if !c.raw(http2.FrameHeaders, http2.FlagHeadersEndStream, id, b[:16<<10]) {

@@ -70,7 +70,6 @@ func Serve(k Kind, upstream string) (*Server, error) {
 	return &Server{Address: l.Addr().String(), Close: func() { cancel(); <-ended }}, nil
 }
 
-// conn is a nullnet.Conn.
 type conn struct {
 	net.Conn
 	serve func()

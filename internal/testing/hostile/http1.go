@@ -20,7 +20,6 @@ type h1Conn struct {
 	served int    // number of requests so far
 }
 
-// h1Answer is a response.
 type h1Answer struct {
 	status int
 	fields http.Header

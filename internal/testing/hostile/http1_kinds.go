@@ -185,7 +185,7 @@ func h1Answers() (kinds []Kind) {
 	return kinds
 }
 
-// h1Keys returns kinds whose reads return other keys than requested.
+// h1Keys returns kinds whose reads return keys that were not requested.
 func h1Keys() []Kind {
 	swap := swapped[h1Answer]()
 	json := func(name, ops string, change func(name string, value any) any) Kind {

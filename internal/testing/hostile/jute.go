@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// juteConn is the server's end of a ZooKeeper connection, with an upstream server for
-// correct responses.
+// juteConn is the server's end of a ZooKeeper connection. An upstream server provides the correct
+// responses.
 type juteConn struct {
 	net.Conn
 	up     net.Conn
@@ -23,7 +23,6 @@ type juteCall struct {
 	body []byte // the bytes after xid and op
 }
 
-// juteAnswer is a response.
 type juteAnswer struct {
 	xid  int32
 	zxid int64

@@ -98,8 +98,8 @@ func TestNoStoreIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestHostileServers runs the load and the administration of every store against every kind
-// of server that speaks its protocol.
+// TestHostileServers tests every store with every kind of hostile server that speaks the store's
+// protocol. It runs the store's load and its administrative calls.
 func TestHostileServers(t *testing.T) {
 	binary := build(t)
 	for _, p := range protocols {
@@ -221,7 +221,7 @@ func (s *suite) client(t *testing.T, i int, k hostile.Kind) (o outcome) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), hung)
 	defer cancel()
-	task, _ := json.Marshal(hostile.Task{ // it is always valid JSON
+	task, _ := json.Marshal(hostile.Task{ // a Task can always be encoded
 		Store: s.store, Part: s.part, Ops: k.Ops, Honest: s.honest, Hostile: server.Address,
 		Prefix: fmt.Sprintf("%s%03d/", s.part[:1], i), Window: length,
 	})

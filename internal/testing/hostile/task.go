@@ -31,7 +31,7 @@ type Task struct {
 	Store           string
 	Part            string // load or admin
 	Ops             string // operations of a load
-	Honest, Hostile string // HOST:PORT
+	Honest, Hostile string // HOST:PORT of the servers
 	Prefix          string // prefix of keys, unique for the task
 	Window          time.Duration
 }
@@ -137,7 +137,7 @@ func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
 	return nil
 }
 
-// addText records a sentence.
+// addText records a message about the server.
 func (r *Report) addText(text string) {
 	if text != "" {
 		r.Texts = append(r.Texts, text)

@@ -17,7 +17,7 @@ import (
 // Port is the port on which every agent listens, at its host's address.
 const Port = "7420"
 
-// Agent is a "quorumbench agent" process on a host.
+// Agent is a process "quorumbench agent" that runs on a host.
 type Agent struct {
 	*Host
 	Dir     string // the folder in which the agent may write

@@ -116,7 +116,7 @@ func (s suite) exit(t *testing.T) {
 	if n := len(e.Tail); n < 2 || n > 50 || e.Tail[n-1] != "bad" || e.Tail[n-2] != "line 100" {
 		t.Errorf("tail is %q", e.Tail)
 	}
-	s.signal(t, p, host.Kill) // has no effect
+	s.signal(t, p, host.Kill) // the signal has no effect
 }
 
 // New output is appended to a log, so the output of an earlier process stays.
@@ -379,7 +379,7 @@ func (s suite) sample(t *testing.T) {
 	}
 }
 
-// The size of a folder is the space that its files use.
+// The size of a folder is the total space that its files use.
 func (s suite) weigh(t *testing.T) {
 	dir := path.Join(s.dir, "weighed")
 	if err := s.MakeDir(t.Context(), dir); err != nil {

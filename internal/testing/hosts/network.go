@@ -16,9 +16,10 @@ import (
 )
 
 // Place is the name and address of a host.
-type Place struct{ Name, Address string } // an IPv4 address of 198.18.0.0/24
+type Place struct{ Name, Address string } // an IPv4 address in 198.18.0.0/24
 
-// Places assigns each name an address of the range that RFC 2544 reserves for benchmarks.
+// Places assigns an address to each name. The addresses are in the range that RFC 2544 reserves for
+// benchmarks.
 func Places(names ...string) (all []Place) {
 	for i, name := range names {
 		all = append(all, Place{name, fmt.Sprintf("198.18.0.%d", 1+i)})

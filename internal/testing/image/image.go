@@ -110,7 +110,8 @@ func (i *Image) layer() (compressed []byte, plain digest.Digest, err error) {
 	return packed.Bytes(), digester.Digest(), err
 }
 
-// add adds a file that belongs to root and has no modification time.
+// add adds a file that belongs to root and has no modification time, so that the archive is
+// reproducible.
 func add(out *tar.Writer, name string, mode int64, contents []byte) error {
 	h := &tar.Header{Name: name, Mode: mode, Size: int64(len(contents)), ModTime: time.Unix(0, 0), Format: tar.FormatPAX}
 	if err := out.WriteHeader(h); err != nil {

@@ -63,7 +63,7 @@ func files(t *testing.T, archive io.Reader) map[string][]byte {
 	}
 }
 
-// read reads a blob and compares it with its descriptor.
+// read reads a blob and checks that it matches its descriptor.
 func read[T any](t *testing.T, all map[string][]byte, d v1.Descriptor) (v T) {
 	t.Helper()
 	b := all["blobs/sha256/"+d.Digest.Encoded()]

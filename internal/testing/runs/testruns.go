@@ -41,7 +41,7 @@ type Run struct {
 	Version string
 }
 
-// TenThousand is a run with the highest realistic number of trials, each of them short.
+// TenThousand is a run with ten thousand short trials. Realistic runs have fewer.
 var TenThousand = Run{Name: "ten-thousand", Warmup: 1, Seconds: 2, PerSecond: 100, Seed: 3, Trials: 10_000}
 
 // Noon is the time at which runs with Day 0 begin.
@@ -121,7 +121,6 @@ func machine() *measure.Machine {
 	return &measure.Machine{Name: "bench", System: "linux", Kernel: "6.12", Architecture: "amd64", CPU: "a processor", CPUs: 8, MemoryBytes: 32 << 30}
 }
 
-// version returns the store's version.
 func (r *Run) version() string { return cmp.Or(r.Version, "3.7.3") }
 
 func (r *Run) conditions(n int) record.Conditions {
@@ -198,7 +197,7 @@ func (m *maker) second(shard, at int) *measure.Second {
 		kind := n % len(kinds)
 		ns := kinds[kind].median * pace * math.Exp(0.5*m.rng.NormFloat64())
 		if m.rng.IntN(1000) == 0 {
-			ns *= 20 // the second mode of the distribution
+			ns *= 20 // a slow response, which belongs to the distribution's second mode
 		}
 		if at == m.Seconds/3 && n == 1 && shard == 0 {
 			ns = float64(StallTime)

@@ -77,7 +77,7 @@ type PatroniCluster struct {
 // Kill kills a member and its PostgreSQL, as if their machine had died.
 func (c *PatroniCluster) Kill(member int) { c.ends[member]() }
 
-// Write writes to the leader's database repeatedly until the test ends.
+// Write writes repeatedly to the leader's database, in the background, until the test ends.
 func (c *PatroniCluster) Write(t testing.TB) {
 	t.Helper()
 	var hosts, ports []string

@@ -23,7 +23,7 @@ import (
 
 // SSHServer is an ssh server that starts an sshd process for each connection.
 type SSHServer struct {
-	Address    string // HOST:PORT
+	Address    string // HOST:PORT of the server
 	KnownHosts string // file that contains the server's host keys in the format of known_hosts
 	Identity   string // file that contains a private key which the server accepts
 	Key        crypto.Signer
@@ -88,7 +88,7 @@ func (s *SSHServer) write(t testing.TB, name, text string) {
 	}
 }
 
-// Authorize accepts only these keys.
+// Authorize replaces the keys that the server accepts.
 func (s *SSHServer) Authorize(t testing.TB, keys ...crypto.Signer) {
 	t.Helper()
 	lines := ""

@@ -7,7 +7,7 @@ type Clock struct {
 	mu    sync.Mutex
 	moved *sync.Cond
 	time  int64
-	armed int64 // 0 if not armed
+	armed int64 // time at which Wait ends; 0 if not armed
 }
 
 // NewClock returns a clock that shows 1,000 ns.

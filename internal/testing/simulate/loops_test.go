@@ -18,7 +18,7 @@ import (
 // shape is a load whose results must not depend on the number of event loops.
 type shape struct {
 	load     scenario.Load
-	inFlight int // per connection; 0 for no limit
+	inFlight int // operations in flight per connection; 0 for no limit
 	server   func() simulate.Server
 	members  int
 }

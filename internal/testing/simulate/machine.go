@@ -27,7 +27,7 @@ type Machine interface {
 type Usage struct {
 	CPU       int64 // time on a CPU
 	RunDelay  int64 // run queue wait
-	Slices    int64 // number of turns on a CPU
+	Slices    int64 // number of times that the thread was given a CPU
 	Throttled int64 // time for which the control group's limits held the thread back
 	Stolen    int64 // CPU steal
 }
@@ -156,7 +156,7 @@ func (m *Throttled) nextPeriod(at int64) int64 {
 	return next
 }
 
-// Wake returns a time in the next period if the quota is used up.
+// Wake returns a time in the next period if the quota of this period is used up.
 func (m *Throttled) Wake(at int64) int64 {
 	at = m.Quiet.Wake(at)
 	if m.refill(at); m.left > 0 {

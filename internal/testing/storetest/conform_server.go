@@ -368,7 +368,7 @@ func (c *conformer) leaderKilled(a store.Admin, server *Server) {
 	i := slices.Index(c.access.Endpoints, leader)
 	server.Kill(i)
 	var survivor *Wire
-	for served := false; !served; { // Dial sets a time limit
+	for served := false; !served; { // Dial has set a time limit, so this loop ends
 		if survivor == nil {
 			survivor = Dial(c.t, c.Store, c.accessTo((i+1)%len(c.access.Endpoints)))
 		}

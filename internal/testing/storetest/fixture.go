@@ -15,8 +15,8 @@ type Fixture struct {
 	// options that it does not support. Conform then tests the store's null server, if there is
 	// one.
 	Start func(t *testing.T, o Options) *Server
-	// Official opens the client of the store's developers, or another independent client if
-	// they have none.
+	// Official connects a client from the store's developers, or another independent client if
+	// they provide none.
 	Official func(t testing.TB, a store.Access) Client
 
 	// Keys lists awkward keys that the store accepts: every allowed byte, slashes, long keys.

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// HTTPStore is a store with a null server.
+// HTTPStore is a store that speaks HTTP/1.1 and has a null server.
 type HTTPStore interface {
 	store.Store
 	store.NullServed

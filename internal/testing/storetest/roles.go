@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Poll calls ask until it returns nil, and fails the test when ctx ends.
+// Poll calls ask until it returns nil. It fails the test if ctx ends first.
 func Poll(ctx context.Context, t testing.TB, ask func() error) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -15,7 +15,7 @@ type Script[C store.Codec] struct {
 	Field string // every request contains it
 }
 
-// Ask submits an operation and returns the request as Sent does.
+// Ask submits an operation and returns the first line and the body of the request.
 func (s Script[C]) Ask(op store.Op) string {
 	s.Helper()
 	if s.Codec.Room() != 1 {

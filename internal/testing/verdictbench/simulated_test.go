@@ -78,7 +78,7 @@ func draw(d *draws) subject {
 	if l.Arrival != scenario.Closed {
 		perSecond = l.Rate.PerSecond
 	}
-	enough := pick(d, 6000, 6000, 12_000.0) // for p99, or for p99.9
+	enough := pick(d, 6000, 6000, 12_000.0) // enough operations for p99, or for p99.9
 	l.Duration = time.Duration(min(max(enough/perSecond, 4), 120) * 1e9)
 	if times.Every > 0 {
 		s.text += fmt.Sprintf(", each %dth %g times as long", times.Every, times.Long)

@@ -102,7 +102,7 @@ func TestPodDoesNotStart(t *testing.T) {
 	}
 }
 
-// Workers in pods send their load to a running cluster.
+// Workers in pods can send their load to a cluster that already runs.
 func TestAttached(t *testing.T) {
 	needsNode(t)
 	endpoint := reachable(t, etcd)
@@ -147,7 +147,7 @@ func reachable(t *testing.T, server string) string {
 	return l.Addr().String()
 }
 
-// The controller runs as a Job, with the permissions in deploy/kubernetes.
+// The controller can run as a Job with the permissions in deploy/kubernetes.
 func TestInside(t *testing.T) {
 	needsNode(t)
 	for _, file := range []string{"rights.yaml", "job.yaml"} {

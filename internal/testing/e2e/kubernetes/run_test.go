@@ -121,7 +121,7 @@ func listRemains(t *testing.T) string {
 	return ""
 }
 
-// podLog returns the log of the only pod that matches a selector.
+// podLog returns the log of the pod that matches a selector. There must be only one such pod.
 func podLog(t *testing.T, selector string) string {
 	t.Helper()
 	b, err := node.Get("/api/v1/namespaces/default/pods?labelSelector=" + selector)

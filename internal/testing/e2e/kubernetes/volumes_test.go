@@ -52,7 +52,7 @@ func TestVolume(t *testing.T) {
 	}
 	checkGone(t)
 
-	// A second member would need another volume.
+	// A second member on the node would need a second volume, and there is none.
 	c, _, out = command(t, puts, "--members", "2", "--workers", "1", "--pod-storage-class", "disks", "--ready-timeout", "8s")
 	if err := c.Run(); err == nil || !strings.Contains(out.String(), "the pod cannot be scheduled on any node: ") || !strings.Contains(out.String(), "volume") {
 		t.Errorf("without a volume it ends with %v and says:\n%s", err, out)

@@ -35,7 +35,7 @@ type Member struct {
 	server *embed.Etcd
 }
 
-// New returns a member that does not run yet.
+// New returns a member that was not started.
 func New(t testing.TB) *Member {
 	t.Helper()
 	cfg := embed.NewConfig()

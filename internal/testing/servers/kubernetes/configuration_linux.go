@@ -17,7 +17,7 @@ const (
 	pauseImage = "localhost/pause:1"
 )
 
-// pause is a program that waits for a signal.
+// pause is the source of a program that waits for a signal.
 const pause = `package main
 
 import (

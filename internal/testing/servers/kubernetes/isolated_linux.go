@@ -28,7 +28,7 @@ const (
 
 // Outside returns a command that runs as if on a machine next to the node.
 func Outside(program string, args ...string) *exec.Cmd {
-	return exec.Command("ip", append([]string{"netns", "exec", outside, program}, args...)...) // ip executes the program
+	return exec.Command("ip", append([]string{"netns", "exec", outside, program}, args...)...) // ip changes into the namespace and executes the program
 }
 
 // Isolated runs this test binary again as the first process in new namespaces for processes, mounts
@@ -56,7 +56,7 @@ func Isolated() (inside bool, code int, err error) {
 	return false, 0, nil
 }
 
-// enter sets up the new namespaces.
+// enter prepares the new namespaces for a node.
 func enter() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("mounts cannot be made private: %w", err)
@@ -70,7 +70,7 @@ func enter() error {
 		{"link", "set", "lo", "up"},
 		{"link", "add", "node", "type", "bridge"},
 		{"address", "add", nodeAddress + "/24", "dev", "node"},
-		{"address", "add", ServiceAddress + "/32", "dev", "node"}, // services have no proxy, so the node itself has the API's service address
+		{"address", "add", ServiceAddress + "/32", "dev", "node"}, // no proxy for services runs here, so the node has this address
 		{"link", "set", "node", "up"},
 		{"route", "add", "default", "dev", "node"},
 		{"netns", "add", outside},

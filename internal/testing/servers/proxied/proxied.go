@@ -20,7 +20,7 @@ type Cluster struct {
 	Access  store.Access
 	Admin   store.Admin
 	Launch  store.Launch
-	servers []func() // each stops an etcd member
+	servers []func() // each function stops an etcd member
 }
 
 // Start starts a cluster from the store's Launch until the end of the test. It waits until the
