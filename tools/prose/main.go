@@ -1,14 +1,14 @@
 // Command prose reports places where the project's English is hard to read at first sight.
 //
-// It looks at comments and strings of Go files, at the names that Go files declare, and at
-// Markdown, YAML and testscript files. A hit can be right; the baseline holds how many each
-// folder may have, and can only shrink:
+// It checks the comments and strings in Go files, the names that Go files declare, and Markdown,
+// YAML and testscript files. Not every reported place is bad English. So the baseline contains the
+// number of places that each folder may have. This number can only shrink:
 //
 //	go run ./tools/prose            # fails if a folder has more places than its baseline
 //	go run ./tools/prose -list PATH # lists the places below PATH
 //	go run ./tools/prose -update    # lowers the baseline to the present counts
 //
-// docs/glossary.md has the terms to use, CONTRIBUTING.md the rules.
+// docs/glossary.md lists the terms to use, and CONTRIBUTING.md has the rules.
 package main
 
 import (

@@ -19,8 +19,8 @@
 // Other packages have golden files, too. This package does not repeat what they test:
 //   - internal/results/report/testdata: reports as text, Markdown, JUnit, gobench and dbtester, and
 //     comparisons with comparisons.csv and comparisons.json
-//   - internal/scenario/testdata: the errors in refused scenario files (refused.txt), and the output
-//     of dry runs (*.plan)
+//   - internal/scenario/testdata: the errors in refused scenario files (refused.txt), and the
+//     output of dry runs (*.plan)
 //   - testdata/signals.txt in each store's folder: the signals in the store's logs
 //   - internal/cli/testdata/script: the complete output of commands
 package golden
