@@ -21,9 +21,9 @@ const (
 	StoreTimeout   // the store gave up waiting for its quorum
 	NoSpace        // the store's storage quota is exhausted
 	Denied         // authentication or permission failed
-	BadRequest     // the store cannot serve the request: too large, compacted, not valid
+	BadRequest     // the store cannot serve the request: it is too large or invalid, or its revision is compacted
 	StoreError     // any other error that the store returned
-	WrongAnswer    // a response that cannot be correct: another key, a damaged value
+	WrongAnswer    // a response that cannot be correct, for example with another key or a damaged value
 	NumOutcomes
 )
 
@@ -39,10 +39,10 @@ func (o Outcome) String() string { return name(outcomeNames[:], int(o)) }
 // Failed reports whether the outcome is an error.
 func (o Outcome) Failed() bool { return o >= NotSent }
 
-// Definite reports whether the store certainly did not execute a write with this outcome.
-// After any other error the store may have executed it, and verification allows both.
-// NoSpace is indefinite: etcd applies the write that exhausts its quota and returns the
-// error.
+// Definite reports whether it is certain that the store did not execute a write with this outcome.
+// After any other error the store may have executed the write, and verification allows both.
+// NoSpace is indefinite, because etcd applies the write that exhausts its quota, but still returns
+// the error.
 func (o Outcome) Definite() bool {
 	switch o {
 	case NotSent, Refused, NoLeader, Denied, BadRequest:

@@ -5,21 +5,21 @@ import (
 	"strconv"
 )
 
-// Credentials are a certificate and its key, and the certificate of the authority that
-// signed the certificates of all members, in PEM.
+// Credentials are a member's certificate and its key, and the certificate of the authority that
+// signed the certificates of all members. All three are in PEM.
 type Credentials struct{ Certificate, Key, Authority []byte }
 
-// MemberPlace is the place of one member of a cluster on a host.
+// MemberPlace describes where one member of a cluster runs: its host, ports and folder.
 type MemberPlace struct {
 	Name  string // such as m1
 	Host  string // an IP address
-	Ports []int  // store.PortsPerMember of them
-	Dir   string // absolute; the member's own folder, made by the caller
-	// PeerTLS has members speak TLS with each other (store.SecuredPeers).
+	Ports []int  // at least store.PortsPerMember ports
+	Dir   string // absolute path of the member's folder, which the caller creates
+	// PeerTLS makes members use TLS with each other (store.SecuredPeers).
 	PeerTLS bool `json:",omitempty"`
 }
 
-// Address returns HOST:PORT of one of the member's ports, by its place in Ports.
+// Address returns the address HOST:PORT of one of the member's ports. port is an index of Ports.
 func (m MemberPlace) Address(port int) string {
 	return net.JoinHostPort(m.Host, strconv.Itoa(m.Ports[port]))
 }

@@ -1,26 +1,26 @@
 package kv
 
-// Isolation is the isolation level of an optimistic transaction (STM). The levels and
-// their letters are those of etcd's client library (package concurrency).
+// Isolation is the isolation level of an optimistic transaction (STM). The levels and their letters
+// are the same as in etcd's client library (package concurrency).
 type Isolation uint8
 
-// The levels, the weakest first.
+// The levels, from the weakest to the strongest.
 const (
-	// ReadCommitted reads committed values and compares nothing at commit, so updates can
-	// be lost.
+	// ReadCommitted reads committed values. It compares nothing when it commits, so updates can be
+	// lost.
 	ReadCommitted Isolation = iota
-	// RepeatableReads commits only if none of the keys it read has changed since.
+	// RepeatableReads commits only if none of the keys that were read has changed since then.
 	RepeatableReads
-	// Serializable additionally reads all keys at one revision.
+	// Serializable also reads all keys at the same revision.
 	Serializable
-	// SerializableSnapshot additionally compares the keys it writes.
+	// SerializableSnapshot also commits only if none of the keys to be written has changed.
 	SerializableSnapshot
 	NumIsolations
 )
 
 var isolationNames = [NumIsolations]string{"c", "r", "s", "ss"}
 
-// String returns the level's letters in flags and files: c, r, s or ss.
+// String returns the level's letters as used in flags and files: c, r, s or ss.
 func (i Isolation) String() string { return name(isolationNames[:], int(i)) }
 
 // ParseIsolation is the inverse of String.
@@ -29,8 +29,8 @@ func ParseIsolation(s string) (Isolation, error) {
 	return Isolation(i), err
 }
 
-// Locker serializes transactions of an STM in addition to their comparisons. The names
-// are those of etcd's benchmark.
+// Locker is the kind of lock that serializes STM transactions, in addition to the comparisons at
+// their commit. The names are the same as in etcd's benchmark.
 type Locker uint8
 
 // The lockers.

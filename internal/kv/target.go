@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// MaxMembers limits the number of members of a cluster that a run starts or uses. It is
-// larger than any cluster in practice.
+// MaxMembers is the maximum number of members in a cluster that a run starts or uses. Clusters in
+// practice have fewer members.
 const MaxMembers = 99
 
-// Mode selects the members that a load is sent to.
+// Mode determines to which members a load is sent.
 type Mode uint8
 
 // The modes.
 const (
-	Any        Mode = iota // the given endpoints
-	All                    // every member: connection i goes to member i mod n
+	Any        Mode = iota // the endpoints that the user gave
+	All                    // every member: connection i connects to member i mod n
 	LeaderOnly             // the leader; the load follows leader changes
 	Followers              // every member except the leader
-	One                    // one member by its number, which starts at 1
+	One                    // the member with a given number
 )
 
-// Target is a mode and, for One, the number of a member, which starts at 1.
+// Target is a mode and, if the mode is One, the number of the member. Members are numbered from 1.
 type Target struct {
 	Mode   Mode
 	Member int

@@ -1,23 +1,24 @@
 package kv
 
-// WatchMode is the kind of a store's watch: what its events carry and how long it lasts.
+// WatchMode is the kind of watch that a store has: what its events contain, and how long it lasts.
 type WatchMode uint8
 
 // The modes.
 const (
 	// AnyWatch is the store's default mode, Capabilities.Watches.Usual.
 	AnyWatch WatchMode = iota
-	// StreamWatch delivers each change with its value, in order, starting at a revision.
+	// StreamWatch delivers each change with its value, in order, starting at a given revision.
 	StreamWatch
-	// OnceWatch delivers one event for the next change. A read sets the watch again and
-	// returns the newest value; the client misses changes between event and read.
+	// OnceWatch delivers one event, for the next change. The client then sends a read, which
+	// returns the newest value and sets the watch again. The client misses changes between the
+	// event and the read.
 	OnceWatch
-	// PersistentWatch delivers the key and revision of each change, without the value,
-	// until it is removed.
+	// PersistentWatch delivers the key and the revision of each change, without the value. It lasts
+	// until the client removes it.
 	PersistentWatch
-	// QueryWatch is a blocking query on its own connection. It returns the present state
-	// after a change, so that the client sees only the newest of several changes between
-	// two queries. Event.Version is then 1 for a key that exists.
+	// QueryWatch is a blocking query on a separate connection. It returns the present state after a
+	// change. So if there are several changes between two queries, the client sees only the newest
+	// one. Event.Version is 1 for a key that exists.
 	QueryWatch
 	NumWatchModes
 )
@@ -39,16 +40,16 @@ type Watches struct {
 	Modes map[WatchMode]string
 	// Usual is the default mode.
 	Usual WatchMode
-	// Earlier reports whether a watcher can start at an earlier revision than the current one.
+	// Earlier is set if a watcher can start at a revision earlier than the current one.
 	Earlier bool
-	// Before reports whether events can carry the previous value.
+	// Before is set if events can contain the previous value.
 	Before bool
-	// Shared reports whether all watchers of one connection that watch the same key or
-	// the same folder of keys are one watch at the server.
+	// Shared is set if all watchers on one connection that watch the same key, or the same folder
+	// of keys, are a single watch on the server.
 	Shared bool
 }
 
-// Mode returns the requested mode, or the default for AnyWatch.
+// Mode returns the requested mode, or the store's default mode for AnyWatch.
 func (w *Watches) Mode(asked WatchMode) WatchMode {
 	if asked == AnyWatch {
 		return w.Usual

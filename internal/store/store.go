@@ -60,8 +60,8 @@ type Store interface {
 type Access struct {
 	Endpoints []string    // each in the form HOST:PORT, without a scheme
 	TLS       *tls.Config // nil for plain connections
-	// Authority is the certificate, in PEM, that TLS trusts. It is set for a cluster that
-	// quorumbench started.
+	// Authority is the certificate, in PEM, of the authority that TLS trusts. It is set for a
+	// cluster that quorumbench started.
 	Authority []byte
 	User      string // empty for no authentication
 	Password  string

@@ -198,8 +198,7 @@ func (c *codec) freeScan(place uint32) {
 	c.scans.unused = append(c.scans.unused, place)
 }
 
-// cancelScan cancels the operation if it is a paged or streamed range. It returns false if the
-// operation is not.
+// cancelScan cancels the operation if it is a paged or streamed range. Otherwise it returns false.
 func (c *codec) cancelScan(tag uint32) bool {
 	if c.scans.open == 0 {
 		return false

@@ -238,7 +238,7 @@ func (c *codec) dropSTM(place uint32) {
 	}
 }
 
-// cancelSTM cancels the operation if it is a transaction. It returns false if it is not.
+// cancelSTM cancels the operation if it is a transaction. Otherwise it returns false.
 func (c *codec) cancelSTM(tag uint32) bool {
 	if c.stm.open == 0 {
 		return false

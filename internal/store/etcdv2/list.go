@@ -133,7 +133,8 @@ func (l *listReader) object(field func(name string) error) error {
 	})
 }
 
-// array parses an array. It calls element once for each element, which element must parse.
+// array parses an array. It calls element once for each element; element must parse the element's
+// value.
 func (l *listReader) array(element func() error) error { return l.readIn('[', element) }
 
 func (l *listReader) readIn(open json.Delim, each func() error) error {

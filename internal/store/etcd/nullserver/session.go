@@ -56,7 +56,7 @@ func (s *session) step(in []byte) (int, error) {
 	return end, s.frame(f, in[h2.FrameHeaderLen:end])
 }
 
-// greet checks the preface that the client sends first, and then sends the server's settings.
+// greet checks the preface, which the client sends first, and then sends the server's settings.
 func (s *session) greet(in []byte) (int, error) {
 	n := min(len(in), len(h2.Preface))
 	if string(in[:n]) != h2.Preface[:n] {
