@@ -54,7 +54,8 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 				if field == "Schema" || field == "Folder" || field == "State" || field == "Arrival" {
 					return was
 				}
-				if field == "Scenario" { // this field contains a file with many lines, which only JSON output shows
+				// This field contains a file with many lines, which only JSON output shows.
+				if field == "Scenario" {
 					return hostile
 				}
 				return hostile + long
@@ -100,7 +101,9 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 			t.Run(fmt.Sprintf("%d-%s", only, name), func(t *testing.T) {
 				save(t, place, run)
 				formats := []string{"text", "markdown", "csv"}
-				if !settle.Long() { // checks each text in one format; the loop above checks all texts in all formats
+				// Checks each text in one format; the loop above checks all texts in all
+				// formats.
+				if !settle.Long() {
 					formats = formats[only%3:][:1]
 				}
 				for _, format := range formats {

@@ -52,7 +52,8 @@ func TestServersAreShownPrintable(t *testing.T) {
 			for _, args := range [][]string{
 				append([]string{"bench", "put", "--total", "20", "--warmup", "0s"}, attach...),
 				append([]string{"bench", "put", "--total", "20", "--warmup", "0s", "--target", "leader", "--format", "json"}, attach...),
-				append([]string{"bench", "get", "--total", "20", "--warmup", "0s"}, attach...), // the command get preloads keys
+				// The command get preloads keys.
+				append([]string{"bench", "get", "--total", "20", "--warmup", "0s"}, attach...),
 				{"run", file, "--runs-dir", t.TempDir()},
 				append([]string{"check", "perf", "--rate", "20", "--clients", "2", "--duration", "1s", "--verbose"}, attach...),
 				append([]string{"check", "perf", "--rate", "20", "--clients", "2", "--duration", "1s", "--format", "json"}, attach...),

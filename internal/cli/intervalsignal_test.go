@@ -29,7 +29,8 @@ func TestSIGTERMEndsIntervalLines(t *testing.T) {
 	b.await(t, "measuring")
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for deadline := time.Now().Add(patience); ; <-look.C { // waits until the first one-second interval is recorded
+	// Waits until the first one-second interval is recorded.
+	for deadline := time.Now().Add(patience); ; <-look.C {
 		if run, err := record.Open(dir); err == nil && len(run.Trials) == 1 {
 			if rows, err := record.OpenTimeline(dir, run.Trials[0].Folder); err == nil && len(rows) > 0 {
 				break

@@ -150,7 +150,9 @@ func readLinks(t *testing.T, dir string) {
 				commands := [][]string{
 					{"report", place, "--format", "svg", "--out", filepath.Join(t.TempDir(), "svg")},
 					{"report", place, "--format", "dbtester", "--out", filepath.Join(t.TempDir(), "dbtester")},
-					{"verify", place}, // these three commands read a trial's files; the other commands do not need them
+					// These three commands read a trial's files; the other commands do not need
+					// them.
+					{"verify", place},
 					{"report", place}, {"report", place, "--format", "csv", "--out", filepath.Join(t.TempDir(), "csv")},
 					{"compare", place, dir}, {"capacity", "share", place, "--rate", "1"}, {"upload", place, "file://" + t.TempDir()},
 					{"run", "--resume", place},
@@ -209,7 +211,8 @@ func resumeLinks(t *testing.T, dir string) {
 // writeLinks checks that commands which write into a folder follow no link in that folder.
 func writeLinks(t *testing.T, dir, endpoint string) {
 	name, trial := filepath.Base(dir), readRaw(t, dir).Trials[0].Folder
-	for _, entry := range []string{"", "run.json", trial, "logs/cluster-1"} { // entries that an earlier upload of a run created
+	// These are entries that an earlier upload of a run created.
+	for _, entry := range []string{"", "run.json", trial, "logs/cluster-1"} {
 		for _, kind := range []string{"link", "pipe", "device"} {
 			to, outside := t.TempDir(), watch(t)
 			if err := os.CopyFS(filepath.Join(to, name), os.DirFS(dir)); err != nil {
@@ -237,7 +240,8 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 		if err := os.Symlink(filepath.Join(outside.dir, "made"), filepath.Join(out, "run.json")); err != nil {
 			t.Fatal(err)
 		}
-		for _, given := range []string{out, filepath.Join(out, "run.json")} { // a folder that contains a dangling link, and the link itself
+		// The command writes into a folder that contains a dangling link, or to the link itself.
+		for _, given := range []string{out, filepath.Join(out, "run.json")} {
 			if code, said := mainWithin(t, append(args, "--out", given)...); code == command.ExitDone || !strings.Contains(lastLine(said), given) {
 				t.Errorf("%q into %s: exit code %d, %q", args, given, code, said)
 			}

@@ -129,7 +129,8 @@ func TestLiveViewOnATerminal(t *testing.T) {
 			}
 		}
 	}
-	for _, signal := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGCONT} { // suspend and continue, as Ctrl-Z and fg do
+	// Suspend and continue, as Ctrl-Z and fg do.
+	for _, signal := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGCONT} {
 		if err := syscall.Kill(-c.Process.Pid, signal); err != nil {
 			t.Fatal(err)
 		}

@@ -123,7 +123,8 @@ func (c *cut) checkResumed(t *testing.T, run *record.Run, starts int) {
 func (c *cut) resume(t *testing.T, args ...string) *record.Run {
 	t.Helper()
 	b := start(t, append([]string{"run", "--resume", c.dir}, args...)...)
-	if code := b.end(); code != command.ExitDone && code != command.ExitFailed { // the exit code depends on the verdict, which depends on the machine
+	// The exit code depends on the verdict, which depends on the machine.
+	if code := b.end(); code != command.ExitDone && code != command.ExitFailed {
 		t.Fatalf("exit code %d", code)
 	}
 	return c.holds(t)

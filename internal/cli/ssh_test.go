@@ -172,12 +172,14 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data")
 		b := start(t, append([]string{"run", o.scenario(t, ", dir: '"+dir+"'", endless), "--runs-dir", t.TempDir()}, o.flags...)...)
 		b.await(t, "measuring, ")
-		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // first SIGSTOP for all, so that no process reacts to the end of another process
+		// SIGSTOP comes first, so that no process reacts to the end of another process.
+		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
 			entries, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 			for _, e := range entries {
 				line, err := os.ReadFile(e)
 				pid, err2 := strconv.Atoi(filepath.Base(filepath.Dir(e)))
-				if err == nil && err2 == nil && bytes.Contains(line, []byte(dir)) { // this also matches the shell
+				// This also matches the shell.
+				if err == nil && err2 == nil && bytes.Contains(line, []byte(dir)) {
 					_ = syscall.Kill(pid, signal)
 				}
 			}

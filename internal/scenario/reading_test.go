@@ -36,7 +36,8 @@ func TestReadings(t *testing.T) {
 		{"ranges", Load{Ranges: Ranges{Scan: Scan{KeysOnly: true, PageSize: 5}}}, "keys only, in pages of 5 keys", "keys only, in pages of 5 keys"},
 		{"ranges", Load{Ranges: Ranges{RangeLimit: 10}}, "at most 10 keys", "ranges of at most 10 keys"},
 		{"ranges", Load{Ranges: Ranges{RangeKey: []byte("a"), RangeLimit: 1, Scan: Scan{CountOnly: true}}}, "at most 1 key, counted only", "ranges of at most 1 key, counted only"},
-		{"ranges", Load{Ranges: Ranges{RangeKey: []byte("a"), RangeLimit: 10}, Mix: make([]Operation, 2)}, "", ""}, // shown together with the interval
+		// Shown together with the interval.
+		{"ranges", Load{Ranges: Ranges{RangeKey: []byte("a"), RangeLimit: 10}, Mix: make([]Operation, 2)}, "", ""},
 		{"transaction", Load{}, "", ""},
 		{"transaction", Load{TxnKeys: 4}, "4 keys", "4 keys written in a transaction"},
 	} {

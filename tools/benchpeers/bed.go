@@ -23,7 +23,8 @@ type bed struct {
 	*place
 	store   store.Store
 	cluster *cluster.Cluster
-	tmpfs   *tmpfs             // the tmpfs of a member that is replaced for each measurement, or nil if no case needs it
+	// The tmpfs of a member that is replaced for each measurement, or nil if no case needs it.
+	tmpfs   *tmpfs
 	null    map[string]*Server // null servers by script
 	key     string             // the key that peers read
 	version string             // the store's version

@@ -70,7 +70,8 @@ func NewWrk() Peer {
 	return Peer{
 		Name: Wrk, Missing: installed("wrk", "wrk"), Does: doesLocalReads,
 		Version: func() string {
-			text, _ := exec.Command("wrk", "--version").Output() // wrk --version exits with status 1, so the error is ignored
+			// wrk --version exits with status 1, so the error is ignored.
+			text, _ := exec.Command("wrk", "--version").Output()
 			version, _, _ := strings.Cut(string(text), " [")
 			return strings.TrimSpace(version)
 		},

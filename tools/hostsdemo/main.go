@@ -37,7 +37,8 @@ func main() {
 		err = restart(signals)
 	}
 	var ended *exec.ExitError
-	if errors.As(err, &ended) && ended.ExitCode() > 0 { // the program that was run has already printed the reason
+	// The program that was run has already printed the reason.
+	if errors.As(err, &ended) && ended.ExitCode() > 0 {
 		os.Exit(ended.ExitCode())
 	}
 	if err != nil {
@@ -68,7 +69,8 @@ func attended(c *exec.Cmd, signals <-chan os.Signal) error {
 	for {
 		select {
 		case s := <-signals:
-			if s == syscall.SIGTERM { // at Ctrl-C the terminal itself sends SIGINT to all processes in the group
+			// At Ctrl-C the terminal itself sends SIGINT to all processes in the group.
+			if s == syscall.SIGTERM {
 				_ = c.Process.Signal(s)
 			}
 		case err := <-ended:

@@ -130,7 +130,8 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 			undo()
 			return nil, err
 		}
-		running.Go(func() { _ = cmd.Wait() }) // the process will be killed, so its exit status does not matter
+		// The process will be killed, so its exit status does not matter.
+		running.Go(func() { _ = cmd.Wait() })
 	}
 	if d.quota > 0 {
 		joined := make(chan error, 1)

@@ -89,7 +89,8 @@ func run(ctx context.Context, o options) error {
 			var restless restlessError
 			switch {
 			case ctx.Err() != nil:
-				return errors.Join(table.Write(os.Stdout), ctx.Err()) // also prints the results so far if ctx has ended
+				// Also prints the results so far if ctx has ended.
+				return errors.Join(table.Write(os.Stdout), ctx.Err())
 			case errors.As(err, &restless):
 				fmt.Fprintf(os.Stderr, "%s, trial %d: left out: %v\n", kind, i, err)
 				continue

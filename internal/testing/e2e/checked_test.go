@@ -116,7 +116,8 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 // real connections of every protocol. Verification must find and classify them.
 func TestPlantedLiesAreFound(t *testing.T) {
 	t.Parallel()
-	every := map[string]int{"cas": 13} // one response in this many is a lie; most cas responses would be the same without the lie
+	// One response in this many is a lie; most cas responses would be the same without the lie.
+	every := map[string]int{"cas": 13}
 	ofEtcd := map[string][]string{
 		"lost":   {"lost write", "stale read"},
 		"twice":  {"write applied twice", "unwritten value", "two values at one revision"},

@@ -115,7 +115,8 @@ func sameKeys(t *testing.T, a *record.Answers) {
 func TestNoStoreIsAccused(t *testing.T) {
 	t.Parallel()
 	replace := window("2s", "kill leader at 500ms for 200ms", "30s", manyFaults)
-	others := func(st store.Store) bool { return st.Name() != "etcd" } // TestCorrectResponsesAreNotAccused covers etcd
+	// TestCorrectResponsesAreNotAccused covers etcd.
+	others := func(st store.Store) bool { return st.Name() != "etcd" }
 	checkedRuns(t, others, func(st store.Store) string {
 		can := st.Capabilities()
 		return strings.NewReplacer(append(replace, "MIX", checkedMix(can), "WATCH", checkedWatch(can))...).Replace(checkedOfAll)

@@ -35,7 +35,8 @@ func TestDeadMountsAreRemovedByTheNextStart(t *testing.T) {
 		return bytes.Contains(mounts, []byte(w.dir))
 	}
 	killAll := func(t *testing.T, w *world) {
-		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // so that no process reacts to the end of another process
+		// SIGSTOP comes first, so that no process reacts to the end of another process.
+		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
 			for _, p := range w.processes() {
 				_ = syscall.Kill(p.pid, signal) // fails if the process has ended
 			}

@@ -225,7 +225,8 @@ func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text strin
 		default:
 		}
 		said := p.stderr.String()
-		return strings.Contains(said, ": measuring") || strings.Contains(said, " writes, ") // check prints this
+		// The command check prints " writes, ".
+		return strings.Contains(said, ": measuring") || strings.Contains(said, " writes, ")
 	})
 	return p
 }

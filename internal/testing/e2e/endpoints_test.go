@@ -241,7 +241,8 @@ func TestSimilarClustersAreDistinguished(t *testing.T) {
 		client, peer := freeAddress(t), freeAddress(t)
 		config := fmt.Sprintf(`{"name": "default", "data-dir": %q, "listen-client-urls": "http://%[2]s", "advertise-client-urls": "http://%[2]s",
 			"listen-peer-urls": "http://%s", "initial-advertise-peer-urls": "http://localhost:2380", "initial-cluster": "default=http://localhost:2380"}`, w.path(name), client, peer)
-		w.start(t, "member", "etcd", "--config", w.file(t, name+".json", config)) // the member ends with the test
+		// The member ends with the test.
+		w.start(t, "member", "etcd", "--config", w.file(t, name+".json", config))
 		given = append(given, client)
 	}
 	for _, e := range given {

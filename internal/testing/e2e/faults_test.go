@@ -36,7 +36,8 @@ func TestFaultsAreInjectedAndHealed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
 		w, attempt := newWorld(t), 0
-		settle.RetryMeasurement(t, func(r settle.Reporter) { // a lack of CPU time can cause additional elections
+		// A lack of CPU time can cause additional elections.
+		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			attempt++
 			dir := w.path(fmt.Sprintf("run%d", attempt))
 			p := w.run(t, "run", w.file(t, "faulty.yaml", withStore(faultsScenario, st, exec)), "--out", dir).exits(t, exitDone)

@@ -172,7 +172,8 @@ func cgroup(t *testing.T, root string, settings map[string]string) (procs string
 		// The group can be removed only after its last process was waited for.
 		eventually(t, patience, "the control group was removed", func() bool { return syscall.Rmdir(group) == nil })
 	})
-	for _, name := range []string{"cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.max"} { // cpu.cfs_period_us must be written first
+	// cpu.cfs_period_us must be written first.
+	for _, name := range []string{"cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.max"} {
 		value, ok := settings[name]
 		if !ok {
 			continue

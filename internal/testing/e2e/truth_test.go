@@ -212,7 +212,8 @@ func TestSlowMemberIsNamed(t *testing.T) {
 		checkBetween(t, "operations of a client of null2", u.Members[0].Each.Number, 1, 4/0.04+2)
 		checkBetween(r, "operations of a client of null2", u.Members[0].Each.Number, 80, 4/0.04+2)
 		checkBetween(r, "operations of another client", u.Members[0].Others.Number, 500, 4/0.002)
-		checkBetween(r, "Jain's fairness index", u.Fairness.Number, 0.66, 0.74) // 2/3 if the slow member's clients completed nothing
+		// The index is 2/3 if the slow member's clients completed nothing.
+		checkBetween(r, "Jain's fairness index", u.Fairness.Number, 0.66, 0.74)
 		checkBetween(r, "the share of the slowest", u.TenthShare.Number, 0, 0.03)
 		for what, text := range map[string]string{
 			"bench": said, "the page": page,

@@ -103,7 +103,8 @@ func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 // headers returns the HEADERS frame that begins a gRPC response.
 func headers(stream uint32) []byte {
 	const kind = "application/grpc"
-	block := append([]byte{0x88, 0x0f, 0x10, byte(len(kind))}, kind...) // header fields :status 200 and content-type
+	// The header fields are :status 200 and content-type.
+	block := append([]byte{0x88, 0x0f, 0x10, byte(len(kind))}, kind...)
 	return frame(1, 4, stream, block)
 }
 
@@ -163,7 +164,8 @@ func exchangesOfEtcd() []talk {
 	}
 	all = append(all,
 		talk{name: "exchange: stm below the lock service's lock", steps: submitted(locked(kv.LockRPC),
-			answered(1, &etcdserverpb.PutRequest{Key: nil, Value: []byte("/lock/1234567890abcdef")}), // this encodes like a LockResponse without a header, whose key is field 2
+			// This encodes like a LockResponse without a header, whose key is field 2.
+			answered(1, &etcdserverpb.PutRequest{Key: nil, Value: []byte("/lock/1234567890abcdef")}),
 			answered(3, one("/a/1", 5)), answered(5, done), answered(7, &etcdserverpb.PutResponse{Header: head}))},
 		talk{name: "exchange: stm below the client's lock", steps: submitted(locked(kv.LockClient),
 			answered(1, &etcdserverpb.TxnResponse{Header: head, Succeeded: true, Responses: []*etcdserverpb.ResponseOp{putDone, read(found("/lock/1234567890abcdef", 9))}}),
@@ -240,7 +242,8 @@ func exchangesOfZooKeeper() []talk {
 	end := append(append([]byte{0xff, 0xff, 0xff, 0xff}, 1), 0xff, 0xff, 0xff, 0xff)
 	changed := binary.BigEndian.AppendUint32(nil, 0xffffffff)
 	changed = append(changed, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)
-	changed = append(append(changed, 0, 0, 0, 3, 0, 0, 0, 3), text("/a/key")...) // type NodeDataChanged, state connected
+	// The event has the type NodeDataChanged and the state connected.
+	changed = append(append(changed, 0, 0, 0, 3, 0, 0, 0, 3), text("/a/key")...)
 	second := time.Second.Nanoseconds()
 	cas := store.Op{Kind: kv.CAS, Key: []byte("/a/key"), Value: []byte("value"), Revision: -1}
 	txn := store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("/a/1"), Value: []byte("value")}, {Key: []byte("/b/2"), Value: []byte("value")}}}

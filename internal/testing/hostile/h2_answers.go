@@ -62,7 +62,8 @@ func replaced(name, ops, method string, message func(c *h2Conn, call *h2Call) []
 func withHeader(name, ops string, change func(c *h2Conn, h *etcdserverpb.ResponseHeader)) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		b, err := c.ask(call.method, call.message())
-		m := &etcdserverpb.CompactionResponse{} // all responses have the header in the same field; unknown fields stay unchanged
+		// All responses have the header in the same field; unknown fields stay unchanged.
+		m := &etcdserverpb.CompactionResponse{}
 		if err != nil || proto.Unmarshal(b, m) != nil || m.Header == nil {
 			return c.right(call)
 		}

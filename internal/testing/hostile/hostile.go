@@ -65,7 +65,8 @@ func Serve(k Kind, upstream string) (*Server, error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(ctx, []net.Listener{l}) // if the server accepts no connection, the client reports that
+		// If the server accepts no connection, the client reports that.
+		_ = server.Serve(ctx, []net.Listener{l})
 	}()
 	return &Server{Address: l.Addr().String(), Close: func() { cancel(); <-ended }}, nil
 }

@@ -284,7 +284,8 @@ func h1Numbers() []Kind {
 	terms.Flood = true
 	return []Kind{
 		terms,
-		possible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })), // not every store uses indexes
+		// Not every store uses indexes.
+		possible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })),
 		possible(field("indexes below 0", "", func(*h1Conn) string { return "-1" })),
 		possible(field("another index in each response", "", number)),
 		field("puts at index 0", "put", func(*h1Conn) string { return "0" }),

@@ -33,9 +33,11 @@ type juteAnswer struct {
 // juteHooks contains functions that the server calls instead of responding correctly. If a function
 // is nil, the server responds correctly.
 type juteHooks struct {
-	word   func(c *juteConn, word string)                    // called for a four-letter word
-	greet  func(c *juteConn, granted []byte) bool            // called at the start of a session, with the upstream server's frame
-	answer func(c *juteConn, r *juteCall, a juteAnswer) bool // called for a request, with its correct response
+	word func(c *juteConn, word string) // called for a four-letter word
+	// Called at the start of a session, with the upstream server's frame.
+	greet func(c *juteConn, granted []byte) bool
+	// Called for a request, with its correct response.
+	answer func(c *juteConn, r *juteCall, a juteAnswer) bool
 }
 
 // juteKind returns a kind. If a hook returns false, the server closes the connection.

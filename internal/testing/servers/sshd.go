@@ -139,7 +139,8 @@ func (s *SSHServer) serve(c *net.TCPConn) error {
 	defer func() { _ = f.Close() }()
 	cmd := exec.Command(binary, "-i", "-f", s.file("config"), "-E", s.file("log"))
 	cmd.Stdin, cmd.Stdout = f, f
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to the test must not reach the sshd process
+	// Signals to the test must not reach the sshd process.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := cmd.Start(); err != nil {

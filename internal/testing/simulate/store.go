@@ -76,7 +76,9 @@ type codec struct {
 	out     []byte
 	partial []byte
 	room    int
-	place   map[uint32]bool // tags of open operations; true if the operation was given up but its response is still expected
+	// Tags of open operations; true if the operation was given up but its response is still
+	// expected.
+	place map[uint32]bool
 }
 
 func (c *codec) Room() int { return c.room - len(c.place) }

@@ -249,7 +249,8 @@ func (c *conformer) unknown(key string, value []byte) {
 	switch {
 	case e.Outcome == kv.Conflict && e.Revision == now:
 		e = c.want(kv.OK, CAS(key, value, now))
-	case e.Outcome != kv.OK || now > 0 && e.Extra != 1: // a new key may need additional requests, or need no read
+	// A new key may need additional requests, or need no read.
+	case e.Outcome != kv.OK || now > 0 && e.Extra != 1:
 		c.t.Fatalf("key %.40q: a compare-and-set that reads first: %+v", key, e)
 	}
 	c.wrote(e, key, value)

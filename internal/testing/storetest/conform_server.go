@@ -37,7 +37,8 @@ func (c *conformer) refused() {
 			c.t.Errorf("%v of %.40q: %v (%s), want %v with %q", r.Op.Kind, r.Op.Key, e.Outcome, e.Text, r.Outcome, r.Text)
 		}
 	}
-	for k := range c.can.NoOperations { // some servers fail if they receive an unsupported operation, so those are not sent
+	// Some servers fail if they receive an unsupported operation, so those are not sent.
+	for k := range c.can.NoOperations {
 		op := Put("not-there", nil)
 		op.Kind = k
 		c.want(kv.BadRequest, op)

@@ -26,7 +26,8 @@ func (c *conformer) agreeOnStates() {
 	w := c.beginState("states/b", "states/e") // key a is outside the interval, and key d is created later
 	c.theyPut("states/a", []byte("outside"))
 	for i, key := range []string{"states/d", "states/b", "states/c", "states/b"} {
-		value := fmt.Appendf(nil, "%s now, %d", key, i) // each value is new, because writing an unchanged value would not be a change
+		// Each value is new, because writing an unchanged value would not be a change.
+		value := fmt.Appendf(nil, "%s now, %d", key, i)
 		c.theyPut(key, value)
 		c.checkState(w, key, value, 1)
 	}

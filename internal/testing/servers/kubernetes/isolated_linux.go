@@ -28,7 +28,8 @@ const (
 
 // Outside returns a command that runs as if on a machine next to the node.
 func Outside(program string, args ...string) *exec.Cmd {
-	return exec.Command("ip", append([]string{"netns", "exec", outside, program}, args...)...) // ip changes into the namespace and executes the program
+	// ip changes into the namespace and executes the program.
+	return exec.Command("ip", append([]string{"netns", "exec", outside, program}, args...)...)
 }
 
 // Isolated runs this test binary again as the first process in new namespaces for processes, mounts
@@ -70,7 +71,8 @@ func enter() error {
 		{"link", "set", "lo", "up"},
 		{"link", "add", "node", "type", "bridge"},
 		{"address", "add", nodeAddress + "/24", "dev", "node"},
-		{"address", "add", ServiceAddress + "/32", "dev", "node"}, // no proxy for services runs here, so the node has this address
+		// No proxy for services runs here, so the node has this address.
+		{"address", "add", ServiceAddress + "/32", "dev", "node"},
 		{"link", "set", "node", "up"},
 		{"route", "add", "default", "dev", "node"},
 		{"netns", "add", outside},
