@@ -176,7 +176,7 @@ func (a *admin) avoidLearners(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	s, _ := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) }) // no error if only some members respond; members that do not respond may have a vote
+	s, _ := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) }) // members that do not respond may have a vote, so they are kept
 	var voting []string
 	for i := range s.Members {
 		if s.Members[i].Role != kv.NonVoter {

@@ -25,7 +25,7 @@ type readPace struct {
 	burst   float64 // bytes
 
 	mu   sync.Mutex
-	left float64 // bytes that may be read now; if negative, the bytes that were read too early
+	left float64 // bytes that may be read now; negative if too many bytes were read
 	at   time.Time
 }
 

@@ -197,7 +197,7 @@ type login struct {
 type mutex struct {
 	created  int64  // the create_revision of our key
 	before   []byte // the key that was created just before our key
-	revision int64  // the store's revision when the codec read before
+	revision int64  // the store's revision when the codec read that key
 	watcher  int64  // the server's number for the watcher, or noLockWatcher
 	wait     uint32 // number of watches so far; used to recognize replies to abandoned watches
 }

@@ -103,7 +103,7 @@ func (c *codec) replayAnswered(r *http1.Response, e *store.Event) {
 		c.replayFailed(r, e)
 		return
 	}
-	e.At = int64(r.Uint(fieldIndex)) // the index fits, as for other operations
+	e.At = int64(r.Uint(fieldIndex)) // #nosec G115 -- an index fits into an int64
 	e.Revision = e.At
 	ok := true
 	switch {

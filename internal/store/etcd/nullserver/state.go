@@ -158,7 +158,7 @@ type session struct {
 	owner   *conn // nil in tests without a network; there are then no watches
 	script  *null.Script
 	arrive  func(now int64) (a null.Action, due int64) // nil if every operation is answered at once
-	now     int64                                      // time at which the current input arrived
+	now     int64                                      // time at which the input that is being handled arrived
 	out     []byte                                     // output that was not written yet
 	later   []null.Item[*pending]
 	closing bool // set if the connection must be closed once out is written
