@@ -16,7 +16,7 @@ type Mode uint8
 
 // The modes.
 const (
-	Any        Mode = iota // the endpoints that the user gave
+	Any        Mode = iota // any of the given endpoints
 	All                    // every member: connection i connects to member i mod n
 	LeaderOnly             // the leader; the load follows leader changes
 	Followers              // every member except the leader
