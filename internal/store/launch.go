@@ -114,7 +114,8 @@ type Settings[T any] interface {
 	LaunchSettings
 }
 
-// PlainSettings is embedded in the settings of a store that needs only the method Check.
+// PlainSettings implements LaunchSettings except for Check. It is embedded in the settings of a
+// store that needs only Check.
 type PlainSettings struct{}
 
 // CheckConfined implements LaunchSettings.

@@ -84,9 +84,9 @@ type Operator interface {
 	// Defragment returns the free space in the database of every endpoint to the file system, one
 	// endpoint after the other.
 	Defragment(ctx context.Context) error
-	// Hash returns a hash for each endpoint, which covers all keys and values up to one revision;
-	// that revision is the same for all endpoints (kv.Hashes). It returns ErrBehind if a member has
-	// not reached the revision yet.
+	// Hash returns a hash for each endpoint. The hashes cover all keys and values up to one
+	// revision, which is the same for all endpoints (kv.Hashes). Hash returns ErrBehind if a member
+	// has not reached that revision yet.
 	Hash(ctx context.Context) ([]MemberHash, error)
 }
 

@@ -1,10 +1,10 @@
-// Package store defines the interfaces and types with which a store is connected to the rest of
-// the program. Each store has one folder below this one, whose package implements Store, and
-// one line in the registry.
+// Package store defines the interfaces and types that connect a store with the rest of the program.
+// Each store has one folder below this one, whose package implements Store, and one line in the
+// registry.
 //
-// A store never imports the packages that use it. It describes, as data, how servers are
-// started; run/cluster uses that description. It implements its protocol as a Codec, which
-// internal/load drives.
+// A store never imports the packages that use it. It describes, as data, how to start servers;
+// run/cluster uses that description. It implements its protocol as a Codec, which internal/load
+// drives.
 package store
 
 import (

@@ -59,7 +59,7 @@ func wantEvent(kind kv.Kind, body []byte) (e store.Event, m proto.Message, err e
 	return e, m, err
 }
 
-// cannotBe reports whether etcd's API excludes that a server sends the reply.
+// cannotBe reports whether the reply violates etcd's API, so that no etcd server can send it.
 func cannotBe(kind kv.Kind, m proto.Message) bool {
 	switch r := m.(type) {
 	case *pb.PutResponse:

@@ -95,7 +95,7 @@ func (c *codec) stallSTM(place uint32) {
 	}
 }
 
-// resumeSTM continues the transactions that waited until the connection could take a request.
+// resumeSTM continues the transactions that waited until the connection could take another request.
 func (c *codec) resumeSTM() {
 	waiting := len(c.stm.stalled)
 	for i := 0; i < waiting; i++ {

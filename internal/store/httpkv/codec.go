@@ -107,7 +107,7 @@ type Codec struct {
 	Values     bool // the keys are passed with their values
 }
 
-// Purpose is the purpose of the request that is in flight.
+// Purpose is the reason why the request in flight was sent.
 type Purpose uint8
 
 // Purposes.

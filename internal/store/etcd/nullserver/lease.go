@@ -14,7 +14,7 @@ func (l *leases) secondsOf(id int64) int64 {
 	return l.ttl[id]
 }
 
-// firstLease is added to all lease IDs, so that they are as long as etcd's.
+// firstLease is added to a counter to form the IDs of leases. It makes the IDs as long as etcd's.
 const firstLease = 0x6e756c6c00000000
 
 func (l *leases) grant(r *pb.LeaseGrantRequest) (id, ttl int64, err error) {
