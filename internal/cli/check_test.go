@@ -252,7 +252,7 @@ func TestCheckDatascalePrintsEtcdctlLines(t *testing.T) {
 
 func TestBarIsPlainWithoutTerminal(t *testing.T) {
 	var out bytes.Buffer
-	b := &bar{Display: command.NewDisplay(&out, nil), total: 60, unit: " s"}
+	b := &bar{Display: command.NewDisplay(&out, nil), total: 60, unit: " s", sent: "writes"}
 	for at := range 25 {
 		b.seconds(checkProgress(at))
 	}
@@ -263,7 +263,7 @@ func TestBarIsPlainWithoutTerminal(t *testing.T) {
 		t.Errorf("it shows\n%s, not\n%s", out.String(), want)
 	}
 	out.Reset()
-	b = &bar{Display: command.NewDisplay(&out, func() int { return 30 }), total: 60, unit: " s"}
+	b = &bar{Display: command.NewDisplay(&out, func() int { return 30 }), total: 60, unit: " s", sent: "writes"}
 	b.seconds(checkProgress(30))
 	if shown := program.Screen(out.String()); shown[0] != "30 / 60 s [==================" {
 		t.Errorf("it shows %q", shown)

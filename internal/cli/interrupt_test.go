@@ -224,7 +224,7 @@ func TestInterruptedReportIsComplete(t *testing.T) {
 	a := &commandLine{&command.App{Stdin: strings.NewReader(""), Stdout: command.NewOutput(io.Discard), Stderr: &stderr, Catalog: registry.Catalog{}}}
 	files := filepath.Join(t.TempDir(), "files")
 	err := a.execute(ctx, []string{"report", dir, "--format", "csv", "--out", files})
-	if command.ExitCode(err) != command.ExitInterrupted || !strings.Contains(err.Error(), "are whole") {
+	if command.ExitCode(err) != command.ExitInterrupted || !strings.Contains(err.Error(), "are complete") {
 		t.Errorf("%v, %s", err, stderr.String())
 	}
 	if text, err := os.ReadFile(filepath.Join(files, "trials.csv")); err != nil || strings.Count(string(text), "\n") != 2 {

@@ -271,8 +271,8 @@ func TestUncheckableLoadsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for args, why := range map[string]string{
-		"put --val-size 15 --total 10": "--verify needs 16 bytes",
-		"stm --val-size 8 --total 10":  "--verify needs 16 bytes",
+		"put --val-size 15 --total 10": "--verify needs values of at least 16 bytes",
+		"stm --val-size 8 --total 10":  "--verify needs values of at least 16 bytes",
 	} {
 		p := w.run(t, append(append([]string{"bench"}, strings.Fields(args)...), "--verify", "--endpoints", "127.0.0.1:1")...)
 		p.exits(t, exitUsage).oneSentence(t, why)
