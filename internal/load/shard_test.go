@@ -237,7 +237,7 @@ func TestIndivisibleLoadsAreInvalid(t *testing.T) {
 		"a limit of 3 operations":      func(l *scenario.Load) { l.Arrival, l.Total, l.MaxInFlight = scenario.Constant, 0, 3 },
 		"watchers cannot":              func(l *scenario.Load) { l.Watch = &scenario.Watch{Watchers: 1, Streams: 1} },
 		"compare-and-set cannot":       func(l *scenario.Load) { l.Mix[0].Kind = kv.CAS },
-		"transactions under a lock":    func(l *scenario.Load) { l.Mix[0].Kind, l.STM = kv.STM, &scenario.STM{Locker: kv.LockRPC} },
+		"transactions with a lock":     func(l *scenario.Load) { l.Mix[0].Kind, l.STM = kv.STM, &scenario.STM{Locker: kv.LockRPC} },
 		"there is no part 4 of 4 of a": nil,
 	} {
 		l := drawnLoad(rand.New(rand.NewPCG(1, 1)))

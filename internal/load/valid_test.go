@@ -41,7 +41,7 @@ func TestAssignmentsAreValidated(t *testing.T) {
 		"timeout":                         func(a *load.Assignment) { a.Load.Timeout = -time.Second },
 		"no endpoint is given":            func(a *load.Assignment) { a.Endpoints = nil },
 		"has a scheme":                    func(a *load.Assignment) { a.Endpoints = []string{"http://a:1"} },
-		"has no port":                     func(a *load.Assignment) { a.Access.Endpoints = []string{"a:99999"} },
+		"does not have a port":            func(a *load.Assignment) { a.Access.Endpoints = []string{"a:99999"} },
 		"at most 1000 endpoints":          func(a *load.Assignment) { a.Endpoints = make([]string, 2000) },
 		"there is no part":                func(a *load.Assignment) { a.Shard = load.Shard{I: 3, N: 2} },
 		"there is no part -1 of 2":        func(a *load.Assignment) { a.Shard = load.Shard{I: -1, N: 2} },
@@ -52,7 +52,7 @@ func TestAssignmentsAreValidated(t *testing.T) {
 		"must be NAME:PASSWORD":           func(a *load.Assignment) { a.Access.User = "root" },
 		"user must be NAME:PASSWORD":      func(a *load.Assignment) { a.Access.User = ":secret" },
 		"a client certificate needs both": func(a *load.Assignment) { a.Access.Cert = "x" },
-		"and must be from 0 to 1h":        func(a *load.Assignment) { a.Access.DialTimeout = -1 },
+		"but must be from 0 to 1h":        func(a *load.Assignment) { a.Access.DialTimeout = -1 },
 	} {
 		a := valid()
 		change(a)
