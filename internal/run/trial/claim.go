@@ -13,7 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// claim tells the running cluster's guard to check that the load changes only its own keys.
+// claim claims the load's keys from the running cluster's guard, which checks that the load changes no
+// other keys.
 func (t *Trial) claim(ctx context.Context) error {
 	if t.Cluster.Guard == nil || !t.Spec.Load.WritesKeys() {
 		return nil
