@@ -132,7 +132,7 @@ func TestInputIsShownPrintable(t *testing.T) {
 	}
 }
 
-// serve accepts connections on a free port until the test ends, and calls each with every
+// serve accepts connections on a free port until the test ends. It calls the function each for every
 // connection.
 func serve(t *testing.T, each func(net.Conn)) (endpoint string) {
 	t.Helper()

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// random returns a scenario whose trials have lists, repeats, and rates that depend on other
-// trials. It also returns the minimum number of trials in a round.
+// The scenario that random returns has trials with lists, repeats, and rates that depend on other
+// trials. random also returns the minimum number of trials in a round.
 func random(r *rand.Rand) (data string, expanded, runs int) {
 	var b strings.Builder
 	repeats := 1 + r.IntN(3)

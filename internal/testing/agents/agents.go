@@ -38,7 +38,8 @@ func AgentTarget(address string, c agent.Certificates) agent.Target {
 }
 
 // StartAgent starts an agent that serves until the test ends, and returns the settings with which a
-// controller reaches it. change may modify the agent's settings before the start; it may be nil.
+// controller reaches it. The function change may modify the agent's settings before the start. It
+// may be nil.
 func StartAgent(t testing.TB, change func(*agent.Options)) agent.Target {
 	t.Helper()
 	c := Certificates(t)

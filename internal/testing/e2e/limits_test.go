@@ -102,8 +102,8 @@ func (w *world) runsWithin(t *testing.T, name, endpoint string) {
 	}
 }
 
-// oneServer starts a real server of a store, whose configuration files change may modify. The
-// server runs until the end of the test. oneServer returns its endpoint.
+// oneServer starts a real server of a store until the end of the test, and returns its endpoint.
+// The function change may modify the server's configuration files before the start.
 func oneServer(t *testing.T, name string, change func(path, text string) string) string {
 	t.Helper()
 	st, err := registry.Lookup(name)

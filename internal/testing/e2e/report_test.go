@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-// changedRun copies a recorded run into the world after change has modified its trials. The run has
-// puts in a closed loop.
+// changedRun copies a recorded run into the world. The function change may modify the run's trials
+// before that. The run has puts in a closed loop.
 func (w *world) changedRun(t *testing.T, name string, change func(trials []map[string]any) []map[string]any) string {
 	t.Helper()
 	if err := os.Rename(runs.Unpack(t, w.path(), "repeats"), w.path(name)); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// entry writes a heading and indented lines. lines contains pairs of a label and a text. If the
-// text is empty, entry omits the line.
+// entry writes a heading and indented lines. The parameter lines contains pairs of a label and a
+// text. entry omits a line whose text is empty.
 func entry(to *strings.Builder, heading string, lines ...string) {
 	to.WriteString(heading + "\n")
 	for i := 0; i < len(lines); i += 2 {

@@ -144,8 +144,8 @@ func (r *Report) addText(text string) {
 	}
 }
 
-// bounded calls do, and records in Late if the call takes much longer than the timeout. do must
-// apply the timeout itself.
+// bounded calls the function do, and records the call in Late if it takes much longer than the
+// timeout. The function must apply the timeout itself.
 func (r *Report) bounded(what string, timeout time.Duration, do func() error) {
 	began := time.Now()
 	err := do()
