@@ -132,8 +132,8 @@ func TestInputIsShownPrintable(t *testing.T) {
 	}
 }
 
-// serve accepts connections on a free port until the test ends. It calls the function each for every
-// connection.
+// serve accepts connections on a free port until the test ends. It calls the function each for
+// every connection.
 func serve(t *testing.T, each func(net.Conn)) (endpoint string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
