@@ -61,7 +61,7 @@ func TestRefusesSmallRecordingsWithLargeContent(t *testing.T) {
 	}{
 		"a value of 2 GiB":         {1, one(written(1<<31 - 1)), `states 2147483647 B of keys and values in its "KV/Put" at 0s, but a replayed call can have at most 64 MiB`},
 		"many values in one call":  {1, one(repeat(written(1<<20), 200)...), `of keys and values in its "KV/Put" at 0s, but a replayed call`},
-		"a response of 1 TiB":      {1, read, `states a response of 1024 GiB to its "KV/Range" at 0s`},
+		"a response of 1 TiB":      {1, read, `states a response of 1 TiB to its "KV/Range" at 0s`},
 		"values of 1 GiB together": {1000, one(written(32 << 20)), "may have 1,000 calls in flight at once that need 63 GiB of memory, but a load can need at most 4 GiB; set a smaller --max-in-flight, such as 64"},
 		"73 years": {2, func(i int) call.Call {
 			return call.Call{At: int64(i) << 60, Took: 1, Conn: 1, Method: "KV/Put", Parts: []call.Part{written(1)}}
