@@ -77,7 +77,10 @@ func (l *Load) warnings(w words) []string {
 	if l.Preload && l.Application.Name == "" && l.hasKind(func(k kv.Kind) bool { return k == kv.Ephemeral }) {
 		out = append(out, w.fill("the <preload> creates every key, so an ephemeral operation finds its key already there until a delete has removed it"))
 	}
-	return append(out, l.watchWarnings()...)
+	for _, warning := range l.watchWarnings() {
+		out = append(out, w.fill(warning))
+	}
+	return out
 }
 
 // Limits for the resources of a load. They are checked before anything is allocated.
