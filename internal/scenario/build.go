@@ -86,8 +86,8 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 		b.load.STM = nil // only defaults set it, for other trials
 	}
 	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, WorkersOn: b.workersOn, Scaled: b.scaledFrom, Notes: b.notes()}
-	for _, w := range append(b.load.warnings(b.words), b.load.sharedWarnings(&b.can.Watches)...) {
-		b.warnOf(name, w)
+	for _, warning := range append(b.load.warnings(b.words), b.load.sharedWarnings(&b.can.Watches)...) {
+		b.warnOf(name, b.words.fill(warning))
 	}
 	return b
 }

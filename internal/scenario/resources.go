@@ -77,10 +77,7 @@ func (l *Load) warnings(w words) []string {
 	if l.Preload && l.Application.Name == "" && l.hasKind(func(k kv.Kind) bool { return k == kv.Ephemeral }) {
 		out = append(out, w.fill("the <preload> creates every key, so an ephemeral operation finds its key already there until a delete has removed it"))
 	}
-	for _, warning := range l.watchWarnings() {
-		out = append(out, w.fill(warning))
-	}
-	return out
+	return append(out, l.watchWarnings()...)
 }
 
 // Limits for the resources of a load. They are checked before anything is allocated.
