@@ -181,7 +181,7 @@ func resumeLinks(t *testing.T, dir string) {
 	cut.State, cut.Finished, cut.Trials = record.Interrupted, nil, cut.Trials[:1]
 	timeline := filepath.Join(cut.Trials[0].Folder, "timeline.csv")
 	for _, test := range []struct{ kind, entry, refused string }{
-		{"pipe", "report.html", ""}, {"pipe", "run.json.tmp", ""}, {"link", "run.json.tmp", "run.json.tmp is a link"},
+		{"pipe", "report.html", ""}, {"pipe", "run.json.tmp", ""}, {"link", "run.json.tmp", "run.json.tmp is a symbolic link"},
 		{"link", "logs/cluster-1", ""}, {"link", timeline, ""}, {"pipe", timeline, ""},
 	} {
 		t.Run(test.entry+"/"+test.kind, func(t *testing.T) {
