@@ -13,8 +13,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/history"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
-	"github.com/quorumbench/quorumbench/internal/results/history"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 )
@@ -50,16 +50,16 @@ A change needs several runs on both sides: single outliers are no change, and a 
 change is reported as one drift. Suspect runs, and runs with a wide interval, count less;
 invalid ones do not count. A change that was reported once stays where it is when runs are
 added.`,
-		Args: command.ArgsBetween(0, math.MaxInt, "RUN, a run directory, or FILE, or --runs DIR"),
+		Args: command.ArgsBetween(0, math.MaxInt, "RUN (a run directory), FILE, or --runs DIR"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("runs", &f.runs, "DIR", "read all run directories in this folder and its folders")
+	r.Text("runs", &f.runs, "DIR", "read all run directories in this folder and its subfolders")
 	r.Format(&f.format, &a.Wide, "text", "markdown", "json", "csv")
-	command.Repeated(r, "metric", &f.metrics, "METRIC", one, "metric to follow, for example p99.9 or ns/op (default ops, p50 and p99 of runs, and all of files)")
-	command.Repeated(r, "trial", &f.trials, "NAME", one, "trial to follow (default all)")
-	r.Choice("by", &f.order, "order of the runs", string(history.ByDate), string(history.ByVersion), string(history.ByLabel))
+	command.Repeated(r, "metric", &f.metrics, "METRIC", one, "metric to follow, for example p99.9 or ns/op (default for runs: ops, p50 and p99; for files: all metrics)")
+	command.Repeated(r, "trial", &f.trials, "NAME", one, "trial to follow (default: all trials)")
+	r.Choice("by", &f.order, "property by which the runs are sorted", string(history.ByDate), string(history.ByVersion), string(history.ByLabel))
 	r.Set.Var(&f.margin, "margin", "treat changes within this margin as no change, for example 3%")
-	command.Value(r, "since", &f.since, "DATE", parseDate, showDate, "report only changes since this day; earlier runs are still their baseline")
+	command.Value(r, "since", &f.since, "DATE", parseDate, showDate, "report only changes since this day; earlier runs still serve as the baseline")
 	r.Int("last", &f.last, "report only changes that one of the last N runs confirmed")
 	r.Choice("fail-on", &f.failOn, "exit with status 1 if a series became worse, or with 6 if a series could not be judged", "worse")
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.history(f, args) }
@@ -69,7 +69,7 @@ added.`,
 // one accepts any text that is not empty.
 func one(s string) (string, error) {
 	if strings.TrimSpace(s) == "" {
-		return "", fmt.Errorf("it is empty; give a name")
+		return "", fmt.Errorf("the value is empty; give a name")
 	}
 	return strings.TrimSpace(s), nil
 }
@@ -78,7 +78,7 @@ func one(s string) (string, error) {
 func parseDate(s string) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		return day, fmt.Errorf("%q is no day; write one as in 2026-11-01", s)
+		return day, fmt.Errorf("%q is not a date; write a date such as 2026-11-01", s)
 	}
 	return day, nil
 }
@@ -110,7 +110,7 @@ func (a *commandLine) history(f *historyFlags, args []string) error {
 		return err
 	}
 	if !f.since.IsZero() && h.First.IsZero() {
-		return command.Usage("--since needs the times of all files; put them into the files' names, as in bench-2026-11-29.txt, or drop --since")
+		return command.Usage("--since needs the time of every file; add the time to the name of each file, as in bench-2026-11-29.txt, or remove --since")
 	}
 	h.Select(f.since, f.last)
 	if err := a.Report(f.format, report.History(h)); err != nil {
@@ -131,7 +131,8 @@ func (a *commandLine) history(f *historyFlags, args []string) error {
 	return nil
 }
 
-// suggest prints the comparison of the runs around the last change of the first series that changed.
+// suggest prints a command for the first series that changed. The command compares the runs before
+// and after the last change of this series.
 func (a *commandLine) suggest(h *history.History) {
 	for i := range h.Series {
 		s := &h.Series[i]
@@ -147,8 +148,8 @@ func (a *commandLine) suggest(h *history.History) {
 	}
 }
 
-// figures returns the figures to read from run directories. Unless there are only run directories,
-// other metrics may be of files.
+// figures returns the figures to read from run directories. A metric name that is not such a figure
+// may name a metric in a file. figures skips such a name, or returns an error if onlyRuns is true.
 func (f *historyFlags) figures(onlyRuns bool) (all []record.Figure, err error) {
 	names := f.metrics
 	if len(names) == 0 {
@@ -160,7 +161,7 @@ func (f *historyFlags) figures(onlyRuns bool) (all []record.Figure, err error) {
 			return nil, command.Usage("--metric: %w", err)
 		}
 		if err != nil {
-			continue // history.Build refuses a metric that no file has
+			continue // history.Build returns an error if no file contains the metric
 		}
 		by, err := compare.ComparingBy([]string{figure.Name})
 		if err != nil {
@@ -174,8 +175,8 @@ func (f *historyFlags) figures(onlyRuns bool) (all []record.Figure, err error) {
 	return all, nil
 }
 
-// historySources reads the run directories and files that the command line names. It warns of run
-// directories below --runs that cannot be read.
+// historySources reads the run directories and files that the command line names. If a run
+// directory below --runs cannot be read, historySources prints a warning.
 func (a *commandLine) historySources(f *historyFlags, args []string, figures []record.Figure) (sources []*history.Source, err error) {
 	var dirs []string
 	if f.runs != "" {
@@ -183,16 +184,16 @@ func (a *commandLine) historySources(f *historyFlags, args []string, figures []r
 			return nil, err
 		}
 		if len(dirs) == 0 {
-			return nil, fmt.Errorf("--runs %s has no run directory; name the folder that --runs-dir of run or bench has", f.runs)
+			return nil, fmt.Errorf("--runs %s contains no run directory; name the folder in which quorumbench run creates run directories (its flag --runs-dir)", f.runs)
 		}
 	}
 	if len(dirs)+len(args) == 0 {
-		return nil, command.Usage("history needs run directories or files; name them, or the folder of the runs with --runs DIR")
+		return nil, command.Usage("history needs run directories or files; name them, or name the folder that contains the runs with --runs DIR")
 	}
 	for _, dir := range dirs {
 		s, err := history.ReadRun(dir, figures)
 		if err != nil {
-			a.Warn(fmt.Sprintf("left out: %v", err))
+			a.Warn(fmt.Sprintf("a run directory was left out: %v", err))
 			continue
 		}
 		sources = append(sources, s)

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
-	"github.com/quorumbench/quorumbench/internal/results/history"
-	"github.com/quorumbench/quorumbench/internal/results/history/changepoint"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/history"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/history/changepoint"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -15,8 +15,8 @@ import (
 // HistorySchema is the schema of series over runs as JSON.
 const HistorySchema = "quorumbench/history/1"
 
-// History reports series over many runs: the table of changes, a chart of each series that changed,
-// and the series without a change.
+// History reports series over many runs. It shows a table of the changes, a chart of each series
+// that changed, and a list of the series that did not change.
 func History(h *history.History) Finding {
 	return Finding{
 		parts:  func(to layout) { historyParts(to, h) },
@@ -56,19 +56,19 @@ func historyParts(to layout, h *history.History) {
 	}
 	to.blank()
 	if drawn > mostCharts && !to.detailed() {
-		to.addLines(fmt.Sprintf("%d of %d charts are shown; --wide shows all, --trial and --metric select.", mostCharts, drawn))
+		to.addLines(fmt.Sprintf("%d of %d charts are shown; --wide shows all charts, and --trial and --metric select charts.", mostCharts, drawn))
 	}
 	to.addLines(historyNotes(h)...)
 }
 
-// mostCharts is the number of charts that text shows, unless it is wide, and mostQuiet that of series
-// none of which changed.
+// mostCharts is the maximum number of charts in text that is not wide. Such text shows charts of
+// unchanged series only if no series changed and the history has at most mostQuiet series.
 const mostCharts, mostQuiet = 6, 3
 
-// directions are the words after the name of a series.
+// directions are the words that follow the name of a series in a heading.
 var directions = [...]string{record.Neither: "", record.Less: ", less is better", record.More: ", more is better"}
 
-// historySummary answers in one sentence whether something changed.
+// historySummary states in one sentence how many series changed.
 func historySummary(h *history.History, changed int) string {
 	over := text.Plural(uint64(h.Runs), "run")
 	if !h.First.IsZero() {
@@ -88,7 +88,8 @@ func historySummary(h *history.History, changed int) string {
 	return fmt.Sprintf("%d of %d series %s%s, over %s.", changed, len(h.Series), has, h.Only, over)
 }
 
-// historyTable returns the table of changes, and the number of series that have one.
+// historyTable returns the table of changes, and the number of series that have at least one
+// change.
 func historyTable(h *history.History) (t *Table, changed int) {
 	t = &Table{Columns: []analyze.Column{{Title: "trial", Left: true}, {Title: "metric", Left: true}, {Title: "at", Left: true}, {Title: "kind", Left: true, Drop: 2},
 		{Title: "before"}, {Title: "after"}, {Title: "change"}, {Title: "95 % interval"}, {Title: "result", Left: true}, {Title: "confidence", Drop: 1},
@@ -126,7 +127,7 @@ func confidence(p float64) string {
 	return text.Percent(p, 2)
 }
 
-// historyNotes returns what the table and the charts do not show.
+// historyNotes returns the notes below the table and the charts.
 func historyNotes(h *history.History) (lines []string) {
 	var same, short []string
 	for i := range h.Series {
@@ -141,7 +142,7 @@ func historyNotes(h *history.History) (lines []string) {
 			if s.Unconfirmed == 1 {
 				which = "the last run is"
 			}
-			lines = append(lines, fmt.Sprintf("%s: %s %s off the level before, which is not yet a change: more runs decide.", s.Name(), which, text.Change(s.Off)))
+			lines = append(lines, fmt.Sprintf("%s: %s %s off the previous level. This is not yet a change; more runs are needed to confirm it.", s.Name(), which, text.Change(s.Off)))
 		}
 		switch {
 		case s.Counting() < changepoint.Fewest:
@@ -159,12 +160,12 @@ func historyNotes(h *history.History) (lines []string) {
 	lines = append(lines, notCounted(h)...)
 	lines = append(lines, h.Notes...)
 	if len(same)+len(short) < len(h.Series) {
-		lines = append(lines, fmt.Sprintf("better, worse: the interval excludes 0; same: it is within ± %s. Suspect and imprecise runs count less. A later run changes neither the place nor the confidence of a change.", text.Share(h.Margin)))
+		lines = append(lines, fmt.Sprintf("better, worse: the interval excludes 0; same: the interval is within ± %s. Suspect and imprecise runs count less. Later runs do not move a change or alter its confidence.", text.Share(h.Margin)))
 	}
 	return lines
 }
 
-// notCounted describes the points that do not count, one line for each reason.
+// notCounted describes the points that do not count, with one line for each reason.
 func notCounted(h *history.History) (lines []string) {
 	var order []string
 	counts, in := map[string]int{}, map[string][]string{}
@@ -236,7 +237,7 @@ func pointFields(p *history.Point) (o record.Object) {
 	return o
 }
 
-// changeObject returns a change. Its places are indexes of points.
+// changeObject returns the JSON object for a change. Points are identified by their indexes.
 func changeObject(s *history.Series, c *history.Change) (o record.Object) {
 	coincides := []record.Object{}
 	for _, side := range c.Coincides {
@@ -263,7 +264,8 @@ func changeObject(s *history.Series, c *history.Change) (o record.Object) {
 	return o
 }
 
-// historyRow returns a point of a series as one row, with the change that begins at it.
+// historyRow returns the row for a point of a series. It includes the change that begins at this
+// point, if any.
 func historyRow(s *history.Series, at int) (o record.Object) {
 	o.Add("trial", s.Trial)
 	o.Add("metric", s.Metric.Name)

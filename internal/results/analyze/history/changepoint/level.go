@@ -7,12 +7,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// leastScale is the lowest standard deviation of a series: a tenth of a percent on a logarithmic
-// scale. It keeps rounded or constant figures from changing by nothing.
+// leastScale is the minimum standard deviation that is assumed for a series: a tenth of a percent
+// on a logarithmic scale. It prevents the detection of tiny changes in rounded or constant figures.
 const leastScale = 1e-3
 
-// measure estimates the center and scale of the points [from, n). The scatter of the points before them
-// belongs to the scale, too, because a new level has few points.
+// measure estimates the center and scale of the points [from, n). If these points are few, because
+// the level is new, the scale also includes the scatter of the points before them.
 func (f *finder) measure(from, n int) {
 	values, own := make([]float64, 0, n-from), make([]float64, 0, n-from)
 	for _, p := range f.points[from:n] {
@@ -22,7 +22,7 @@ func (f *finder) measure(from, n int) {
 	slices.Sort(own)
 	f.own = own[len(own)/4]
 	first := max(min(from, n-4*minBefore), 0)
-	f.scale = 0 // all points count fully at first; the weights depend on the scale
+	f.scale = 0 // all points have full weight at first, because weights depend on the scale
 	for range 3 {
 		f.scale = f.noise(first, n, 1)
 	}
@@ -31,9 +31,10 @@ func (f *finder) measure(from, n int) {
 	}
 }
 
-// noise returns the standard deviation of a point of full weight in [from, n) without the changes of
-// level, from the differences of points lag apart: a change of level is in lag differences only, an
-// outlier in two. Correlation makes the differences of neighbors small.
+// noise returns the standard deviation of a point with full weight in [from, n), without the effect
+// of level changes. It uses the differences between points that are `lag` points apart: a level
+// change affects only `lag` of these differences, and an outlier only two. If points are
+// correlated, the differences between adjacent points are too small.
 func (f *finder) noise(from, n, lag int) float64 {
 	steps := make([]float64, 0, n-from)
 	for i := from + lag; i < n; i++ {
@@ -44,7 +45,8 @@ func (f *finder) noise(from, n, lag int) float64 {
 		steps = append(steps, math.Abs(d))
 	}
 	slices.Sort(steps)
-	// The second estimate is for series of few distinct values, whose median difference can be 0.
+	// The estimate from the trimmed mean is needed for series with few distinct values, because
+	// their median difference may be 0.
 	const normal, trimmed = 1.4826 / math.Sqrt2, 1.13
 	kept := steps[:len(steps)-(len(steps)+7)/8]
 	mean := 0.0
@@ -62,13 +64,13 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// level is a robust weighted mean of points: values beyond clip scales from the median count as if
-// they were there.
+// level is a robust weighted mean of points. Values that are farther than clip scales from the
+// median count as if they were at this distance.
 type level struct {
 	mean     float64
-	variance float64 // of a point of full weight
-	size     float64 // number of points of full weight that would be as precise
-	points   float64 // number of points of equal weight
+	variance float64 // of a point with full weight
+	size     float64 // number of points with full weight that would be as precise
+	points   float64 // effective number of points, given their weights
 }
 
 // levelOf returns the level of the points [from, to).
@@ -98,19 +100,19 @@ func (f *finder) levelOf(from, to int) level {
 	return l
 }
 
-// moderation is the number of degrees of freedom with which the scale of the series moderates the
+// moderation is the weight of the series' scale, in degrees of freedom, when it moderates the
 // variance of a short level.
 const moderation = 4
 
-// test is the comparison of two levels: their difference with its standard error and degrees of
-// freedom.
+// test is the comparison of two levels: their difference, and the standard error and degrees of
+// freedom of this difference.
 type test struct{ difference, err, freedom float64 }
 
-// p returns the two-sided p-value of the levels being equal.
+// p returns the two-sided p-value of the hypothesis that the two levels are equal.
 func (t test) p() float64 { return 2 * stat.Student(t.freedom).Survival(math.Abs(t.difference)/t.err) }
 
-// compare tests whether two levels differ. inflation is the factor by which the correlation of
-// points increases the variance of a mean.
+// compare tests whether two levels differ. The parameter `inflation` is the factor by which the
+// correlation of points increases the variance of a mean.
 func compare(before, after level, scale, inflation float64) test {
 	moderate := func(l level) (variance, freedom float64) {
 		freedom = max(l.points-1, 0)

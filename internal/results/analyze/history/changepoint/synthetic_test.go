@@ -13,7 +13,7 @@ type synthetic struct {
 	drifts bool
 }
 
-// plain returns points without errors of their own.
+// plain returns points with the given values and without standard errors.
 func plain(values []float64) []Point {
 	points := make([]Point, len(values))
 	for i, v := range values {
@@ -28,8 +28,10 @@ type family struct {
 	make func(r *rand.Rand) synthetic
 }
 
-// steps returns the logarithms of a series of n points with count steps, each of a share of least
-// to most, at least apart points from each other and from the ends.
+// steps returns the logarithms of a series of `n` points with `count` steps. Each step changes the
+// level up or down by a share from `least` to `most`. Each step is at least `apart` points away
+// from the other steps and from the ends of the series. The result `at` contains the first points
+// of the new levels.
 func steps(r *rand.Rand, n, count, apart int, least, most float64) (values []float64, at []int) {
 	for len(at) < count {
 		k := apart + r.IntN(n-2*apart)
@@ -137,13 +139,15 @@ func families() []family {
 	}
 }
 
-// score counts how found changes agree with the true ones.
+// score counts the found changes, the true changes, and the true changes that were found (hits).
 type score struct{ hits, found, truth int }
 
-// tolerance is the distance, in points, within which a found change is the true one.
+// tolerance is the maximum distance, in points, between a true change and a found change that
+// counts as this true change.
 const tolerance = 5
 
-// add scores one series: each true change matches the nearest found one at most.
+// add scores one series. A true change matches at most one found change: the nearest one within the
+// tolerance that does not match another true change.
 func (s *score) add(found, truth []int) {
 	s.found += len(found)
 	s.truth += len(truth)
@@ -166,7 +170,9 @@ func (s *score) merge(o score) {
 	s.hits, s.found, s.truth = s.hits+o.hits, s.found+o.found, s.truth+o.truth
 }
 
-// precision and recall are 1 where nothing was found, or there was nothing to find.
+// precision returns the share of the found changes that are true, or 1 if no change was found.
+// recall returns the share of the true changes that were found, or 1 if the series have no true
+// changes.
 func (s *score) precision() float64 { return share(s.hits, s.found) }
 func (s *score) recall() float64    { return share(s.hits, s.truth) }
 
@@ -184,7 +190,7 @@ func (s *score) f1() float64 {
 	return 2 * float64(s.hits) / float64(s.found+s.truth)
 }
 
-// stepsOf returns the places of the steps among changes.
+// stepsOf returns the positions of the steps among the changes.
 func stepsOf(changes []Change) (at []int) {
 	for _, c := range changes {
 		if c.Kind == Step {

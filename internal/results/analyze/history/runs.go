@@ -15,22 +15,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Source is a run directory or a file of another benchmark, with its figures.
+// Source holds the figures of a run directory or of another benchmark's file.
 type Source struct {
 	Path    string
-	When    time.Time // zero if it is not known
+	When    time.Time // zero if unknown
 	samples []sample
 }
 
-// sample is a figure of a trial in one source.
+// sample is the value of one metric of a trial in one source.
 type sample struct {
 	trial  string
 	metric Metric
 	point  Point
 }
 
-// RunDirs returns the run directories below a folder, at most mostDeep folders down. It does not
-// follow links.
+// RunDirs returns the run directories in a folder and in its subfolders, down to mostDeep levels.
+// It does not follow symbolic links.
 func RunDirs(dir string) (all []string, err error) {
 	var walk func(dir string, deep int) error
 	walk = func(dir string, deep int) error {
@@ -57,10 +57,10 @@ func RunDirs(dir string) (all []string, err error) {
 	return all, nil
 }
 
-// mostDeep is how many folders below the named one RunDirs looks into.
+// mostDeep is the number of levels of subfolders that RunDirs searches.
 const mostDeep = 3
 
-// ReadRun reads figures of all trials of a run directory.
+// ReadRun reads the given metrics of all trials in a run directory.
 func ReadRun(dir string, figures []record.Figure) (*Source, error) {
 	run, err := record.Open(dir)
 	if err != nil {
@@ -84,7 +84,7 @@ func ReadRun(dir string, figures []record.Figure) (*Source, error) {
 	return s, nil
 }
 
-// pointOf returns a figure of a trial's repeats.
+// pointOf returns the point for one metric of a trial, computed from the trial's repeats.
 func pointOf(row *analyze.Row, f *record.Figure) Point {
 	first := row.First()
 	counting := slices.DeleteFunc(slices.Clone(row.Done), func(t *record.Trial) bool { return analyze.WhyNotCounted(t) != "" })
@@ -114,8 +114,9 @@ func pointOf(row *analyze.Row, f *record.Figure) Point {
 	return p
 }
 
-// doubt returns by how much disturbances may have moved the logarithm of a figure: the median over
-// the repeats, and for a suspect figure at least what makes a figure suspect.
+// doubt returns the amount by which disturbances may have changed the logarithm of a figure. The
+// amount is the median over the repeats. For a figure whose verdict is not valid, the amount is at
+// least verdict.SuspectEffect.
 func doubt(effects []float64, judged string) float64 {
 	sizes := make([]float64, 0, len(effects))
 	for _, e := range effects {
@@ -129,10 +130,11 @@ func doubt(effects []float64, judged string) float64 {
 	return size
 }
 
-// mostDoubt limits a doubt: a factor of 20.
+// mostDoubt is the maximum effect of a disturbance that doubt uses: the logarithm of a factor of
+// about 20.
 const mostDoubt = 3
 
-// number returns a value's number as files have it; 0 if it is not known.
+// number returns a value's number in the form that files use, or 0 if the value is unknown.
 func number(v record.Value) float64 {
 	if !v.Known || math.IsNaN(v.Number) || math.IsInf(v.Number, 0) {
 		return 0

@@ -14,17 +14,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostFile is the size limit, in bytes, of a file of another benchmark.
+// mostFile is the maximum size, in bytes, of a file with the results of another benchmark.
 const mostFile = 16 << 20
 
-// ReadFile reads the figures of a file of another benchmark: perfdash JSON, or output of go test
-// -bench. Its time is in the file, or else in its name.
+// ReadFile reads a file with the results of another benchmark: perfdash JSON, or the output of go
+// test -bench. It takes the time of the results from the file's contents or, if they contain no
+// time, from the file's name.
 func ReadFile(path string) (*Source, error) {
 	b, err := files.Read(path, mostFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", path, err)
 	}
-	s := &Source{Path: path, When: dateIn(filepath.Base(path))}
+	s := &Source{Path: path, When: findDate(filepath.Base(path))}
 	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
 		err = s.perfdash(b)
 	} else {
@@ -43,7 +44,7 @@ func ReadFile(path string) (*Source, error) {
 	return s, nil
 }
 
-// dates are the forms of a time in a file's name.
+// dates lists the time formats that findDate recognizes.
 var dates = []struct {
 	is     *regexp.Regexp
 	layout string
@@ -54,8 +55,8 @@ var dates = []struct {
 	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}`), time.DateOnly},
 }
 
-// dateIn returns the time in a text; zero if there is none.
-func dateIn(s string) time.Time {
+// findDate returns the time that a text contains, or the zero time if the text contains none.
+func findDate(s string) time.Time {
 	for _, d := range dates {
 		if when, err := time.Parse(d.layout, d.is.FindString(s)); err == nil {
 			return when
@@ -64,8 +65,8 @@ func dateIn(s string) time.Time {
 	return time.Time{}
 }
 
-// metricOf returns a metric with a unit that another program names, and the factor to the unit of
-// the metric.
+// metricOf returns the metric for a name and unit of another program. The result `factor` converts
+// the program's numbers to the unit of the metric.
 func metricOf(name, unit string) (m Metric, factor float64) {
 	m = Metric{Name: name, Foreign: unit, Better: record.Less}
 	for _, u := range []struct {

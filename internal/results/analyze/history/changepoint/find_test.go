@@ -14,14 +14,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// find returns only the changes.
+// find returns the changes that Find returns, without the number of unconfirmed points.
 func find(points []Point) []Change {
 	changes, _ := Find(points)
 	return changes
 }
 
 // Find has a higher F1 than two simple methods on series with known changes, and a low rate of
-// false alarms. The log has the figures of docs/reference/statistics.md.
+// false alarms. The log contains the figures that docs/reference/statistics.md quotes.
 func TestFindBeatsSimplerMethods(t *testing.T) {
 	settle.Unraced(t)
 	runs := 60
@@ -75,7 +75,8 @@ func TestFindBeatsSimplerMethods(t *testing.T) {
 	t.Log(line)
 }
 
-// Points that are appended change no change that was found, except that they extend a drift.
+// If points are appended to a series, the changes found so far stay the same, except that a drift
+// may be extended.
 func TestChangesAreFinal(t *testing.T) {
 	settle.Unraced(t)
 	for k, f := range families() {
@@ -86,7 +87,7 @@ func TestChangesAreFinal(t *testing.T) {
 	}
 }
 
-// checkFinal compares the changes of all prefixes.
+// checkFinal compares the changes that Find returns for all prefixes of the points.
 func checkFinal(t *testing.T, points []Point) {
 	t.Helper()
 	var before []Change
@@ -112,7 +113,7 @@ func checkFinal(t *testing.T, points []Point) {
 	}
 }
 
-// One outlier or two, of any size and anywhere, are no change.
+// One or two outliers, of any size and at any position, are no change.
 func TestOneOrTwoOutliersAreNoChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1500 {
@@ -122,7 +123,7 @@ func TestOneOrTwoOutliersAreNoChange(t *testing.T) {
 			v[i] = 0.01 * r.NormFloat64()
 		}
 		if len(find(plain(v))) > 0 {
-			continue // a false alarm without outliers
+			continue // a false alarm even without the outliers
 		}
 		size := math.Pow(10, 3*r.Float64()-2)
 		at := r.IntN(n)
@@ -136,7 +137,7 @@ func TestOneOrTwoOutliersAreNoChange(t *testing.T) {
 	}
 }
 
-// A few samples have no change, whatever they are.
+// Fewer than Fewest points have no change, whatever their values are.
 func TestFewSamplesHaveNoChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
@@ -150,8 +151,8 @@ func TestFewSamplesHaveNoChange(t *testing.T) {
 	}
 }
 
-// A single step, also one that takes two or three points, is one change, and its place is in the range
-// that the change names.
+// A single step is one change, even if it extends over two or three points. In most cases, its
+// position is in the range that the change reports.
 func TestOneStepIsOneChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	inside, all := 0, 0
@@ -180,7 +181,7 @@ func TestOneStepIsOneChange(t *testing.T) {
 	}
 }
 
-// The interval of a size holds the true size in about 95 of 100 cases.
+// The interval of a change's size contains the true size in about 95 of 100 cases.
 func TestIntervalsOfSizesHold(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	inside, all := 0, 0
@@ -207,8 +208,7 @@ func TestIntervalsOfSizesHold(t *testing.T) {
 	}
 }
 
-// Points without a change, with normal noise, lead to few false alarms: at most one in 100 series of
-// 200 points.
+// Normal noise without a change causes few false alarms: at most one in 100 series of 200 points.
 func TestFalseAlarmsAreRare(t *testing.T) {
 	alarms := 0
 	const series = 200
@@ -225,7 +225,7 @@ func TestFalseAlarmsAreRare(t *testing.T) {
 	}
 }
 
-// Doubtful points confirm a change later than good ones, and imprecise points of another level are no
+// Find confirms a change later if the points are doubtful. Imprecise points at another level are no
 // change.
 func TestDoubtfulPointsCountLess(t *testing.T) {
 	make20 := func(doubt, err float64) []Point {
@@ -255,7 +255,7 @@ func TestDoubtfulPointsCountLess(t *testing.T) {
 	}
 }
 
-// The unit and the direction of a series do not matter.
+// The result of Find does not depend on the unit or the direction of a series.
 func TestFindIgnoresUnitAndDirection(t *testing.T) {
 	s := families()[0].make(rand.New(rand.NewPCG(12, 13)))
 	moved, turned := slices.Clone(s.points), slices.Clone(s.points)
@@ -278,7 +278,8 @@ func TestFindIgnoresUnitAndDirection(t *testing.T) {
 	}
 }
 
-// The last points of a series that are off its level are counted until they confirm a change.
+// The points at the end of a series that are far from its level count as unconfirmed until they
+// confirm a change.
 func TestUnconfirmedPointsAreCounted(t *testing.T) {
 	v := []float64{0, 0.01, -0.01, 0.005, 0, 0.012, -0.006, 0.2, 0.21, 0.2}
 	for n, want := range map[int]int{7: 0, 8: 1, 9: 2, 10: 0} {
@@ -289,7 +290,8 @@ func TestUnconfirmedPointsAreCounted(t *testing.T) {
 	}
 }
 
-// 10,000 points take less than a second, also with outliers, a drift and no scale.
+// Find processes 10,000 points in less than a second, even if they have outliers or a drift, or are
+// all equal.
 func TestLongSeriesAreFast(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 15))
 	for name, value := range map[string]func(i int) float64{
@@ -311,7 +313,7 @@ func TestLongSeriesAreFast(t *testing.T) {
 		Sizes(points, changes)
 		took := time.Since(began)
 		t.Logf("%s: %v, %d changes", name, took, len(changes))
-		if took > 5*time.Second { // a busy machine; the benchmark has the time itself
+		if took > 5*time.Second { // generous, for busy machines; the benchmark measures the time
 			t.Errorf("%s took %v", name, took)
 		}
 	}

@@ -1,12 +1,15 @@
 package history
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"golang.org/x/perf/benchfmt"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -14,66 +17,55 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// goBench reads output of go test -bench (https://golang.org/design/14313-benchmark-format), which
-// the format gobench of reports is, too. Lines of the same name are repeats. The configuration lines
-// "commit" and "commit-time" or "date" name what was measured and when.
+// goBench reads the output of go test -bench. Reports in quorumbench's own gobench format are such
+// output, too. Lines with the same name are repeats of one benchmark. The configuration line
+// "commit" identifies the measured version, and the line "commit-time" or "date" contains its time.
 func (s *Source) goBench(b []byte) error {
 	type key struct{ name, unit string }
 	var order []key
 	values := map[key][]float64{}
-	better := map[string]record.Better{}
 	commit := ""
-	for line := range strings.Lines(string(b)) {
-		line = strings.TrimSpace(line)
-		fields := strings.Fields(line)
-		switch {
-		case len(fields) >= 4 && strings.HasPrefix(line, "Benchmark"):
-			if _, err := strconv.ParseUint(fields[1], 10, 64); err != nil {
-				continue
-			}
-			name := processors.ReplaceAllString(strings.TrimPrefix(fields[0], "Benchmark"), "")
-			for i := 2; i+1 < len(fields); i += 2 {
-				x, err := strconv.ParseFloat(fields[i], 64)
-				if err != nil {
-					break
-				}
-				k := key{name, fields[i+1]}
-				if values[k] == nil {
-					order = append(order, k)
-				}
-				values[k] = append(values[k], x)
-			}
-		case len(fields) >= 3 && fields[0] == "Unit":
-			for _, f := range fields[2:] {
-				switch f {
-				case "better=lower":
-					better[fields[1]] = record.Less
-				case "better=higher":
-					better[fields[1]] = record.More
-				}
-			}
-		default:
-			name, value, ok := strings.Cut(line, ":")
-			if value = strings.TrimSpace(value); !ok || value == "" {
-				continue
-			}
-			switch name {
+	reader := benchfmt.NewReader(bytes.NewReader(b), s.Path)
+	for reader.Scan() {
+		r, ok := reader.Result().(*benchfmt.Result)
+		if !ok { // a line that defines a unit, or a line without a result
+			continue
+		}
+		for _, c := range r.Config {
+			switch c.Key {
 			case "commit":
-				commit = value
+				commit = string(c.Value)
 			case "commit-time", "date":
-				if when := dateIn(value); !when.IsZero() {
+				if when := findDate(string(c.Value)); !when.IsZero() {
 					s.When = when
 				}
 			}
 		}
+		for _, v := range r.Values {
+			unit, number := v.Unit, v.Value
+			if v.OrigUnit != "" { // benchfmt has converted the unit, for example ns/op to sec/op
+				unit, number = v.OrigUnit, v.OrigValue
+			}
+			k := key{processors.ReplaceAllString(r.Name.String(), ""), unit}
+			if values[k] == nil {
+				order = append(order, k)
+			}
+			values[k] = append(values[k], number)
+		}
+	}
+	if err := reader.Err(); err != nil {
+		return fmt.Errorf("the file is not output of go test -bench: %w", err)
 	}
 	if len(order) == 0 {
-		return errors.New("it has no benchmark results; give a run directory, perfdash JSON or output of go test -bench")
+		return errors.New("the file has no benchmark results; give a run directory, perfdash JSON or output of go test -bench")
 	}
 	for _, k := range order {
 		metric, factor := goMetric(k.unit)
-		if b, ok := better[k.unit]; ok {
-			metric.Better = b
+		switch reader.Units().GetBetter(k.unit) {
+		case -1:
+			metric.Better = record.Less
+		case 1:
+			metric.Better = record.More
 		}
 		p := repeatsOf(values[k], factor, metric.Better)
 		p.Label = short(commit)
@@ -82,10 +74,11 @@ func (s *Source) goBench(b []byte) error {
 	return nil
 }
 
-// processors is GOMAXPROCS at the end of a benchmark's name.
+// processors matches GOMAXPROCS at the end of a benchmark's name.
 var processors = regexp.MustCompile(`-\d+$`)
 
-// goMetric returns the metric of a unit of the Go benchmark format, and the factor to its own unit.
+// goMetric returns the metric for a unit in the Go benchmark format. The second result is the
+// factor that converts numbers from that unit to the unit of the metric.
 func goMetric(unit string) (Metric, float64) {
 	name, ns := strings.CutSuffix(unit, "-ns")
 	if !ns {
@@ -106,7 +99,8 @@ func goMetric(unit string) (Metric, float64) {
 	return metricOf(unit, unit)
 }
 
-// repeatsOf returns the median of repeats, and the interval of their mean if there are enough.
+// repeatsOf returns a point for the values of repeats. The point contains their median and, if the
+// repeats are sufficient, the confidence interval.
 func repeatsOf(values []float64, factor float64, better record.Better) Point {
 	all := make([]record.Value, 0, len(values))
 	numbers := make([]float64, 0, len(values))
@@ -138,7 +132,7 @@ func repeatsOf(values []float64, factor float64, better record.Better) Point {
 	return p
 }
 
-// short returns the first 12 characters of a commit's hash; other names stay.
+// short returns the first 12 characters of a commit hash. It returns other names unchanged.
 func short(commit string) string {
 	if len(commit) == 40 && strings.Trim(commit, "0123456789abcdef") == "" {
 		return commit[:12]

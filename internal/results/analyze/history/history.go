@@ -1,6 +1,6 @@
-// Package history follows figures over many runs: it collects the series of each trial and figure
-// from run directories and from the files of other benchmarks, and finds the places at which a
-// figure changed.
+// Package history follows metrics over many runs. It collects a series for each trial and metric
+// from run directories and from the files of other benchmarks, and finds the runs at which a series
+// changed.
 package history
 
 import (
@@ -10,8 +10,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/history/changepoint"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
-	"github.com/quorumbench/quorumbench/internal/results/history/changepoint"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -20,42 +20,45 @@ import (
 // History holds the series of several runs.
 type History struct {
 	Series []Series // in the order of their first points
-	// Runs is the number of run directories and files, and First and Last are the times of the first
-	// and the last one; zero if a file has no time.
+	// Runs is the number of run directories and files. First and Last are the times of the first
+	// and the last of them; both are zero if the time of any of them is unknown.
 	Runs        int
 	First, Last time.Time
 	Margin      float64
-	// Only says which changes the series have if some are left out, as in " since 2026-11-01".
+	// Only describes which changes Select kept, for example " since 2026-11-01". It is empty if
+	// Select removed no changes by its conditions.
 	Only string
-	// Notes are sentences about what the series lack.
+	// Notes holds sentences about the limits of the series, for example about runs that are left
+	// out.
 	Notes []string
 }
 
-// Series is a figure of one trial over many runs.
+// Series is a metric of one trial over many runs.
 type Series struct {
 	Trial  string
 	Metric Metric
 	Points []Point
-	// Changes are the changes of the series, in order.
+	// Changes holds the changes of the series, in order.
 	Changes []Change
-	// Unconfirmed is the number of points at the end that are off the level before them and too few to
-	// be a change, and Off their distance from it, as a share.
+	// Unconfirmed is the number of points at the end of the series that differ from the level
+	// before them, but are too few to be a change. Off is the difference between these points and
+	// that level, as a share of the level.
 	Unconfirmed int
 	Off         float64
 }
 
-// Metric describes the figure of a series.
+// Metric describes the metric of a series.
 type Metric struct {
 	Name    string
 	Unit    measure.Unit
-	Foreign string // the unit of another program's figure; empty for Unit
+	Foreign string // the unit in another program's file; empty if Unit is set
 	Better  record.Better
 }
 
-// Text formats a number of the metric.
+// Text formats a value of the metric with its unit.
 func (m *Metric) Text(x float64) string {
 	if near := math.Round(x); math.Abs(x-near) < 1e-9*near {
-		x = near // a mean of whole numbers
+		x = near // removes the rounding error of a mean of whole numbers
 	}
 	if m.Foreign != "" {
 		return text.Number(x) + " " + m.Foreign
@@ -63,7 +66,7 @@ func (m *Metric) Text(x float64) string {
 	return m.Unit.Quantity(x)
 }
 
-// UnitName returns the unit as files spell it.
+// UnitName returns the name of the unit in files, such as ns.
 func (m *Metric) UnitName() string {
 	if m.Foreign != "" {
 		return m.Foreign
@@ -81,20 +84,22 @@ func (m *Metric) UnitName() string {
 	return ""
 }
 
-// Point is a figure in one run.
+// Point is the value of a series in one run.
 type Point struct {
-	// Source is the run directory or file, and Name the run's name.
+	// Source is the path of the run directory or file. Name is the name of the run or file.
 	Source, Name string
-	When         time.Time // zero if it is not known
-	// Version is the store's version, and Label the scenario's name for the build, or a commit.
+	When         time.Time // zero if unknown
+	// Version is the store's version. Label is the scenario's name for the store's build, or a
+	// commit.
 	Version, Label string
 	Value          float64
-	// Low and High bound the value with 95 % confidence, if Interval.
+	// Low and High are the ends of the value's 95 % confidence interval. They are set only if
+	// Interval is set.
 	Low, High float64
 	Interval  bool
 	Repeats   int
 	Verdict   string // empty for another program's file
-	// LeftOut is why the point does not count; empty if it does.
+	// LeftOut is the reason why the point does not count. It is empty if the point counts.
 	LeftOut string
 
 	doubt      float64
@@ -104,10 +109,10 @@ type Point struct {
 // Known reports whether the point has a value.
 func (p *Point) Known() bool { return p.Value > 0 }
 
-// Suspect reports whether the verdict doubts the value.
+// Suspect reports whether the value has a verdict other than valid.
 func (p *Point) Suspect() bool { return p.Verdict != "" && p.Verdict != string(verdict.Valid) }
 
-// Build returns the label or else the version of what was measured.
+// Build returns the label of the measured build or, if it has no label, its version.
 func (p *Point) Build() string {
 	if p.Label != "" {
 		return p.Label
@@ -115,7 +120,7 @@ func (p *Point) Build() string {
 	return p.Version
 }
 
-// Title returns a short name of the point: its date and what was measured, or its name.
+// Title returns a short name of the point: its date and build or, if neither is known, its Name.
 func (p *Point) Title() string {
 	words := make([]string, 0, 2)
 	if !p.When.IsZero() {
@@ -130,30 +135,33 @@ func (p *Point) Title() string {
 	return strings.Join(words, " ")
 }
 
-// Change is a change of a series. The indexes are of the series' points.
+// Change is a change of a series. Its indexes refer to Series.Points.
 type Change struct {
 	Kind changepoint.Kind
-	// At is the first point of the new level, which lies from First to Last with 95 % confidence.
+	// At is the first point of the new level. With 95 % confidence, the true first point is between
+	// First and Last, inclusive.
 	At, First, Last int
-	// Until is the last point of a drift; At for a step.
+	// Until is the last point of a drift. For a step, it equals At.
 	Until int
 	// Found is the point that confirmed the change.
 	Found         int
 	Before, After float64 // the levels
-	// Share is the relative change of the level, and Low and High bound it with 95 % confidence.
+	// Share is the relative change of the level. Low and High are the ends of its 95 % confidence
+	// interval.
 	Share, Low, High float64
-	// Word is better, worse, same or unclear; empty if the figure has no direction.
+	// Word is the judgment: better, worse, same or unclear. It is empty if the metric has no
+	// direction.
 	Word stats.Word
-	// Confidence is the probability that noise alone would not have looked like a change.
+	// Confidence is 1 minus the probability that noise alone would look like this change.
 	Confidence float64
-	// Coincides holds the conditions that changed from the run before At to the run At.
+	// Coincides holds the conditions that changed between the run before At and the run At.
 	Coincides []compare.Side
 }
 
 // follow finds the changes of a series from its points.
 func (s *Series) follow(margin float64) {
 	var points []changepoint.Point
-	var index []int // of the points that count
+	var index []int // index in s.Points of each point in points
 	for i := range s.Points {
 		p := &s.Points[i]
 		if p.LeftOut != "" {
@@ -194,7 +202,6 @@ func (s *Series) follow(margin float64) {
 	}
 }
 
-// meanOf returns the mean of points.
 func meanOf(points []changepoint.Point) (mean float64) {
 	for _, p := range points {
 		mean += p.Value / float64(len(points))

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// perfdash reads perfdash JSON, as Kubernetes' and etcd's performance jobs write it. A series is the
-// labels of an item, and each of its numbers is a metric.
+// perfdash reads perfdash JSON, which the performance jobs of Kubernetes and etcd write. The labels
+// of an item form the name of a trial, and each number in the item is a metric of this trial.
 func (s *Source) perfdash(b []byte) error {
 	var file struct {
 		Version   string `json:"version"`
@@ -22,10 +22,10 @@ func (s *Source) perfdash(b []byte) error {
 		Labels map[string]string `json:"labels"`
 	}
 	if err := json.Unmarshal(b, &file); err != nil {
-		return fmt.Errorf("it is no perfdash JSON: %w", err)
+		return fmt.Errorf("the file is not perfdash JSON: %w", err)
 	}
 	if len(file.DataItems) == 0 {
-		return errors.New(`it is no perfdash JSON, because it has no "dataItems"; give a run directory, perfdash JSON or output of go test -bench`)
+		return errors.New(`the file is not perfdash JSON, because it has no "dataItems"; give a run directory, perfdash JSON or output of go test -bench`)
 	}
 	for _, item := range file.DataItems {
 		trial := labels(item.Labels)
@@ -45,7 +45,8 @@ func (s *Source) perfdash(b []byte) error {
 	return nil
 }
 
-// percentileName returns the name of a percentile, such as p99 for Perc99; other names stay.
+// percentileName converts the name of a percentile, for example Perc99 to p99. It returns other
+// names unchanged.
 func percentileName(name string) string {
 	if digits, ok := strings.CutPrefix(name, "Perc"); ok && len(digits) >= 2 && strings.Trim(digits, "0123456789") == "" {
 		if len(digits) > 2 {
@@ -56,7 +57,8 @@ func percentileName(name string) string {
 	return name
 }
 
-// labels returns the values of labels in the order of their names.
+// labels joins the values of the labels in the order of the labels' names. If all values are empty,
+// it returns "all".
 func labels(of map[string]string) string {
 	words := make([]string, 0, len(of))
 	for _, name := range slices.Sorted(maps.Keys(of)) {

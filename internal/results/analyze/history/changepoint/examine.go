@@ -4,7 +4,7 @@ import (
 	"math"
 )
 
-// examine decides whether the points [from, n) have a change at about at.
+// examine decides whether the points [from, n) contain a change near the index `at`.
 func (f *finder) examine(from, at, n int) (Change, bool) {
 	before, after := f.levelOf(from, at), f.levelOf(at, n)
 	place := f.place(from, at, n, before.mean, after.mean)
@@ -30,8 +30,9 @@ func (f *finder) examine(from, at, n int) (Change, bool) {
 	return c, true
 }
 
-// slope returns the first and the last point of the slope that explains the points [from, n) best,
-// and how much better than a step at at, with residuals r, it does.
+// slope returns the first and the last point of the slope that explains the points [from, n) best.
+// The result `better` states how much better the slope explains them than a step at the index `at`
+// with the residuals `r`. The indexes `first` and `last` are relative to `from`.
 func (f *finder) slope(from, at, n int, before, after float64, r []float64) (first, last int, better float64) {
 	y := make([]float64, 0, n-from)
 	cost := 0.0
@@ -47,11 +48,11 @@ func (f *finder) slope(from, at, n int, before, after float64, r []float64) (fir
 	return first, last, cost - sloped - extra
 }
 
-// place is the estimated place of a step.
+// place is the estimated index of a step, and the range that contains it with 95 % confidence.
 type place struct{ at, low, high int }
 
-// place returns where between two known levels the step is, from the likelihood of each place near
-// at.
+// place estimates the index of the step between two known levels, from the likelihood of each index
+// near `at`.
 func (f *finder) place(from, at, n int, before, after float64) place {
 	const far = 60
 	first, last := max(from+1, at-far), min(n-1, at+far)
@@ -62,7 +63,7 @@ func (f *finder) place(from, at, n int, before, after float64) place {
 	likelihood := make([]float64, last-first+1) // logarithms
 	most, best := 0.0, 0
 	for k := 1; k < len(likelihood); k++ {
-		i := first + k - 1 // moves from the new level to the old one
+		i := first + k - 1 // this point moves from the new level to the old one
 		likelihood[k] = likelihood[k-1] + (cost(i, after)-cost(i, before))/2
 		if likelihood[k] > most {
 			most, best = likelihood[k], k
@@ -93,7 +94,8 @@ func (f *finder) place(from, at, n int, before, after float64) place {
 	return place{at: first + best, low: first + low, high: first + high}
 }
 
-// residuals returns the distances of points from the levels of a step, in scales, clipped.
+// residuals returns the weighted distances of the points from the levels of a step, in units of the
+// scale and limited to clip.
 func (f *finder) residuals(from, at, n int, before, after float64) []float64 {
 	r := make([]float64, 0, n-from)
 	for i := from; i < n; i++ {
@@ -107,8 +109,9 @@ func (f *finder) residuals(from, at, n int, before, after float64) []float64 {
 	return r
 }
 
-// united reports whether at least three of four points of a new level are on its side of the middle.
-// More than a few points need no vote.
+// united reports whether at least three quarters of the points of a new level are closer to it than
+// to the old level. If the new level has at most minAfter points, all of them must be closer. If it
+// has more than 2*minBefore points, united always returns true.
 func (f *finder) united(from, n int, before, after float64) bool {
 	if n-from > 2*minBefore {
 		return true
@@ -122,8 +125,8 @@ func (f *finder) united(from, n int, before, after float64) bool {
 	return 4*against <= n-from && (n-from > minAfter || against == 0)
 }
 
-// inflation returns the factor by which correlation of neighbors increases the variance of the
-// residuals' mean: 1 unless the correlation is significant.
+// inflation returns the factor by which the correlation of adjacent residuals increases the
+// variance of their mean. The factor is 1 unless the correlation is significant.
 func inflation(r []float64) float64 {
 	if len(r) < 4*minBefore {
 		return 1
@@ -144,8 +147,8 @@ func inflation(r []float64) float64 {
 	return (1 + rho) / (1 - rho)
 }
 
-// ramp fits a slope between two levels, of which the second may be missing, and returns the first and
-// the last point of the slope and the sum of the squared distances.
+// ramp fits a slope between two levels; the second level may be missing. It returns the first and
+// the last point of the slope, and the sum of the squared distances from the fit.
 func ramp(y []float64) (first, last int, cost float64) {
 	n := len(y)
 	sum, moment := make([]float64, n+1), make([]float64, n+1) // of y and of i*y
@@ -159,7 +162,7 @@ func ramp(y []float64) (first, last int, cost float64) {
 	grid := max(1, n/32)
 	for g := n - 1; g >= leastRamp; g -= grid {
 		for h := 0; h <= g-leastRamp; h += grid {
-			// x is 0 up to h, 1 at g and beyond, and grows evenly between them.
+			// x is 0 up to the index h, increases linearly between h and g, and is 1 after g.
 			w, k := float64(g-h), float64(g-h)
 			x := (k-1)/2 + m - float64(g)
 			xx := (k-1)*(2*k-1)/(6*k) + m - float64(g)
@@ -174,5 +177,5 @@ func ramp(y []float64) (first, last int, cost float64) {
 	return first, last, max(cost, 0)
 }
 
-// leastRamp is the least length of a slope, in points; anything shorter is a step.
+// leastRamp is the minimum length of a slope, in points. A shorter change is a step.
 const leastRamp = 8

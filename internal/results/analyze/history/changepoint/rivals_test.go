@@ -6,10 +6,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// The simple detectors that Find is compared with. They see only the values.
+// The simple detectors that Find is compared with. They use only the values of the points.
 
-// windows finds changes as a t-test of two neighboring windows of 12 points does: where t exceeds
-// 7, at its largest value among the places next to each other.
+// windows finds changes with a t-test of two adjacent windows of 12 points. If t exceeds 7 at
+// several consecutive positions, the change is at the position with the largest t.
 func windows(points []Point) (at []int) {
 	const width, limit = 12, 7
 	best, most := -1, 0.0
@@ -32,9 +32,9 @@ func windows(points []Point) (at []int) {
 	return at
 }
 
-// divisive finds changes by E-divisive with a t-test for significance, and removes the weakest ones
-// until all are significant, as Hunter does (Fleming et al., ICPE 2023), but over the whole series
-// instead of windows.
+// divisive finds changes by E-divisive with a t-test for significance. It then removes the weakest
+// changes until all are significant. This is the method of Hunter (Fleming et al., ICPE 2023), but
+// applied to the whole series instead of windows.
 func divisive(points []Point) []int {
 	const significance, least = 0.001, 0.0
 	all := valuesOf(points)
@@ -72,13 +72,14 @@ func divisive(points []Point) []int {
 	return at
 }
 
-// energy returns the place that maximizes the energy distance of the two sides.
+// energy returns the index that splits the values into two sides with the largest energy distance.
 func energy(x []float64) (at int, ok bool) {
 	n := len(x)
 	if n < 4 {
 		return 0, false
 	}
-	// within[k] is the sum of the distances of pairs below k, beyond[k] of the other pairs on one side.
+	// within[k] is the sum of the distances between all pairs of the first k values. beyond[k] is
+	// the same sum for all pairs of the other values.
 	within, beyond := make([]float64, n+1), make([]float64, n+1)
 	total := 0.0
 	for k := 1; k <= n; k++ {
@@ -106,7 +107,7 @@ func energy(x []float64) (at int, ok bool) {
 	return at, most > 0
 }
 
-// welch returns the p-value of Welch's t-test; 1 if a side is too short.
+// welch returns the p-value of Welch's t-test. It returns 1 if a side has fewer than two values.
 func welch(a, b []float64) float64 {
 	if len(a) < 2 || len(b) < 2 {
 		return 1

@@ -16,12 +16,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-// figures are those that the tests read from run directories.
+// figures returns the metrics that the tests read from run directories.
 func figures() []record.Figure {
 	return []record.Figure{record.Registered("ops"), record.Registered("p50"), record.Registered("errors")}
 }
 
-// recordAt records a run that began days after the first one, and replaces texts in its run.json.
+// recordAt records a run that began `day` days after the first run. It then replaces texts in the
+// run's run.json; `replace` contains pairs of an old and a new text.
 func recordAt(t *testing.T, dir string, day int, slower float64, version string, replace ...string) {
 	t.Helper()
 	path := runs.Run{Name: fmt.Sprintf("run-%02d", day), Warmup: 1, Seconds: 3, PerSecond: 600, Seed: uint64(day + 1), Slower: slower, Day: day, Version: version}.Record(t, dir)
@@ -81,8 +82,9 @@ func series(t *testing.T, h *History, name string) *Series {
 	return nil
 }
 
-// A figure of run directories that became worse with another version has one change, whose place, size
-// and version are named. A run before the change, found again in another folder, does not matter.
+// If a metric became worse with a new version of the store, its series has one change. The change
+// has the right position, size and version. It does not matter whether the runs are in the same
+// folder.
 func TestRunsHaveAChange(t *testing.T) {
 	dir := t.TempDir()
 	for day := range 14 {
@@ -124,7 +126,7 @@ func TestRunsHaveAChange(t *testing.T) {
 	}
 }
 
-// Invalid runs do not count, and runs of another load are left out with a sentence.
+// Invalid runs do not count. Runs of another load are left out, and a note says so.
 func TestRunsThatCannotBeCompared(t *testing.T) {
 	dir := t.TempDir()
 	recordAt(t, dir, 0, 0, "", `"value-size": 256`, `"value-size": 128`)
@@ -134,12 +136,12 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 	if len(h.Series) != 1 || len(h.Series[0].Points) != 2 || h.Series[0].Counting() != 1 || h.Series[0].Points[0].LeftOut != "invalid" {
 		t.Fatalf("the series are %+v", h.Series)
 	}
-	if len(h.Notes) != 1 || !strings.Contains(h.Notes[0], "mixed: 1 run is of another load or store left out: the value's size in bytes: 128 there and 256 in the newest run") {
+	if len(h.Notes) != 1 || !strings.Contains(h.Notes[0], "mixed: 1 run is left out because of another load or store (the value's size in bytes: 128, but 256 in the newest run).") {
 		t.Errorf("the notes are %q", h.Notes)
 	}
 }
 
-// The order of versions is that of their numbers, with suffixes before the release.
+// Versions are sorted by their numbers. A version with a suffix comes before its release.
 func TestVersionsAreInOrder(t *testing.T) {
 	want := []string{"", "3.5.9", "3.5.35", "3.6.0-rc.1", "3.6.0-rc.2", "3.6.0", "3.6.0.1", "3.10.0", "10.0", "v2"}
 	got := slices.Clone(want)
@@ -212,7 +214,8 @@ func TestReadGoBench(t *testing.T) {
 	}
 }
 
-// Files with a time are in its order, and all files without one in the order given.
+// If all files have a time, they are in the order of their times. If one file has none, all files
+// stay in the given order.
 func TestFilesAreInOrder(t *testing.T) {
 	file := func(name string, ns int) *Source {
 		return readText(t, name, fmt.Sprintf("BenchmarkPut-8 1 %d ns/op\n", ns))
@@ -233,13 +236,13 @@ func TestFilesAreInOrder(t *testing.T) {
 	}
 }
 
-// An error names the file or the name, and what there is.
+// An error names the unreadable file, or the unknown trial or metric and the available ones.
 func TestErrorsOfHistory(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ name, contents, want string }{
-		{"a.txt", "nothing\n", "it has no benchmark results; give a run directory, perfdash JSON or output of go test -bench"},
-		{"a.json", "{}", `it is no perfdash JSON, because it has no "dataItems"`},
-		{"b.json", "{", "it is no perfdash JSON: unexpected end of JSON input"},
+		{"a.txt", "nothing\n", "the file has no benchmark results; give a run directory, perfdash JSON or output of go test -bench"},
+		{"a.json", "{}", `the file is not perfdash JSON, because it has no "dataItems"`},
+		{"b.json", "{", "the file is not perfdash JSON: unexpected end of JSON input"},
 	} {
 		path := filepath.Join(dir, c.name)
 		if err := os.WriteFile(path, []byte(c.contents), 0o600); err != nil {
@@ -251,9 +254,9 @@ func TestErrorsOfHistory(t *testing.T) {
 	}
 	one := []*Source{readText(t, "x.txt", "BenchmarkPut-8 1 5 ns/op\n")}
 	for want, o := range map[string]Options{
-		`no run has a trial "Get"; there is Put`:           {Trials: []string{"Get"}},
-		`no run has the metric "B/op"; there is ns/op`:     {Metrics: []string{"B/op"}},
-		"the runs have no trial with figures; a run has f": {},
+		`no run has a trial "Get"; available trials: Put`:        {Trials: []string{"Get"}},
+		`no run has the metric "B/op"; available metrics: ns/op`: {Metrics: []string{"B/op"}},
+		"no run has a trial with figures; a run has figures":     {},
 	} {
 		sources := one
 		if o.Trials == nil && o.Metrics == nil {
@@ -265,7 +268,8 @@ func TestErrorsOfHistory(t *testing.T) {
 	}
 }
 
-// Changes that cancel each other are not worse, and a partial recovery is.
+// A series whose changes cancel each other is not worse. A series that recovered only partly is
+// worse.
 func TestWorsenedSumsChanges(t *testing.T) {
 	s := func(words []stats.Word, shares ...float64) *History {
 		h := &History{Margin: 0.03, Series: []Series{{Trial: "put", Metric: Metric{Name: "ops", Better: record.More}, Points: make([]Point, 1)}}}
@@ -318,7 +322,7 @@ func summary(s *Source) (all []string) {
 	return all
 }
 
-// Files that anyone may have written lead to an error or to finite figures and printable names.
+// For any file contents, reading returns an error, or finite figures with printable names.
 func FuzzReadFile(f *testing.F) {
 	f.Add([]byte(perfdashFile))
 	f.Add([]byte(goBenchFile))

@@ -9,10 +9,12 @@ import (
 	"testing"
 )
 
-// QUORUMBENCH_ANNOTATED is a folder of series that people annotated, one JSON object per file: name,
-// values, and annotations, the list of places of each annotator. The test logs the F1 of the Turing
-// Change Point Dataset (van den Burg and Williams, 2020): the start of the series counts as a change,
-// precision is by all annotators and recall the mean over them.
+// QUORUMBENCH_ANNOTATED is the path of a folder with series that people annotated. Each file
+// contains a JSON object with the fields name, values and annotations; annotations contains a list
+// of change points for each annotator. The test logs the F1 score as defined by the Turing Change
+// Point Dataset (van den Burg and Williams, 2020): the start of the series counts as a change, the
+// precision is computed against the changes of all annotators together, and the recall is the mean
+// over the annotators.
 func TestAnnotatedSeries(t *testing.T) {
 	dir := os.Getenv("QUORUMBENCH_ANNOTATED")
 	if dir == "" {
@@ -42,7 +44,7 @@ func TestAnnotatedSeries(t *testing.T) {
 			for i, v := range s.Values {
 				s.Values[i] = math.Log(v)
 			}
-		} else { // the detector expects a scale of about 1
+		} else { // the detector expects values on a scale of about 1
 			_, deviation := meanAndDeviation(s.Values)
 			for i := range s.Values {
 				s.Values[i] /= 10 * deviation
@@ -74,7 +76,8 @@ func TestAnnotatedSeries(t *testing.T) {
 	t.Logf("mean of %g series  Find %.3f  t-test of windows %.3f  E-divisive %.3f", count, sums[0]/count, sums[1]/count, sums[2]/count)
 }
 
-// turing returns the F1 of found changes by several annotators.
+// turing returns the F1 score of the found changes, compared with the changes of several
+// annotators.
 func turing(found []int, annotators [][]int) float64 {
 	withStart := func(list []int) []int { return slices.Compact(slices.Sorted(slices.Values(append([]int{0}, list...)))) }
 	hits := func(found, truth []int) float64 {

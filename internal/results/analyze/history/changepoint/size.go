@@ -2,12 +2,13 @@ package changepoint
 
 import "github.com/quorumbench/quorumbench/internal/measure/stat"
 
-// Size is by how much a change moved the level, with its 95 % confidence interval, and the levels
-// before and after it.
+// Size is the amount by which a change moved the level, with its 95 % confidence interval. Before
+// and After are the levels before and after the change.
 type Size struct{ Value, Low, High, Before, After float64 }
 
-// Sizes returns the sizes of the changes that Find returned for the points: the difference of the
-// levels on both sides, up to the neighboring changes. More points make them more precise.
+// Sizes returns the sizes of the changes that Find returned for the points. A size is the
+// difference between the levels on both sides of a change; each level extends to the adjacent
+// change. The sizes become more precise as more points are appended.
 func Sizes(points []Point, changes []Change) []Size {
 	f := finder{points: points}
 	sizes := make([]Size, 0, len(changes))
@@ -20,8 +21,8 @@ func Sizes(points []Point, changes []Change) []Size {
 		if i+1 < len(changes) {
 			last = changes[i+1].Low
 		}
-		// A drift can begin with the level or go on to its end: its own points stand for the missing
-		// level, at most minBefore of them.
+		// A drift may begin at the start of a level or last until its end. In this case, at most
+		// minBefore points of the drift itself replace the missing level.
 		from, to := max(first, c.Low-window), max(c.Low, min(first+minBefore, c.end()))
 		start, end := c.end(), min(max(last, c.High+minAfter), c.end()+window, len(points))
 		if c.Kind == Drift {

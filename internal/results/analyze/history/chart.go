@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/quorumbench/quorumbench/internal/results/history/changepoint"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/history/changepoint"
 )
 
 // The size of a series' chart, in characters.
@@ -16,9 +16,10 @@ const (
 	chartWidth = 84
 )
 
-// Chart draws the series in characters: a column for each run, or for several if there are many, a dot
-// for a figure, a ring for a suspect one, a cross for runs without one, a line for the levels between
-// changes, and the numbers of the changes below.
+// Chart draws the series with text characters. A column stands for one run, or for several runs if
+// the series has many. A dot marks a figure, a ring marks a suspect figure, and a cross marks a
+// column without a figure. Lines show the levels between changes. The numbers of the changes are
+// below the chart.
 func (s *Series) Chart() []string {
 	n := len(s.Points)
 	columns := min(n, chartWidth)
@@ -96,7 +97,7 @@ func (s *Series) Chart() []string {
 	return append(lines, strings.Repeat(" ", width+2)+first+strings.Repeat(" ", gap)+last)
 }
 
-// pointLabel returns a short name of a point for an axis.
+// pointLabel returns the short label of a point on the time axis.
 func pointLabel(p *Point) string {
 	const most = 24
 	label := p.Title()
@@ -109,8 +110,8 @@ func pointLabel(p *Point) string {
 	return label
 }
 
-// drawLevels calls draw for each point with the level of its segment. A series without a change has no
-// line.
+// drawLevels calls `draw` with the index of each point and the level of its segment. It omits the
+// points during a drift. It draws nothing if the series has no change.
 func drawLevels(s *Series, draw func(i int, level float64)) {
 	for k := range s.Changes {
 		c := &s.Changes[k]
@@ -132,8 +133,8 @@ func drawLevels(s *Series, draw func(i int, level float64)) {
 	}
 }
 
-// chartBounds returns the least and the greatest figure of a chart, without the most extreme ones if
-// there are many: those are drawn at the edge.
+// chartBounds returns the lowest and the highest figure that a chart must show. If the series has
+// many figures, chartBounds ignores the most extreme ones, and the chart shows them at its edges.
 func chartBounds(s *Series) (low, high float64) {
 	var values []float64
 	for i := range s.Points {

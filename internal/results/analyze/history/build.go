@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze/history/changepoint"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
-	"github.com/quorumbench/quorumbench/internal/results/history/changepoint"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -21,21 +21,22 @@ type Order string
 // The orders.
 const (
 	ByDate    Order = "date"
-	ByVersion Order = "version" // and by date within a version
-	ByLabel   Order = "label"   // of their first runs, and by date within a label
+	ByVersion Order = "version" // by version, then by date
+	ByLabel   Order = "label"   // by the first run of each label, then by date
 )
 
-// Options select and judge series.
+// Options determines which series Build returns and how it judges them.
 type Options struct {
 	Order  Order
-	Trials []string // all if there are none
-	// Metrics are the names of metrics; all if there are none.
+	Trials []string // names of trials; empty for all trials
+	// Metrics lists names of metrics. If it is empty, Build uses all metrics.
 	Metrics []string
 	Margin  float64
 }
 
-// Build returns the series of the sources, with their changes. Sources without a time stay in the
-// given order. The error names a trial or metric that no source has.
+// Build returns the series of the sources, with their changes. The points are in the order of their
+// times. If the time of any source is unknown, all points are in the given order of the sources.
+// Build returns an error if no source has a trial or metric that the options name.
 func Build(sources []*Source, o Options) (*History, error) {
 	h := &History{Runs: len(sources), Margin: o.Margin}
 	dated := !slices.ContainsFunc(sources, func(s *Source) bool { return s.When.IsZero() })
@@ -44,7 +45,7 @@ func Build(sources []*Source, o Options) (*History, error) {
 		slices.SortStableFunc(sources, func(a, b *Source) int { return a.When.Compare(b.When) })
 		h.First, h.Last = sources[0].When, sources[len(sources)-1].When
 	} else if len(sources) > 1 {
-		h.note("Some files have no time in their name or contents, so all are in the order given.")
+		h.note("Some files have no time in their names or contents, so all runs and files are in the given order.")
 	}
 	if err := known(sources, o); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func Build(sources []*Source, o Options) (*History, error) {
 	return h, nil
 }
 
-// known returns an error for a trial or metric that no source has.
+// known returns an error if no source has a trial or metric that the options name.
 func known(sources []*Source, o Options) error {
 	var trials, metrics []string
 	for _, source := range sources {
@@ -91,27 +92,28 @@ func known(sources []*Source, o Options) error {
 		}
 	}
 	if len(trials) == 0 {
-		return fmt.Errorf("the runs have no trial with figures; a run has figures once its first trial has ended")
+		return fmt.Errorf("no run has a trial with figures; a run has figures as soon as its first trial is complete")
 	}
 	for _, t := range o.Trials {
 		if !slices.Contains(trials, t) {
-			return fmt.Errorf("no run has a trial %q; there is %s", t, ShortList(trials))
+			return fmt.Errorf("no run has a trial %q; available trials: %s", t, ShortList(trials))
 		}
 	}
 	for _, m := range o.Metrics {
 		if !selected(metrics, m) {
-			return fmt.Errorf("no run has the metric %q; there is %s", m, ShortList(metrics))
+			return fmt.Errorf("no run has the metric %q; available metrics: %s", m, ShortList(metrics))
 		}
 	}
 	return nil
 }
 
-// selected reports whether a name is in a list, whatever its case, or the list is empty.
+// selected reports whether a list contains a name, regardless of upper and lower case. An empty
+// list contains every name.
 func selected(list []string, name string) bool {
 	return len(list) == 0 || slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, name) })
 }
 
-// ShortList joins the first names of a list.
+// ShortList joins the first 12 names of a list, and states how many more names the list has.
 func ShortList(names []string) string {
 	const most = 12
 	if len(names) > most {
@@ -126,8 +128,8 @@ func (h *History) note(format string, args ...any) {
 	}
 }
 
-// keepOneLoad leaves out the points whose store or load is not that of the newest point, and records
-// that.
+// keepOneLoad removes the points whose store or load differs from that of the newest point. It adds
+// a note about the removed points.
 func (h *History) keepOneLoad(s *Series) {
 	newest := s.Points[len(s.Points)-1].conditions
 	if newest == nil {
@@ -140,9 +142,9 @@ func (h *History) keepOneLoad(s *Series) {
 		}
 		reason := ""
 		if p.conditions.Store != newest.Store {
-			reason = fmt.Sprintf("the store is %s there and %s in the newest run", p.conditions.Store, newest.Store)
+			reason = fmt.Sprintf("the store is %s, but %s in the newest run", p.conditions.Store, newest.Store)
 		} else if what, there, here := scenario.FirstDifference(&p.conditions.Load, &newest.Load); what != "" {
-			reason = fmt.Sprintf("%s: %s there and %s in the newest run", what, cmp.Or(there, "none"), cmp.Or(here, "none"))
+			reason = fmt.Sprintf("%s: %s, but %s in the newest run", what, cmp.Or(there, "none"), cmp.Or(here, "none"))
 		}
 		if reason != "" {
 			others++
@@ -151,11 +153,12 @@ func (h *History) keepOneLoad(s *Series) {
 		return reason != ""
 	})
 	if others > 0 {
-		h.note("%s: %s of another load or store left out: %s.", s.Trial, text.Either(uint64(others), "run is", "runs are"), why)
+		h.note("%s: %s left out because of another load or store (%s).", s.Trial, text.Either(uint64(others), "run is", "runs are"), why)
 	}
 }
 
-// sort orders the points, which are in the order of their dates.
+// sort sorts the points by version or by label. The sort is stable: points with the same version or
+// label stay in their order.
 func (s *Series) sort(by Order) {
 	switch by {
 	case ByVersion:
@@ -171,8 +174,8 @@ func (s *Series) sort(by Order) {
 	}
 }
 
-// compareVersions compares two versions: numbers by value, and a version with a suffix, such as
-// 3.7.0-rc.1, before the one without it.
+// compareVersions compares two versions. It compares numbers by value. A version with a suffix,
+// such as 3.7.0-rc.1, comes before the version without the suffix.
 func compareVersions(a, b string) int {
 	if a == "" || b == "" {
 		return cmp.Compare(len(a), len(b))
@@ -199,7 +202,7 @@ func compareVersions(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// token returns the digits at the start of a text, or what is before its first digit.
+// token returns the longest prefix of a text that consists only of digits or contains no digit.
 func token(s string) string {
 	end := 1
 	for end < len(s) && isDigit(s[end]) == isDigit(s[0]) {
@@ -210,29 +213,30 @@ func token(s string) string {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// Select removes the changes before a time, and those that none of the last runs confirmed. A zero
-// time and 0 runs keep all changes.
-func (h *History) Select(since time.Time, last int) {
+// Select removes the changes that ended before the time `since`, and the changes that none of the
+// last `runs` runs confirmed. A zero `since` or `runs` switches the corresponding condition off.
+func (h *History) Select(since time.Time, runs int) {
 	if !since.IsZero() {
 		h.Only = " since " + since.Format(time.DateOnly)
 	}
-	if last > 0 {
+	if runs > 0 {
 		by := "the last run"
-		if last > 1 {
-			by = fmt.Sprintf("one of the last %d runs", last)
+		if runs > 1 {
+			by = fmt.Sprintf("one of the last %d runs", runs)
 		}
 		h.Only += " that " + by + " confirmed"
 	}
 	for i := range h.Series {
 		s := &h.Series[i]
 		s.Changes = slices.DeleteFunc(s.Changes, func(c Change) bool {
-			return s.Points[c.Until].When.Before(since) || last > 0 && c.Found < len(s.Points)-last
+			return s.Points[c.Until].When.Before(since) || runs > 0 && c.Found < len(s.Points)-runs
 		})
 	}
 }
 
-// Worsened describes the series that are worse: by their last change, or by all of their changes
-// together.
+// Worsened describes the series that became worse. The last change of such a series was judged
+// worse, or one of its changes was judged worse and all of its changes together are worse by more
+// than the margin.
 func (h *History) Worsened() (all []string) {
 	for i := range h.Series {
 		s := &h.Series[i]
@@ -249,14 +253,14 @@ func (h *History) Worsened() (all []string) {
 		case last.Word == stats.Worse:
 			all = append(all, fmt.Sprintf("%s (%s at %s)", s.Name(), text.Change(last.Share), s.Points[last.At].Title()))
 		case fell && slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Word == stats.Worse }):
-			all = append(all, fmt.Sprintf("%s (%s by %d changes)", s.Name(), text.Change(together-1), len(s.Changes)))
+			all = append(all, fmt.Sprintf("%s (%s over %d changes)", s.Name(), text.Change(together-1), len(s.Changes)))
 		}
 	}
 	return all
 }
 
-// Unjudged returns an error that names the series that are too short to have a change; nil if there
-// are none.
+// Unjudged returns an error that lists the series that are too short to have a change. It returns
+// nil if no series is too short.
 func (h *History) Unjudged() error {
 	var short []string
 	for i := range h.Series {
@@ -270,5 +274,5 @@ func (h *History) Unjudged() error {
 	case len(short) == len(h.Series):
 		return fmt.Errorf("--fail-on worse: nothing could be judged, because no series has %d runs that count; add runs", changepoint.Fewest)
 	}
-	return fmt.Errorf("--fail-on worse: some series could not be judged, because that needs %d runs that count: %s", changepoint.Fewest, ShortList(short))
+	return fmt.Errorf("--fail-on worse: some series could not be judged, because a series needs %d runs that count: %s", changepoint.Fewest, ShortList(short))
 }
