@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// membersJSON has those fields of the output of `check members --format json` that tests read.
+// membersJSON holds the fields that tests read from the output of `check members --format json`.
 type membersJSON struct {
 	State   string
 	Absent  []struct{ Endpoint string } `json:"absent_members"`
@@ -27,27 +27,30 @@ type membersJSON struct {
 	}
 }
 
-// stutter stops a process for 120 ms of every 270 ms until stop is called.
+// stutter stops a process for 120 ms of every 240 ms until stop is called.
 func stutter(t *testing.T, pid int) (stop func()) {
 	t.Helper()
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
+		defer syscall.Kill(pid, syscall.SIGCONT) //nolint:errcheck // the process may have ended
+		ticker := time.NewTicker(120 * time.Millisecond)
+		defer ticker.Stop()
+		next, other := syscall.SIGSTOP, syscall.SIGCONT
 		for {
-			_ = syscall.Kill(pid, syscall.SIGSTOP)
-			time.Sleep(120 * time.Millisecond)
-			_ = syscall.Kill(pid, syscall.SIGCONT)
 			select {
 			case <-end:
 				return
-			case <-time.After(150 * time.Millisecond):
+			case <-ticker.C:
+				_ = syscall.Kill(pid, next)
+				next, other = other, next
 			}
 		}
 	}()
 	return func() { close(end); <-ended }
 }
 
-// follower returns a member that is not leader.
+// follower returns a member that is not the leader.
 func follower(t *testing.T, endpoints string, p *cluster.Playground) (name, endpoint string, pid int) {
 	t.Helper()
 	out, err := exec.Command("quorumbench", "cluster", "status", "--dir", p.Dir).Output()

@@ -20,7 +20,7 @@ import (
 // Intervals between progress lines if the output is not a terminal.
 const (
 	plainEvery = 10 * time.Second
-	longEvery  = time.Minute // used once a step has taken at least long
+	longEvery  = time.Minute // used after a step has taken at least the duration long
 	long       = 2 * time.Minute
 )
 
@@ -34,10 +34,11 @@ type Display struct {
 	live   *live      // nil for a single progress line
 	quiet  bool       // set if no progress is shown
 	drawn  []int      // widths of the lines that the next output replaces
-	// Only without a terminal: the step that the last line showed, when that line was printed, and
-	// when the step began.
-	step        string
-	said, since time.Duration
+	// These fields are used only without a terminal. step is the step that the last printed line
+	// showed. printed is the time at which that line was printed, and since is the time at which
+	// the step began.
+	step           string
+	printed, since time.Duration
 }
 
 // The values of --progress.
@@ -47,8 +48,8 @@ const (
 	progressNone  = "none"
 )
 
-// Display returns the display on to that --progress asks for. With NO_COLOR or TERM=dumb, or
-// without a terminal, the display prints lines.
+// Display returns a display for the given stream. --progress selects the kind of display. With
+// NO_COLOR or TERM=dumb, or without a terminal, the display prints lines.
 func (a *App) Display(to io.Writer) *Display {
 	d := NewDisplay(to, nil)
 	switch {
@@ -106,33 +107,31 @@ func (d *Display) show(p runner.Progress) {
 		if d.live != nil {
 			d.live.endTrial()
 		}
-		if !d.quiet {
-			d.Line(doneLine(p))
-		}
+		d.Line(doneLine(p))
 		return
 	}
-	line := progressLine(p, d.live != nil)
+	line := func(viewed bool) string { return progressLine(p, viewed) }
 	d.update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, line, longEvery)
 }
 
 // Update shows the progress of a step. elapsed is the time since the first step began. Without a
-// terminal, it prints one line when a step begins, and then one line every ten seconds.
+// terminal, Update prints one line when a step begins, and then one line every ten seconds.
 func (d *Display) Update(step string, elapsed time.Duration, text string) {
-	d.update(step, elapsed, text, plainEvery)
+	d.update(step, elapsed, func(bool) string { return text }, plainEvery)
 }
 
-func (d *Display) update(step string, elapsed time.Duration, text string, late time.Duration) {
+// update shows the progress of a step. The function line returns the text. Its argument viewed is
+// true if a live view, which shows the figures, follows the line. Without a terminal, late is the
+// interval between the lines of a long step.
+func (d *Display) update(step string, elapsed time.Duration, line func(viewed bool) string, late time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.quiet {
 		return
 	}
 	if width := d.width(); width > 0 {
-		lines := []string{text}
-		if room := d.height() - 2; d.live != nil && width >= liveWidth && room > liveHeight-2 {
-			view := d.live.lines(width)
-			lines = append(lines, view[:min(len(view), room)]...)
-		}
+		view := d.view(width)
+		lines := append([]string{line(len(view) > 0)}, view...)
 		for i := range lines {
 			lines[i] = cut(shown(lines[i]), width-1)
 		}
@@ -146,11 +145,22 @@ func (d *Display) update(step string, elapsed time.Duration, text string, late t
 	switch {
 	case step != d.step:
 		d.since = elapsed
-	case elapsed-d.said < every:
+	case elapsed-d.printed < every:
 		return
 	}
-	d.step, d.said = step, elapsed
-	d.line(text)
+	d.step, d.printed = step, elapsed
+	d.line(line(false))
+}
+
+// view returns the lines of the live view that fit the terminal, or nil if the terminal is too
+// small for a live view.
+func (d *Display) view(width int) []string {
+	room := d.height() - 2
+	if d.live == nil || width < liveWidth || room <= liveHeight-2 {
+		return nil
+	}
+	lines := d.live.lines(width)
+	return lines[:min(len(lines), room)]
 }
 
 // Note prints a message from the program above the progress line.
@@ -161,10 +171,13 @@ func (d *Display) Note(text string) {
 	d.line("quorumbench: " + text)
 }
 
-// Line prints a line above the progress line.
+// Line prints a line above the progress line, unless no progress is shown.
 func (d *Display) Line(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.quiet {
+		return
+	}
 	d.erase()
 	d.line(text)
 }
@@ -176,7 +189,7 @@ func (d *Display) Clear() {
 	d.erase()
 }
 
-// change replaces the lines of the progress.
+// change replaces the progress lines on the terminal.
 func (d *Display) change(lines []string) {
 	_, _ = d.to.WriteString(d.erasing() + strings.Join(lines, "\n") + "\n")
 	_ = d.to.Flush(0)
@@ -202,7 +215,7 @@ func (b between) Write(p []byte) (int, error) {
 	return b.to.Write(p)
 }
 
-// erase removes the lines of the progress from the terminal.
+// erase removes the progress lines from the terminal.
 func (d *Display) erase() {
 	if len(d.drawn) > 0 {
 		_, _ = d.to.WriteString(d.erasing())
@@ -210,8 +223,8 @@ func (d *Display) erase() {
 	}
 }
 
-// erasing returns the commands that remove the lines of the progress. A line that was drawn on a
-// wider terminal now takes several rows.
+// erasing returns the escape sequence that removes the progress lines, or an empty string if no
+// lines are drawn. A line that was drawn on a wider terminal can now occupy several rows.
 func (d *Display) erasing() string {
 	rows, width := 0, max(d.width(), 1)
 	for _, letters := range d.drawn {
@@ -221,10 +234,11 @@ func (d *Display) erasing() string {
 	if rows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\x1b[%dA\x1b[J", rows) // cursor up, erase to the end
+	return fmt.Sprintf("\x1b[%dA\x1b[J", rows) // moves the cursor up and erases to the end of the screen
 }
 
-// line writes a line that stays. It ignores errors: a run continues when its display is closed.
+// line writes a line that later updates do not erase. It ignores errors, because a run must
+// continue even if its display is closed.
 func (d *Display) line(text string) {
 	_, _ = d.to.WriteString(shown(text) + "\n")
 	_ = d.to.Flush(0)
@@ -233,7 +247,7 @@ func (d *Display) line(text string) {
 // shown returns words as one printable line. words may contain text from servers or files.
 func shown(words string) string { return text.Line(words, text.MaxOutput) }
 
-// cut shortens a line to width columns. A wrapped line could not be erased.
+// cut shortens a line to width columns, because a line that wraps could not be erased.
 func cut(line string, width int) string {
 	letters := []rune(line)
 	if width < 1 || len(letters) <= width {

@@ -16,23 +16,23 @@ import (
 
 // The sizes of a live view.
 const (
-	longestStrip = 120 // seconds that a strip shows
-	liveEvents   = 3   // latest events that are shown
-	liveWidth    = 40  // columns that a live view needs
-	liveHeight   = 12  // lines that a live view needs, the prompt's included
+	longestStrip = 120 // maximum number of seconds that a strip shows
+	liveEvents   = 3   // maximum number of events that the view shows
+	liveWidth    = 40  // minimum number of terminal columns for a live view
+	liveHeight   = 12  // minimum number of terminal lines for a live view, including the prompt
 )
 
-// live is the state of the current trial for a view that changes in place: the figures of the last
-// second and of the whole phase, strips of the last two minutes, the use of CPU and disk by each
-// process, and the latest events. It never changes the terminal's modes, so there is nothing to
-// restore after a crash: it only writes lines and erases them again.
+// live is the state of the current trial for a view that changes in place. The view shows the
+// figures of the last second and of the whole phase, strips of the last two minutes, the CPU and
+// disk usage of each process, and the latest events. It only writes lines and erases them again. It
+// never changes the terminal's modes, so nothing has to be restored after a crash.
 type live struct {
 	mu      sync.Mutex
 	trial   string
 	phase   measure.Phase
 	rates   []float64 // successes per second, the latest last
 	medians []float64 // p50 in nanoseconds; NaN if unknown
-	tails   []float64 // p99 in the same way
+	tails   []float64 // p99 in nanoseconds; NaN if unknown
 	last    liveFigures
 	whole   liveFigures
 	times   *measure.Histogram // response times of the phase
@@ -41,13 +41,14 @@ type live struct {
 	done    float64 // successes of the phase
 	seconds float64 // of the phase
 	rows    map[string]*record.MachineRow
-	names   []string          // processes in the order of their first row
+	names   []string          // names of processes, in the order of their first samples
 	uses    map[string]string // by name
-	events  []liveEvent       // the latest ones, each kind and member once
+	events  []liveEvent       // latest events, at most one per kind and member
 	count   int               // events of the trial
 }
 
-// liveEvent is an event, and how often its kind was reported by its member.
+// liveEvent is the latest event of one kind that a member reported, and the number of such events
+// so far.
 type liveEvent struct {
 	kind, member, text string
 	count              int
@@ -57,7 +58,7 @@ type liveEvent struct {
 type liveFigures struct {
 	known             bool
 	perSecond, offers float64
-	open              bool // the load has a schedule, so offers is known
+	open              bool // set if the load has a schedule, so that offers is known
 	inFlight          int
 	failed            uint64
 	p50, p99, p999    measure.Figure
@@ -121,7 +122,7 @@ func (l *live) second(t *scenario.Trial, s *measure.Second) {
 	l.whole.setTimes(l.times, l.failed)
 }
 
-// appendLatest appends a value, and drops the earliest one of too many.
+// appendLatest appends v, and drops the earliest value if the slice becomes longer than a strip.
 func appendLatest(all []float64, v float64) []float64 {
 	all = append(all, v)
 	return all[max(len(all)-longestStrip, 0):]
@@ -156,7 +157,7 @@ func (l *live) event(e record.Event) {
 	}
 }
 
-// machines adds samples of processes.
+// machines adds samples of the resource usage of processes.
 func (l *live) machines(rows []*record.MachineRow) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,7 +178,7 @@ func (l *live) machines(rows []*record.MachineRow) {
 
 // usedText describes what a process used between two samples.
 func usedText(r, before *record.MachineRow, span float64) string {
-	words := "CPU " + text.WholePercent((r.User+r.System-before.User-before.System)/span)
+	words := "CPU " + text.Percent(max(r.User+r.System-before.User-before.System, 0)/span, 0)
 	if written := r.WriteBytes - before.WriteBytes; written > 0 {
 		words += ", writes " + text.Bytes(uint64(written/span)) + "/s"
 	}
@@ -187,7 +188,8 @@ func usedText(r, before *record.MachineRow, span float64) string {
 	return words
 }
 
-// lines returns the view below the line that describes the stage, for a terminal of the given width.
+// lines returns the lines of the view for a terminal of the given width. The line that describes
+// the stage is not included.
 func (l *live) lines(width int) (all []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,7 +205,7 @@ func (l *live) lines(width int) (all []string) {
 	all = append(all, strip("  throughput   ", l.rates, text.PerSecond, width))
 	if slices.ContainsFunc(l.tails, func(v float64) bool { return !math.IsNaN(v) }) {
 		all = append(all, strip("  p99          ", l.tails, text.Duration, width))
-	} else { // too few operations in each second
+	} else { // p99 is unknown, because each second has too few operations
 		all = append(all, strip("  p50          ", l.medians, text.Duration, width))
 	}
 	for _, name := range l.names {
@@ -240,13 +242,14 @@ func (f *liveFigures) text() string {
 	return words
 }
 
-// strip draws the latest values that fit the width, and names the largest one.
+// strip returns one line with a title, a sparkline of the latest values that fit the width, and the
+// largest of these values.
 func strip(title string, values []float64, format func(float64) string, width int) string {
 	room := max(width-len(title)-len("  max 1,000,000/s")-1, 0)
 	values = values[max(len(values)-room, 0):]
 	largest := 0.0
 	for _, v := range values {
-		if v > largest { // not so for NaN, an unknown value
+		if v > largest { // false for NaN, which represents an unknown value
 			largest = v
 		}
 	}
