@@ -12,21 +12,21 @@ type Codecs func(Dialed) Codec
 type Dialed struct {
 	Endpoint string // HOST:PORT
 	Now      int64  // the loop's clock in nanoseconds
-	// Previous is the codec of the connection that this connection replaces, after its Lost was
-	// called; nil for the first connection. A codec with a session can continue the previous
-	// codec's session.
+	// Previous is the codec of the connection that the new connection replaces; nil for the first
+	// connection. The Lost method of Previous has already been called. A codec with a session can
+	// continue the session of Previous.
 	Previous Codec
-	// Parts limits the memory that all connections of the loop together use for incomplete
-	// responses. Without a limit, a server could begin any number of responses and exhaust the
-	// memory. A codec takes its buffers from Parts and returns them in Lost. If Parts is nil, this
-	// connection has a separate limit.
+	// Parts limits the total memory that the loop's connections use for incomplete responses.
+	// Without a limit, a server could begin any number of responses and exhaust the memory. A codec
+	// takes its buffers from Parts and returns them in Lost. If Parts is nil, this connection has a
+	// separate limit.
 	Parts *parts.Budget
 }
 
-// Codec implements a store's protocol on one connection. It contains no I/O, clock, goroutine or
-// lock. It turns operations into output bytes, and input bytes into events. A codec serves only one
-// connection; a new connection needs a new codec. Once a codec has processed some operations, its
-// methods allocate no more memory.
+// Codec implements a store's protocol on one connection. It does no I/O and uses no clock,
+// goroutine or lock. It converts operations to output bytes, and input bytes to events. A codec
+// serves only one connection; a new connection needs a new codec. Once a codec has processed some
+// operations, its methods allocate no more memory.
 //
 // The engine uses a codec as follows:
 //
@@ -39,7 +39,8 @@ type Dialed struct {
 //	events, err = c.Feed(in[:n], events[:0])
 type Codec interface {
 	// Room returns how many operations may be submitted now. It is 0 while the connection waits for
-	// settings or authentication, and while the protocol's limit is reached.
+	// settings or authentication, and while as many operations are in flight as the protocol
+	// allows.
 	Room() int
 	// Submit encodes the operation into the output. It does not keep references to op or to the
 	// memory that op points to. The caller must have checked that Room is not 0.
@@ -48,30 +49,33 @@ type Codec interface {
 	// free now. If the slot is not free, the late response will free it and produce an Event with
 	// What == Late.
 	Cancel(tag uint32) (free bool)
-	// Feed parses received bytes and appends the events that they complete. Byte
-	// slices in the events are valid until the next call of Feed on any codec, and only while the
-	// caller does not change in. After an error the connection must be closed. The error's text is
-	// one sentence, such as "the server answered with HTTP/1.1, not HTTP/2".
-	Feed(in []byte, to []Event) ([]Event, error)
-	// Lost must be called when the connection has ended. It appends one event for every open
-	// operation. The outcome is NotSent if the request was certainly not written completely or not
-	// processed (for example after GOAWAY), and otherwise ConnectionLost.
-	Lost(to []Event) []Event
-	// Tick performs timed work (pings, token renewal). It returns the time at which it must be
-	// called again, on the same clock as now, or 0 if no further call is needed.
+	// Feed parses received bytes. It appends to the slice events every event that the bytes
+	// complete, and returns the extended slice. Byte slices in the events are valid until the next
+	// call of Feed on any codec, or until the caller changes the memory of received. After an error
+	// the connection must be closed. The error's text is one sentence, such as "the server answered
+	// with HTTP/1.1, not HTTP/2".
+	Feed(received []byte, events []Event) ([]Event, error)
+	// Lost must be called when the connection has ended. For every open operation, it appends one
+	// event to the slice events. It returns the extended slice. The outcome is NotSent if it is
+	// certain that the request was not written completely or that the server did not process it
+	// (for example after GOAWAY). Otherwise the outcome is ConnectionLost.
+	Lost(events []Event) []Event
+	// Tick performs timed work, such as pings or the renewal of a token. It returns the time, on
+	// the same clock as now, at which Tick must be called again, or 0 if no further call is needed.
 	Tick(now int64) (next int64)
-	// Out returns the bytes to write. They are valid until any method is called.
+	// Out returns the bytes to write. The bytes are valid until the next call of a method of the
+	// codec.
 	Out() []byte
 	// Wrote records that the first n bytes of Out were written.
 	Wrote(n int)
-	// Draining reports whether the connection accepts no new operations any more, because of
-	// GOAWAY, "connection: close", or because all stream IDs are used up. The engine replaces the
-	// connection once its open operations have ended.
+	// Draining reports whether the connection no longer accepts operations: the server sent GOAWAY
+	// or "connection: close", or all stream IDs are used up. The engine replaces the connection
+	// after the open operations have ended.
 	Draining() bool
 }
 
 // SessionCodec is an optional interface of a Codec whose protocol has sessions. The server keeps a
-// session even if its connection ends.
+// session when the session's connection ends.
 type SessionCodec interface {
 	Codec
 	// Close requests the end of the session, as the last request on the connection. The response
@@ -79,9 +83,9 @@ type SessionCodec interface {
 	Close()
 	// Session returns the session's number on the server, or 0 if the codec has no session yet.
 	Session() int64
-	// Mute returns an error if the connection no longer receives anything, so that the engine must
-	// give up the connection and its open operations; otherwise nil. The error's text is one
-	// sentence. Mute is called after Tick.
+	// Mute returns an error if the connection has stopped receiving data, and otherwise nil. After
+	// an error, the engine must give up the connection and its open operations. The error's text is
+	// one sentence. The engine calls Mute after Tick.
 	Mute() error
 }
 
@@ -91,14 +95,14 @@ type What uint8
 // Types of events.
 const (
 	Done    What = iota // an operation ended with Outcome
-	Late                // the response to a cancelled operation arrived: its slot is free
+	Late                // the response to a cancelled operation arrived, so the operation's slot is free
 	Held                // the operation has acquired its lock; Revision is the fencing token (STMOp.Observer)
 	Freed               // the operation is about to release its lock
 	Closed              // the session has ended as requested; At is the revision, if the server reports it
 	Notify              // a watch event: a key was written or deleted
 	Seen                // a progress notification: the watcher has received all events up to Revision
 	Ended               // a watcher ended with Outcome: the server ended it, or its stream ended
-	Expired             // the session that a new connection was to continue has expired
+	Expired             // the session that the new connection should have continued has expired
 )
 
 // Event is a result that the codec has parsed.
@@ -108,14 +112,14 @@ type Event struct {
 	Outcome  kv.Outcome
 	Member   uint64 // the member that responded; 0 if the protocol does not report it
 	Term     uint64 // the member's term; 0 if the protocol does not report it
-	Revision int64  // the key's version (its mod revision), for a later CAS. Seen: the watcher has received all events up to this revision
-	Mod      int64  // Done of a read or Watch: the revision of the write that created this version, if it differs from Revision; 0: it is the same. Notify: -1 if it is only known that Revision does not precede the event
-	At       int64  // the revision of the whole store at which the operation was executed; for a write, the write's own revision; 0: unknown (kv.Order)
-	Count    int64  // the number of keys read, counted, deleted, or written by a Txn; -1 if the protocol does not report it. Notify: the event's index in its message, counted from 0
-	Extra    uint32 // number of requests after the first
+	Revision int64  // the key's version (its mod revision), for a later CAS. In a Seen: the watcher has received all events up to this revision
+	Mod      int64  // In the Done of a read or Watch: the revision of the write that created this version; 0 if it equals Revision. In a Notify: -1 if the event's exact revision is unknown and Revision is only an upper bound
+	At       int64  // the revision of the whole store at which the operation was executed; for a write, the write's own revision; 0 if unknown (kv.Order)
+	Count    int64  // the number of keys that were read, counted, deleted, or written by a Txn; -1 if the protocol does not report it. In a Notify: the event's index in its message, counted from 0
+	Extra    uint32 // number of requests that the operation needed after the first one
 	Retries  uint32 // STM: how often conflicts made the transaction start over
 	Watcher  uint32 // Notify, Seen, Ended: the watcher's number
-	Version  int64  // Notify, and an Op.Call that reads: the number of writes since the key was created; 0: the key was deleted or does not exist; -1: the key exists and the number is unknown. Done of a Watch: the same number for the key's state when the watch started
+	Version  int64  // In a Notify, and for an Op.Call that reads: the number of writes since the key was created; 0 if the key was deleted or does not exist; -1 if the key exists and the number is unknown. In the Done of a Watch: the same number at the start of the watch
 	Key      []byte // the key that was read, if the response contains it
 	Value    []byte // the value that was read
 	Text     []byte // the store's error text; empty if there was no error

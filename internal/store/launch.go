@@ -15,17 +15,18 @@ import (
 type LaunchSpec struct {
 	Cluster string           // a name unique to this cluster
 	Members []kv.MemberPlace // one per member
-	Exec    string           // path of another server binary; empty for the store's default
-	Self    string           // path of the quorumbench binary, for stores embedded in it
+	Exec    string           // path of the server binary to run; empty for the store's default binary
+	Self    string           // path of the quorumbench binary, for stores whose server it contains
 	// Elsewhere is set if the processes run on other machines. Launch then does not check the local
 	// installation, and the caller must ignore Process.Path.
 	Elsewhere bool
 	Settings  any // the result of DecodeSettings
-	// Joining is the name of an empty member that joins a running cluster, which consists of the
-	// other Members; empty for a new cluster.
+	// Joining is empty for a new cluster. Otherwise the other Members are a running cluster, and
+	// Joining is the name of the member without data that joins it.
 	Joining string
-	// Credentials are the members' certificates, by member name. They are used for TLS with clients
-	// and, if a MemberPlace has PeerTLS set, for TLS between members; nil for plain connections.
+	// Credentials maps each member's name to the member's certificate. The certificates are used
+	// for TLS with clients and, if PeerTLS is set in a MemberPlace, also for TLS between members.
+	// Credentials is nil for connections without TLS.
 	Credentials map[string]kv.Credentials
 }
 
@@ -49,7 +50,7 @@ func (s *LaunchSpec) Check(product string) error {
 			return fmt.Errorf("member %s of %s has %d ports, but needs %d ports", m.Name, product, len(m.Ports), PortsPerMember)
 		}
 		if !filepath.IsAbs(m.Dir) {
-			return fmt.Errorf("the folder of the member %s of %s, %s, is not an absolute path", m.Name, product, m.Dir)
+			return fmt.Errorf("the folder of member %s of %s is not an absolute path: %s", m.Name, product, m.Dir)
 		}
 	}
 	return nil
@@ -79,30 +80,31 @@ type Process struct {
 	Args     []string          // without the executable's name
 	Env      []string          // KEY=VALUE, in addition to those from files.CleanEnviron
 	Dir      string            // working folder
-	DataDir  string            // a wipe empties this folder; fdatasync is measured here
-	LogFile  string            // standard output and error are appended here
-	Files    map[string][]byte // maps each path to the contents that are written before the start
+	DataDir  string            // the member's data; a wipe empties this folder, and fdatasync is measured in it
+	LogFile  string            // file to which standard output and standard error are appended
+	Files    map[string][]byte // files to write before the start: maps each path to the contents
 	// Behind holds further processes of the same member, such as the server that a proxy uses. They
-	// are started before this process, and are stopped, killed and paused with it. Their Endpoint
-	// is this member's value in Access.Behind. If one of them keeps the member's data, this process
-	// has the same DataDir as that process.
+	// are started before this process, and are stopped, killed and paused with it. Access.Behind
+	// maps this process's Endpoint to their Endpoint. If one of them keeps the member's data, this
+	// process has the same DataDir as that process.
 	Behind []Process
 }
 
-// LaunchSettings are a store's launch settings. A store whose settings cannot start a program,
-// name a file or enable TLS can embed PlainSettings, which has all methods except Check.
+// LaunchSettings are a store's launch settings. If a store's settings cannot start a program, refer
+// to a file or enable TLS, the settings struct can embed PlainSettings, which implements all
+// methods except Check.
 type LaunchSettings interface {
 	// Check returns an error if a setting is invalid. The error describes the first such setting.
 	Check() error
 	// CheckConfined returns an error if a setting could make a server run another program, or
 	// access files outside its folders. It is called for settings that came from another machine.
 	CheckConfined() error
-	// Secured reports whether members use TLS with clients. The certificates are created for the
-	// run.
+	// Secured reports whether members use TLS with clients. quorumbench creates the certificates
+	// for the run.
 	Secured() bool
 	// SecuredPeers reports whether members also use TLS with each other; each member then uses its
-	// certificate as a client and as a server. In that case PeerPort is the index of the peer port
-	// among a member's ports.
+	// certificate as a client and as a server. In that case PeerPort returns the index of the peer
+	// port in MemberPlace.Ports.
 	SecuredPeers() bool
 	PeerPort() int
 }
@@ -114,8 +116,8 @@ type Settings[T any] interface {
 	LaunchSettings
 }
 
-// PlainSettings implements LaunchSettings except for Check. It is embedded in the settings of a
-// store that needs only Check.
+// PlainSettings implements LaunchSettings except for Check. A settings struct that needs no other
+// methods embeds PlainSettings and implements only Check.
 type PlainSettings struct{}
 
 // CheckConfined implements LaunchSettings.
@@ -195,5 +197,5 @@ func CheckChoice(product, name, value string, choices ...string) error {
 	if value == "" || slices.Contains(choices, value) {
 		return nil
 	}
-	return fmt.Errorf("%s has no %s %q; choose one of %s", product, name, value, strings.Join(choices, ", "))
+	return fmt.Errorf("%s's setting %s cannot be %q; choose one of %s", product, name, value, strings.Join(choices, ", "))
 }

@@ -17,8 +17,8 @@ type Op struct {
 	Key         []byte
 	Value       []byte // Put, CAS
 	// Revision is the version that the key must have for a CAS: 0 if the key must not exist, -1 if
-	// the caller does not know the version. For -1 the codec either reads the version first, or
-	// tries 0 if the store returns the version with a conflict, as etcd does.
+	// the caller does not know the version. If it is -1, the codec either reads the version first
+	// or, if the store returns the version with a conflict as etcd does, tries 0.
 	Revision int64
 	Pairs    []Pair // Txn: the pairs to write; the store writes all of them or none
 	Lease    int64  // KeepAlive: the number of the session or lease
@@ -34,7 +34,7 @@ type Op struct {
 	Service *ServiceOp
 	Watch   *WatchOp // Watch: the interval of keys, which starts at Key
 	// If Call is not nil, it is a recorded call to send unchanged, with its keys, values, revisions
-	// and leases. Kind then only determines under which kind the operation is counted. If the
+	// and leases. Kind is then only the kind of operation under which the call is counted. If the
 	// call's guards do not hold, the outcome is Conflict. Only codecs of a Replayer, and codecs of
 	// stores with kv.ApplicationCalls, support Call.
 	Call *call.Call
@@ -70,9 +70,9 @@ type RangeOp struct {
 	Limit     int64  // maximum number of keys; 0 for all
 	CountOnly bool   // return only the number of all keys in the interval, regardless of Limit
 	KeysOnly  bool   // return keys without values
-	// Streamed requests the result as a stream of messages, which the server divides as it likes
-	// (KV.RangeStream in etcd 3.7). The operation ends when the stream ends. Streamed cannot be
-	// combined with PageSize or TxnGet.
+	// Streamed requests the result as a stream of messages (KV.RangeStream in etcd 3.7). The server
+	// chooses how to divide the result into messages. The operation ends when the stream ends.
+	// Streamed cannot be combined with PageSize or TxnGet.
 	Streamed bool
 	// PageSize, if not 0, splits a Range into pages with at most this number of keys. The codec
 	// requests one page after the other, all at the first page's revision. The pages form one
@@ -90,10 +90,11 @@ type STMOp struct {
 	// Pairs are the keys to read. A pair whose Value is not nil is also written.
 	Pairs     []Pair
 	Isolation kv.Isolation
-	// Edit, if not nil, computes the value to write to a pair from the value that was read, which
-	// is nil if the key does not exist. It appends the new value to write and returns the result.
-	// It is called once per pair in each try, with the pair's index and its Value.
-	Edit func(pair int, value, read, write []byte) []byte
+	// Edit, if not nil, computes the value that the transaction writes to a pair. It is called once
+	// per pair in each try, with the pair's index, the pair's Value, and the value that was read,
+	// which is nil if the key does not exist. Edit appends the new value to buf and returns the
+	// extended slice.
+	Edit func(pair int, value, read, buf []byte) []byte
 	// Lock is the name of the lock that the transaction holds; empty for no lock. Locker is
 	// LockClient if the client itself acquires the lock; otherwise the store's lock service
 	// acquires it. Lease is the lock holder's session. No two concurrent operations may use the
@@ -109,10 +110,10 @@ type STMOp struct {
 // STMObserver receives details of committed optimistic transactions. It is called
 // from Feed before the operation's event.
 type STMObserver interface {
-	// Read reports the version of a pair's key (see Event.Revision) when the transaction was
+	// Read reports the version (see Event.Revision) that a pair's key had when the transaction was
 	// committed; 0 means that the key did not exist. With kv.ReadCommitted, which does not compare
-	// versions, it is the version when the key was read. Read is called for all pairs in order,
-	// before Committed.
+	// versions, Read reports the version that the key had when it was read. Read is called for all
+	// pairs in order, before Committed.
 	Read(tag uint32, version int64)
 	// Committed reports the store's revision after the commit, and the member that responded.
 	Committed(tag uint32, at int64, member uint64)
@@ -125,8 +126,9 @@ type WatchOp struct {
 	Stream  uint32 // index of the watcher's watch stream on the connection
 	Start   int64  // the first revision whose changes are wanted; 0 for future writes only
 	// If Service is set, the watcher watches the healthy instances of the service named Key
-	// (kv.Services). An event's key is an instance's ID. The event's Revision is that of the
-	// instance or of its checks, or that of the response if the instance no longer exists.
+	// (kv.Services). An event's key is an instance's ID. The event's Revision is the highest
+	// revision of the instance and its checks. If the instance no longer exists, Revision is the
+	// revision of the response.
 	Service bool
 	PrevKV  bool // events contain the key's previous value
 	// If Holder is set, the watcher watches the lock on one key, in a store with kv.SessionLocks.
@@ -136,28 +138,28 @@ type WatchOp struct {
 	// Mode is the watch mode; AnyWatch is the store's default.
 	Mode kv.WatchMode
 	// Wait is how long each query of a QueryWatch waits if nothing changes; 0 means the store's
-	// default. The store may extend a Wait that is not 0 slightly.
+	// default. If Wait is not 0, the store may wait slightly longer.
 	Wait time.Duration
 	// Notify requests periodic progress notifications. RequireLeader makes the server end the
-	// stream when the member knows no leader. RequireLeader of a stream's first watcher applies to
-	// all watchers of the stream.
+	// stream when the member knows no leader. The RequireLeader setting of a stream's first watcher
+	// applies to all watchers on the stream.
 	Notify, RequireLeader bool
 	// If Progress is set, the operation creates no watcher. It requests a progress notification for
-	// the stream's watchers, and each watcher then gets a Seen event. The operation itself has no
-	// Tag and no event.
+	// the stream's watchers, and the codec then reports a Seen event for each watcher. The
+	// operation itself has no Tag and no event.
 	Progress bool
 }
 
 // Keys receives the keys in responses to Range and TxnGet operations while the codec parses the
-// response. So the caller can check the keys, and the codec need not store them. The methods
-// are called from Submit and Feed, before the operation's event.
+// response. So the caller can check the keys although the codec does not store them. Submit and
+// Feed call the methods before they report the operation's event.
 type Keys interface {
-	// Begin reports the start of a response to an operation. It returns whether the caller also
-	// wants the values and versions of the keys.
+	// Begin is called at the start of the response to an operation. It returns true to request the
+	// values and versions of the keys in addition to the keys.
 	Begin(tag uint32) (values bool)
 	// Add receives the response's next key with its value and version (see Event.Revision). The
-	// value is nil and the version 0 if the response does not contain them or the caller does not
-	// want them. key and value are valid only during the call.
+	// value is nil and the version is 0 if the response does not contain them or if Begin returned
+	// false. key and value are valid only during the call.
 	Add(tag uint32, key, value []byte, revision int64)
 }
 

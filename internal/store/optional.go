@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Embedded is an optional interface of a Store whose server is built into the quorumbench
-// binary (BuiltIn). Launch then describes processes that run the quorumbench binary
-// (LaunchSpec.Self) as `member NAME --config FILE`, and that command calls RunMember.
+// Embedded is an optional interface of a Store whose server is built into the quorumbench binary
+// (BuiltIn). Each process that Launch describes runs the quorumbench binary (LaunchSpec.Self) with
+// the arguments `member NAME --config FILE`. That command calls RunMember.
 type Embedded interface {
 	// RunMember runs one member in this process. It returns when ctx ends, when the process is
 	// asked to terminate, when the member fails, or when the parent process ends. configFile is a
@@ -25,16 +25,16 @@ type Embedded interface {
 	CertificateFiles(at kv.MemberPlace) (certificate, key string)
 }
 
-// ParentEnv is the environment variable that the parent process sets for an embedded member.
-// With the value ParentStdin, standard input is a pipe from the parent process: when it reaches
-// its end, the parent has ended.
+// ParentEnv is the environment variable that the parent process sets for an embedded member. If its
+// value is ParentStdin, standard input is a pipe from the parent process, and the end of the input
+// means that the parent process has ended.
 const (
 	ParentEnv   = "QUORUMBENCH_PARENT"
 	ParentStdin = "stdin"
 )
 
-// Applier is an optional interface of an Admin. A store needs it if a read of a member's own
-// state (Promises.Own) may miss writes that were acknowledged before.
+// Applier is an optional interface of an Admin. A store needs an Applier if a read of a member's
+// own state (Promises.Own) may miss writes that were acknowledged before the read.
 type Applier interface {
 	// Newest returns a revision that is at least as high as the revision of every write that was
 	// acknowledged before the call, as far as the Admin's endpoints know.
@@ -44,20 +44,21 @@ type Applier interface {
 	Applied(ctx context.Context, i int) (int64, error)
 }
 
-// Operator is an optional interface of an Admin whose store has maintenance operations. The
-// store's capabilities list the operations that it has. A store without history embeds
+// Operator is an optional interface of an Admin whose store has maintenance operations. The store's
+// capabilities list the operations that the store supports. A store without history embeds
 // NoHistory.
 type Operator interface {
 	// MoveLeader transfers leadership to the member with this ID
 	// (kv.LeaderTransfer).
 	MoveLeader(ctx context.Context, member uint64) error
-	// Work makes a member perform a feature's work and returns when the work is done. The features
-	// are kv.Snapshots, kv.Alarms, kv.SpaceQuota and kv.AuthSwitch. If undo is not nil, the caller
-	// must call it to reverse the work, while the Admin is still open and even after an error.
-	Work(ctx context.Context, what kv.Feature, member Member) (undo func(context.Context) error, err error)
-	// Replace removes a stopped member from the cluster. The cluster then expects that an empty
-	// member takes its place (kv.Replacement, LaunchSpec.Joining). The Admin's endpoints must be
-	// those of the other members.
+	// Work makes a member perform the maintenance work of a feature: kv.Snapshots, kv.Alarms,
+	// kv.SpaceQuota or kv.AuthSwitch. It returns when the work is complete. If undo is not nil, the
+	// caller must call undo to reverse the work, even if Work returned an error, and before it
+	// closes the Admin.
+	Work(ctx context.Context, feature kv.Feature, member Member) (undo func(context.Context) error, err error)
+	// Replace removes a stopped member from the cluster. The cluster then expects a member without
+	// data to replace the removed member (kv.Replacement, LaunchSpec.Joining). The Admin's
+	// endpoints must be those of the other members.
 	Replace(ctx context.Context, gone Member) error
 
 	// AddLearner adds a non-voting member to the cluster. The caller starts its process afterwards
@@ -66,23 +67,23 @@ type Operator interface {
 	// Promote makes a learner a voting member. It waits until the learner has
 	// caught up and votes.
 	Promote(ctx context.Context, at kv.MemberPlace) error
-	// Dismiss removes a member, with or without a vote, from the cluster. It returns nil if the
-	// cluster does not have the member.
+	// Dismiss removes a voting or non-voting member from the cluster. It also returns nil if the
+	// member does not belong to the cluster.
 	Dismiss(ctx context.Context, at kv.MemberPlace) error
 
-	// CheckRights returns an error if the user lacks the right to perform what, which is
-	// kv.Compaction or kv.Defragmentation. It returns nil if that cannot be determined. It changes
-	// nothing.
-	CheckRights(ctx context.Context, what kv.Feature) error
+	// CheckRights returns an error if the user lacks the right to perform the given operation,
+	// kv.Compaction or kv.Defragmentation. It returns nil if the user's rights cannot be
+	// determined. It changes nothing.
+	CheckRights(ctx context.Context, operation kv.Feature) error
 	// Compact discards the history before the present revision and returns that revision. It waits
 	// until the database can reuse the space.
 	Compact(ctx context.Context) (revision int64, err error)
-	// CompactBehind keeps the newest revisions, as many as behind, and discards the older history.
-	// It returns the revision up to which it discarded the history, or 0 if there is no history
-	// that old. It is called while a load runs, so it does not wait until the space is free.
-	CompactBehind(ctx context.Context, behind int64) (revision int64, err error)
-	// Defragment returns the free space in the database of every endpoint to the file system, one
-	// endpoint after the other.
+	// CompactBehind discards the history except for the newest n revisions. It returns the revision
+	// up to which it discarded the history, or 0 if the history contains no older revisions. It is
+	// called while a load runs, so it does not wait until the space is free.
+	CompactBehind(ctx context.Context, n int64) (revision int64, err error)
+	// Defragment returns the unused space in each endpoint's database to the file system. It
+	// processes one endpoint after the other.
 	Defragment(ctx context.Context) error
 	// Hash returns a hash for each endpoint. The hashes cover all keys and values up to one
 	// revision, which is the same for all endpoints (kv.Hashes). Hash returns ErrBehind if a member
@@ -127,15 +128,14 @@ type Cleaner interface {
 	// DeletePrefix deletes every key with the prefix, which must not be empty. It returns the
 	// number of deleted keys.
 	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
-	// KeysOf returns the names of keys with the prefix, up to the number most, and reports whether
-	// there are more. The names are written in the same form as the prefix. In a store with
-	// folders, a folder that contains such keys, and that is below the prefix, is returned instead
-	// of its keys.
-	KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error)
-	// Services returns the names of the nodes in the service catalog that start with the prefix
-	// (kv.Services).
+	// KeysOf returns the names of at most limit keys with the prefix. more is set if the store
+	// contains further keys with the prefix. The names have the same form as the prefix. In a store
+	// with folders, KeysOf returns a folder below the prefix instead of the keys in that folder.
+	KeysOf(ctx context.Context, prefix []byte, limit int) (names []string, more bool, err error)
+	// Services returns the names of the nodes in the service catalog whose names start with the
+	// prefix (kv.Services).
 	Services(ctx context.Context, prefix string) ([]string, error)
-	// RemoveServices deregisters nodes whose names Services returned.
+	// RemoveServices deregisters the nodes with the given names, which Services has returned.
 	RemoveServices(ctx context.Context, names []string) error
 }
 
@@ -159,11 +159,12 @@ type FolderKeeper interface {
 	RemoveFolders(ctx context.Context, folders []string) error
 }
 
-// Leaser is an optional interface of an Admin (kv.Leases). Its store has leases or sessions
-// with a time to live. A client renews them with kv.KeepAlive, and keys can be bound to them.
+// Leaser is an optional interface of an Admin whose store has leases or sessions with a time to
+// live (kv.Leases). Clients renew leases with kv.KeepAlive, and keys can be bound to leases.
 type Leaser interface {
-	// Grant creates n leases with the given time to live. It sends many requests concurrently. On
-	// an error it returns the leases that it has created, and the caller must revoke them.
+	// Grant creates n leases with the given time to live. It sends many requests concurrently. If
+	// Grant fails, it returns the leases that it has already created, and the caller must revoke
+	// them.
 	Grant(ctx context.Context, n int, ttl time.Duration) (ids []int64, err error)
 	// Revoke ends leases; it sends many requests concurrently. It ignores unknown leases.
 	Revoke(ctx context.Context, ids []int64) error
@@ -173,13 +174,14 @@ type Leaser interface {
 	// LeasesOf returns the names of the leases that have at least one key and whose keys all have
 	// the prefix. It applies a time limit to each of its requests.
 	LeasesOf(ctx context.Context, prefix []byte) (names []string, err error)
-	// EndLeases ends leases whose names come from LeasesOf or Grants. It ignores unknown leases.
+	// EndLeases ends the leases with the given names, which LeasesOf or Grants has returned. It
+	// ignores unknown leases.
 	EndLeases(ctx context.Context, names []string) error
 }
 
 // ErrBehind means that a member has not yet applied writes that another member has applied. The
 // caller may try again later.
-var ErrBehind = errors.New("the member lags behind the others")
+var ErrBehind = errors.New("the member has not yet applied all writes that another member has applied")
 
 // MemberHash is the hash of a member's data up to a revision. Two members have the same data if
 // their hashes are equal. The hashes of two members can be compared only if both members have
@@ -191,8 +193,8 @@ type MemberHash struct {
 	Compacted int64
 }
 
-// Tapped is an optional interface of a Store. It decodes the store's protocol passively, so
-// that traffic between clients and a member can be recorded.
+// Tapped is an optional interface of a Store that can decode its protocol passively, so that
+// traffic between clients and a member can be recorded.
 type Tapped interface {
 	// Tap returns a passive decoder for one connection. The decoder must receive all of
 	// the connection's bytes, starting with the first byte.
@@ -203,19 +205,20 @@ type Tapped interface {
 type TapConfig struct {
 	Conn     uint32 // the connection's number in the recording
 	Redactor *call.Redactor
-	// The decoder calls Call with each call once the call has ended, and Gap with each gap in the
-	// traffic. The callbacks must not keep their arguments.
+	// The decoder passes each call to Call when the call has ended, and passes each gap in the
+	// traffic to Gap. The callbacks must not keep references to their arguments.
 	Call func(*call.Call)
 	Gap  func(call.Gap)
 }
 
 // Tap decodes the traffic on one connection. It is not safe for concurrent use.
 type Tap interface {
-	// Feed decodes bytes that the client (if ofClient is set) or the server sent, and that arrived
-	// at the given time. After an error, the rest of the connection cannot be decoded. The error's
-	// text is one sentence.
-	Feed(ofClient bool, at int64, b []byte) error
-	// End reports the end of the connection. Open calls are then recorded without a reply.
+	// Feed decodes bytes that arrived at the given time. The client sent the bytes if fromClient is
+	// set, and otherwise the server. After an error, the rest of the connection cannot be decoded.
+	// The error's text is one sentence.
+	Feed(fromClient bool, at int64, b []byte) error
+	// End reports the end of the connection. The decoder then records the open calls without a
+	// reply.
 	End(at int64)
 	// Open returns the number of calls without a reply.
 	Open() int
@@ -228,24 +231,25 @@ type Replayer interface {
 	Tapped
 	// Replays reports whether the store's codecs can send a recorded call again.
 	Replays(c *call.Call) bool
-	// Requires returns another key that must exist before the store can execute a part, such as the
-	// parent of a node, or nil if there is no such key.
+	// Requires returns the key that must exist before the store can execute a part, such as the key
+	// of a node's parent. It returns nil if the part depends on no other key.
 	Requires(p *call.Part) []byte
 }
 
 // NullServed is an optional interface of a Store that has a null server (kv.NullServer): a
 // server that understands the store's protocol but stores nothing on disk.
 type NullServed interface {
-	// NullServer returns a null server. If an option is invalid, the error is one sentence that
-	// describes the mistake: for example, for a script, its position and the known words.
+	// NullServer returns a null server. If an option is invalid, the text of the error is one
+	// sentence about the mistake. For a mistake in a script, the sentence contains its position and
+	// the known words.
 	NullServer(NullOptions) (NullServer, error)
 }
 
 // NullServer is a null server that is ready to serve.
 type NullServer interface {
 	// Serve runs a null cluster with one member on each listener; the first member is the leader.
-	// When ctx ends, Serve closes everything and returns nil. It returns an error if it cannot
-	// continue.
+	// When ctx ends, Serve closes everything and returns nil. If it cannot continue, it returns an
+	// error.
 	Serve(ctx context.Context, listeners []net.Listener) error
 }
 
@@ -255,8 +259,8 @@ type NullOptions struct {
 	// Script determines how the server treats operations, in the language that null.Parse reads. If
 	// Script is empty, the server responds to each operation at once.
 	Script string
-	// Memory makes the server keep writes in memory. Without it, every key exists, with the same
-	// value of ValueSize bytes.
+	// Memory makes the server keep writes in memory. Without Memory, every key exists and has the
+	// same value of ValueSize bytes.
 	Memory    bool
 	ValueSize int
 	// TLS is the TLS configuration; nil for plain connections.
@@ -276,8 +280,9 @@ type Sizer interface {
 	Size(SizedLoad) ([]Filling, []Advice, error)
 }
 
-// SizedLoad describes a load and the cluster that must serve it. A 0 means that the figure is
-// unknown, except in Requests and Writes, where it is a number.
+// SizedLoad describes a load and the cluster that must serve it. In Requests and Writes, 0 means
+// that the load contains no requests or writes. In the other fields, 0 means that the figure is
+// unknown.
 type SizedLoad struct {
 	// Settings are the store's settings in the cluster, as JSON; nil for a cluster that quorumbench
 	// did not launch.
@@ -291,7 +296,8 @@ type SizedLoad struct {
 	ValueSize int     // bytes
 	// History is how long the store keeps a value after it was replaced.
 	History time.Duration
-	// Processors (CPUs) and Memory (bytes) describe the machine of the member with the least.
+	// Processors is the smallest number of CPUs, and Memory is the smallest memory in bytes, of the
+	// members' machines.
 	Processors float64
 	Memory     float64
 	// RoundTrip is the longest mean round-trip time between two members, as the members measured
@@ -302,7 +308,7 @@ type SizedLoad struct {
 // Data returns the size in bytes of all keys and their present values.
 func (l *SizedLoad) Data() float64 { return float64(l.Keys) * float64(l.KeySize+l.ValueSize) }
 
-// Filling is a resource that a load's data fills up to a limit.
+// Filling describes how much of a limited resource the load's data uses.
 type Filling struct {
 	What        string  // such as database quota
 	Used, Limit float64 // bytes

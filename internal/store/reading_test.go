@@ -72,8 +72,8 @@ func TestQuantileIsInItsBucket(t *testing.T) {
 	}
 }
 
-// TestSinceAndPlusLoseNothing adds the change since an earlier reading to that earlier reading.
-// The result must be the later reading.
+// TestSinceAndPlusLoseNothing checks that an earlier reading plus the change since that reading
+// equals the later reading.
 func TestSinceAndPlusLoseNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 100 {

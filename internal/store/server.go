@@ -38,21 +38,21 @@ type ServerSource struct {
 	Recipe string
 }
 
-// SourceKind is the kind of place that a server comes from.
+// SourceKind is how a user obtains a server.
 type SourceKind uint8
 
 // Kinds of sources.
 const (
-	// GoModule is a server that go build builds. The result is one binary, which has the store's
-	// name.
+	// GoModule is a server that the command `go build` builds. The result is one binary with the
+	// store's name.
 	GoModule SourceKind = iota
 	// Maven is a server that consists of the runtime dependencies in a pom.xml. The result is a
 	// folder whose subfolder lib contains the jars.
 	Maven
 	// BuiltIn is a server that is part of the quorumbench binary, in one version; see Embedded.
 	BuiltIn
-	// HandBuilt is a server that no registry has. Users build it as Recipe describes and give
-	// quorumbench the path.
+	// HandBuilt is a server that is not available from any registry. Users build it as Recipe
+	// describes and pass the path of the binary to quorumbench.
 	HandBuilt
 )
 
@@ -60,7 +60,7 @@ const (
 type Tool struct {
 	Name string // the name of the program, which is looked up in PATH, such as mvn
 	// Missing is the message to print if the tool is not installed, such as "ZooKeeper needs Java
-	// 11 or newer: install Debian's default-jre-headless".
+	// 11 or newer; install Java, for example Debian's package default-jre-headless".
 	Missing string
 	// Running is set if the tool is needed to run the server. Otherwise it is needed only to build
 	// the server.
@@ -85,8 +85,8 @@ type ServerCheck struct {
 }
 
 // Pick returns a copy of the source for the requested version (see PickVersion). It replaces
-// {version} in Args and Check, and sets Files to the files in the folder server. It adds the
-// tool Go to a GoModule.
+// {version} in Args and Check, and sets Files to the contents of the folder named server. For a
+// GoModule it adds Go to Tools.
 func (s ServerSource) Pick(asked string) (ServerSource, error) {
 	v, err := PickVersion(s.Store, asked, s.Versions)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s ServerSource) Pick(asked string) (ServerSource, error) {
 	if s.Kind == GoModule {
 		s.Tools = append(s.Tools, Tool{
 			Name:    "go",
-			Missing: fmt.Sprintf("building the server of %s needs Go 1.26 or newer: install it from https://go.dev/dl, or give the path of a binary with --exec", s.Store),
+			Missing: fmt.Sprintf("building the server of %s needs Go 1.26 or newer: install Go from https://go.dev/dl, or give the path of a server binary with --exec", s.Store),
 		})
 	}
 	for _, text := range []*string{&s.Check.Module, &s.Check.Says} {
@@ -120,7 +120,7 @@ func PickVersion(name, asked string, known []string) (string, error) {
 	if v := strings.TrimPrefix(asked, "v"); slices.Contains(known, v) {
 		return v, nil
 	}
-	return "", fmt.Errorf("cannot install version %q of %s; known versions: %s; for another binary use --exec",
+	return "", fmt.Errorf("cannot install version %q of %s; known versions: %s; to use another version, give the path of its binary with --exec",
 		asked, name, strings.Join(known, ", "))
 }
 
@@ -128,17 +128,17 @@ func PickVersion(name, asked string, known []string) (string, error) {
 // binary. own is the server's only version.
 func BuiltInServer(name, own, asked string) (ServerSource, error) {
 	if v := strings.TrimPrefix(asked, "v"); v != "" && v != own {
-		return ServerSource{}, fmt.Errorf("%s is built into quorumbench in version %s, not %s; drop the version, or give the path of that server with exec", name, own, v)
+		return ServerSource{}, fmt.Errorf("%s is built into quorumbench in version %s, not %s; omit the version, or give the path of a binary with that version (--exec, or exec in a scenario file)", name, own, v)
 	}
 	return ServerSource{Store: name, Version: own, Kind: BuiltIn}, nil
 }
 
-// HandBuiltServer implements Store.Server for a store whose server no registry has. recipe
-// becomes ServerSource.Recipe.
+// HandBuiltServer implements Store.Server for a store whose server is not available from any
+// registry. recipe becomes ServerSource.Recipe.
 func HandBuiltServer(name, recipe, asked string) (ServerSource, error) {
 	s := ServerSource{Store: name, Kind: HandBuilt, Recipe: recipe}
 	if asked != "" {
-		return s, fmt.Errorf("%s cannot be installed, because no registry has it; %sgive the path of its binary with exec", name, s.ByHand())
+		return s, fmt.Errorf("%s cannot be installed, because no registry has it; %sgive the path of its binary (--exec, or exec in a scenario file)", name, s.ByHand())
 	}
 	return s, nil
 }

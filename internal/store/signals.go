@@ -11,7 +11,8 @@ type Signal struct {
 	Kind SignalKind
 	// Time is the line's timestamp; zero if the line has none.
 	Time time.Time
-	// Duration is how long the action took that ended at Time; 0 if the line does not contain it.
+	// Duration is the length of the reported action, which ended at Time; 0 if the line does not
+	// contain it.
 	Duration time.Duration
 	// Term is the term of an election; 0 if the line does not contain it.
 	Term uint64
@@ -21,20 +22,20 @@ type Signal struct {
 // events.jsonl.
 type SignalKind string
 
-// Kinds of signals. Each election causes exactly one signal of kind Elected. The other kinds
-// that belong to an election describe what its members did.
+// Kinds of signals. Each election causes exactly one signal of kind Elected. Other kinds of signals
+// about an election describe what members did during the election.
 const (
 	ElectionStarted   SignalKind = "election_started"    // the member has no leader and starts an election
-	Elected           SignalKind = "election"            // the member was elected leader; the duration is that of the election
+	Elected           SignalKind = "election"            // the member was elected leader; Duration is the length of the election
 	LeaderLost        SignalKind = "leader_lost"         // the member has lost its leader
-	VoteWon           SignalKind = "vote_won"            // the member won the vote, but must bring other members up to its state before it is leader; the duration is that of the vote
-	LeaderFound       SignalKind = "leader_found"        // the member follows a new leader; the duration is that of its search for a leader
+	VoteWon           SignalKind = "vote_won"            // the member won the vote, but must bring other members up to date before it becomes leader; Duration is the length of the vote
+	LeaderFound       SignalKind = "leader_found"        // the member follows a new leader; Duration is how long the member searched for a leader
 	Serving           SignalKind = "serving"             // the member can serve clients: it knows a leader and has the current state
 	SnapshotStarted   SignalKind = "snapshot_started"    // the member started to write a snapshot
 	SnapshotDone      SignalKind = "snapshot_done"       // the snapshot was written
 	SnapshotSkipped   SignalKind = "snapshot_skipped"    // a snapshot was due while the previous one was still being written
 	SnapshotDeleted   SignalKind = "snapshot_deleted"    // an old snapshot was deleted
-	LogRolled         SignalKind = "log_rolled"          // a new file of the synced log was started
+	LogRolled         SignalKind = "log_rolled"          // the member started a new file for its synced log
 	LogTruncated      SignalKind = "log_truncated"       // the member dropped the start of the consensus log after a snapshot
 	SlowFsync         SignalKind = "slow_fsync"          // a sync took longer than the store's developers consider healthy
 	SlowApply         SignalKind = "slow_apply"          // a committed request was applied slowly
@@ -44,8 +45,8 @@ const (
 	QuotaReached      SignalKind = "quota_reached"       // the space quota is used up: writes fail
 	GCPause           SignalKind = "gc_pause"            // the garbage collector paused all threads
 	Overloaded        SignalKind = "overloaded"          // heartbeats were sent or received late
-	FullStateSent     SignalKind = "full_state_sent"     // the member sent its whole state to a member whose missing entries are no longer in the log
-	FullStateReceived SignalKind = "full_state_received" // the member received the whole state, because its missing entries are no longer in the leader's log
+	FullStateSent     SignalKind = "full_state_sent"     // the member sent its whole state to another member, because its log no longer contains the entries that the other member lacks
+	FullStateReceived SignalKind = "full_state_received" // the member received the whole state, because the leader's log no longer contains the entries that the member lacks
 )
 
 // sentences maps each kind to the text that Predicate returns, the most disruptive kinds first.
@@ -57,19 +58,19 @@ var sentences = [...]struct {
 	{QuotaReached, "had used up its space quota"},
 	{LeaderLost, "lost its leader"},
 	{ElectionStarted, "stood for election"},
-	{VoteWon, "won the vote for a leader"},
-	{LeaderFound, "followed a new leader"},
+	{VoteWon, "won the vote to become leader"},
+	{LeaderFound, "began to follow a new leader"},
 	{Serving, "began to serve clients"},
 	{FullStateReceived, "received the whole state from another member"},
 	{FullStateSent, "sent its whole state to another member"},
 	{SlowFsync, "synced its log slowly"},
 	{Overloaded, "was overloaded: heartbeats were late"},
 	{GCPause, "paused for garbage collection"},
-	{SlowApply, "applied or read slowly"},
+	{SlowApply, "was slow to apply or read data"},
 	{SlowRead, "waited for the leader before it could serve a read"},
 	{Defragmentation, "defragmented its database"},
 	{Compaction, "compacted its database"},
-	{SnapshotSkipped, "skipped a snapshot, because the one before was still being written"},
+	{SnapshotSkipped, "skipped a snapshot, because the previous snapshot was still being written"},
 	{SnapshotStarted, "began a snapshot"},
 	{SnapshotDone, "wrote a snapshot"},
 	{SnapshotDeleted, "deleted an old snapshot"},
@@ -96,11 +97,11 @@ func (k SignalKind) Predicate() string {
 	return "reported " + string(k)
 }
 
-// Metric is one of the metrics that different stores' members report under different names.
+// Metric identifies a metric that members report. Each store has its own name for the metric.
 type Metric uint8
 
-// Metrics. A timer consists of a sum, a count and, if the store reports them, buckets. A
-// counter only increases, until the member restarts.
+// Metrics. A timer consists of a sum, a count and, if the store reports them, buckets. A counter
+// never decreases, except to 0 when the member restarts.
 const (
 	FsyncSeconds         Metric = iota // timer: how long syncs of the write-ahead log take
 	CommitSeconds                      // timer: how long commits of the member's database take
@@ -122,7 +123,7 @@ func (m Metric) Gauge() bool { return m == Processors || m == ResidentBytes || m
 
 // MetricSource describes where to read a member's metrics.
 type MetricSource struct {
-	// URL is an address that serves Prometheus's text format. If it is empty, Command is used.
+	// URL is an address that serves Prometheus's text format. If URL is empty, Command is used.
 	URL    string
 	Header map[string]string // request headers, for example for a token
 	// Command is text to send to the member's client port. The member responds with lines that
@@ -130,19 +131,19 @@ type MetricSource struct {
 	// connection.
 	Command string
 	Names   []MetricName
-	// Refusals are known ways in which a member refuses the request. The first one that matches the
-	// response is reported.
+	// Refusals lists the known ways in which a member refuses the request. The first entry that
+	// matches the response is reported.
 	Refusals []MetricRefusal
 }
 
 // MetricRefusal describes one way in which a member refuses to send its metrics.
 type MetricRefusal struct {
 	Text   string // part of the response, or of "HTTP status CODE"; empty to match any failure
-	Remedy string // an imperative for the operator, which explains how to enable the metrics
+	Remedy string // instruction for the operator on how to enable the metrics, in the imperative
 }
 
-// MetricName maps a metric to its name at a source. If a source has several names for a metric,
-// the values are added up.
+// MetricName maps a metric to its name at a source. If a source has several names for one metric,
+// their values are added.
 type MetricName struct {
 	Metric Metric
 	// Name is the name of a counter, gauge, histogram or summary in Prometheus's text format.
@@ -172,12 +173,13 @@ func (s Sample) Since(before Sample) Sample {
 	return d
 }
 
-// Reading is the value of a metric at one point in time, or its change between two.
+// Reading is the value of a metric at one point in time, or the change of the value between two
+// points in time.
 type Reading struct {
 	Value      float64 // value of a counter or gauge
 	Sum, Count float64 // sum and count of a timer
-	// Buckets are the buckets of a timer, ordered by their upper bounds, with cumulative counts. It
-	// is empty if the store reports no buckets.
+	// Buckets are the buckets of a timer, ordered by their upper bounds, with cumulative counts.
+	// Buckets is empty if the store reports no buckets.
 	Buckets []Bucket
 }
 
@@ -193,7 +195,8 @@ func (r Reading) Mean() (mean float64, ok bool) {
 }
 
 // Since returns the change of a counter or timer since an earlier reading. If the member was
-// restarted in between, its counters started again at 0; Since then returns the present values.
+// restarted after the earlier reading, its counters started again at 0. In that case Since returns
+// r unchanged.
 func (r Reading) Since(before Reading) Reading {
 	if r.Value < before.Value || r.Count < before.Count {
 		return r
@@ -209,7 +212,7 @@ func (r Reading) Since(before Reading) Reading {
 	return d
 }
 
-// countUpTo returns the count of the largest bucket whose bound is at most upper.
+// countUpTo returns the cumulative count of the last bucket whose upper bound is at most upper.
 func countUpTo(buckets []Bucket, upper float64) float64 {
 	i := sort.Search(len(buckets), func(i int) bool { return buckets[i].Upper > upper })
 	if i == 0 {
@@ -218,10 +221,10 @@ func countUpTo(buckets []Bucket, upper float64) float64 {
 	return buckets[i-1].Count
 }
 
-// Quantile returns the duration that a share q of all measured durations does not exceed. It
-// interpolates within the bucket like PromQL's histogram_quantile. If the quantile is above
-// the last finite bound, Quantile returns that bound. ok is false if there are no buckets or no
-// durations.
+// Quantile estimates the q-quantile of the measured durations: a fraction q of the durations does
+// not exceed the result. It interpolates within the bucket like PromQL's histogram_quantile. If the
+// quantile is above the last finite bound, Quantile returns that bound. ok is false if there are no
+// buckets or no durations.
 func (r Reading) Quantile(q float64) (seconds float64, ok bool) {
 	if len(r.Buckets) < 2 || r.Count <= 0 {
 		return 0, false
@@ -242,8 +245,8 @@ func (r Reading) Quantile(q float64) (seconds float64, ok bool) {
 	return lower + (b.Upper-lower)*(rank-under)/(b.Count-under), true
 }
 
-// Longest returns the bounds of the bucket that contains the longest duration: it is longer
-// than lower and at most upper seconds. ok is false if there are no buckets or no durations.
+// Longest returns the bounds of the bucket that contains the longest duration: the duration is
+// longer than lower and at most upper seconds. ok is false if there are no buckets or no durations.
 func (r Reading) Longest() (lower, upper float64, ok bool) {
 	if len(r.Buckets) == 0 || r.Count <= 0 {
 		return 0, 0, false
@@ -255,7 +258,7 @@ func (r Reading) Longest() (lower, upper float64, ok bool) {
 	return lower, r.Buckets[i].Upper, true
 }
 
-// Plus returns the sum of two readings of the same metric, for example under two names.
+// Plus returns the sum of two readings of the same metric, for example of a metric with two names.
 func (r Reading) Plus(o Reading) Reading {
 	sum := Reading{Value: r.Value + o.Value, Sum: r.Sum + o.Sum, Count: r.Count + o.Count}
 	switch {
@@ -271,7 +274,8 @@ func (r Reading) Plus(o Reading) Reading {
 	return sum
 }
 
-// Scaled returns the reading multiplied by unit, which converts it to another unit.
+// Scaled converts the reading to another unit. It multiplies the value, the sum and the buckets'
+// bounds by unit.
 func (r Reading) Scaled(unit float64) Reading {
 	s := Reading{Value: r.Value * unit, Sum: r.Sum * unit, Count: r.Count}
 	for _, b := range r.Buckets {

@@ -32,17 +32,17 @@ func IsRefused(err error) bool {
 	return err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.HasSuffix(err.Error(), "connection refused"))
 }
 
-// A request that a server refused because of too many requests is sent again after a pause. The
-// first pause is firstRefusal; each further pause is twice as long. After mostRefusals pauses
-// the request fails.
+// If a server refuses a request because it has received too many requests, the request is sent
+// again after a pause. The first pause is firstRefusal; each further pause is twice as long as the
+// previous one. After mostRefusals pauses the request fails.
 const (
 	firstRefusal = 50 * time.Millisecond
 	mostRefusals = 6
 )
 
-// WaitRefused waits before a request is sent again that a server refused because of too many
-// requests. times is the number of earlier refusals. It returns false if the request should not
-// be sent again: after mostRefusals attempts, or if ctx has ended.
+// WaitRefused pauses after a server has refused a request because of too many requests. times is
+// the number of pauses so far for this request. WaitRefused returns true if the request should then
+// be sent again. It returns false after mostRefusals pauses, or if ctx has ended.
 func WaitRefused(ctx context.Context, times int) bool {
 	if times >= mostRefusals {
 		return false
@@ -68,19 +68,19 @@ const (
 	MaxErrorText = 1000
 )
 
-// AskMembers returns the cluster's members. It returns an error if the list is too long or an
-// endpoint's name is too long.
+// AskMembers returns the cluster's members. It returns an error if the list or an endpoint is too
+// long.
 func AskMembers(ctx context.Context, a Admin) ([]Member, error) {
 	list, err := a.Members(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if len(list) > kv.MaxMembers {
-		return nil, fmt.Errorf("the cluster reports %d members, but at most %d are supported: give the endpoints, or ask another member", len(list), kv.MaxMembers)
+		return nil, fmt.Errorf("the cluster reports %d members, but quorumbench supports at most %d members; give the endpoints to use, or connect to another member", len(list), kv.MaxMembers)
 	}
 	for _, m := range list {
 		if n := len(m.Endpoint); n > MaxName {
-			return nil, fmt.Errorf("the cluster reports a member whose endpoint has %d bytes, but at most %d are supported", n, MaxName)
+			return nil, fmt.Errorf("the cluster reports a member whose endpoint is %d bytes long, but quorumbench supports at most %d bytes", n, MaxName)
 		}
 	}
 	return list, nil
@@ -95,7 +95,7 @@ func Endpoints(members []Member) []string {
 	return out
 }
 
-// Bounded returns a copy of the member. Its texts are limited in length and printable.
+// Bounded returns a copy of the member whose texts are printable and limited in length.
 func (m Member) Bounded() Member {
 	m.Name, m.Version = text.Line(m.Name, MaxName), text.Line(m.Version, MaxName)
 	m.Hidden = text.Line(m.Hidden, MaxErrorText)
@@ -109,9 +109,9 @@ func (m Member) Bounded() Member {
 	return m
 }
 
-// AskAll calls ask for n endpoints concurrently and returns the cluster's Status. ask receives
-// the endpoint's index. AskAll returns an error if no endpoint responds. All texts in the
-// Status are printable.
+// AskAll calls the function ask concurrently for n endpoints and returns the cluster's Status. The
+// argument of ask is the endpoint's index. AskAll returns an error if no endpoint responds. All
+// texts in the Status are printable.
 func AskAll(n int, ask func(i int) Member) (Status, error) {
 	s := Status{Members: make([]Member, n)}
 	var wg sync.WaitGroup
@@ -137,7 +137,7 @@ func AskAll(n int, ask func(i int) Member) (Status, error) {
 	return s, nil
 }
 
-// lookupTime limits how long to look up a host name whose earlier address is known.
+// lookupTime limits the lookup of a host name if an earlier address of the host is known.
 const lookupTime = time.Second
 
 // NewRememberingDial returns a Dial that connects directly and remembers the address of each
@@ -176,7 +176,7 @@ func (r *remembering) dial(ctx context.Context, endpoint string) (net.Conn, erro
 	case err == nil:
 		r.known[endpoint] = &place{conn.RemoteAddr().String(), lost}
 	case before != nil:
-		r.known[endpoint] = &place{before.address, false} // the endpoint may have moved
+		r.known[endpoint] = &place{before.address, false} // look up the host name again, because the endpoint may have moved
 	}
 	return conn, err
 }
@@ -204,7 +204,7 @@ func CheckOneCluster(members []Member) error {
 				continue
 			}
 			if why := differ(a, b); why != "" {
-				return fmt.Errorf("the endpoints %s and %s belong to two clusters (%s); give the endpoints of one cluster", a.Endpoint, b.Endpoint, why)
+				return fmt.Errorf("the endpoints %s and %s belong to different clusters (%s); give only endpoints of one cluster", a.Endpoint, b.Endpoint, why)
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func differ(a, b *Member) string {
 		}
 		return ""
 	case len(a.Peers) > 0 && len(b.Peers) > 0 && !slices.ContainsFunc(a.Peers, func(p string) bool { return slices.Contains(b.Peers, p) }):
-		return fmt.Sprintf("the first has the peer %s, the second %s, and they have no peer in common", a.Peers[0], b.Peers[0])
+		return fmt.Sprintf("the first member reports the peer %s, the second member reports the peer %s, and they have no peer in common", a.Peers[0], b.Peers[0])
 	case (a.Cluster != "") != (b.Cluster != ""):
 		if a.Cluster == "" {
 			a, b = b, a
@@ -229,7 +229,7 @@ func differ(a, b *Member) string {
 			return a.Cluster + " and a member of an ensemble"
 		}
 	case a.Role == kv.Leader && b.Role == kv.Leader && a.ID != b.ID && a.Term == b.Term:
-		return "both lead at the same time"
+		return "both members report that they are the leader in the same term"
 	}
 	return ""
 }

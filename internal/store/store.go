@@ -1,10 +1,9 @@
 // Package store defines the interfaces and types that connect a store with the rest of the program.
-// Each store has one folder below this one, whose package implements Store, and one line in the
-// registry.
+// Each store has one subfolder, whose package implements Store, and one line in the registry.
 //
-// A store never imports the packages that use it. It describes, as data, how to start servers;
-// run/cluster uses that description. It implements its protocol as a Codec, which internal/load
-// drives.
+// A store's package never imports the packages that use it. It describes, as data, how to start
+// servers; run/cluster uses that description. It implements the store's protocol as a Codec, which
+// internal/load calls.
 package store
 
 import (
@@ -32,24 +31,24 @@ type Store interface {
 	DecodeSettings(decode func(into any) error) (any, error)
 	// Launch returns a description, as data, of how to start a cluster.
 	Launch(LaunchSpec) (Launch, error)
-	// Server returns how to install the given version of the store's server, such as 3.9.5. An
+	// Server describes how to install the given version of the store's server, such as 3.9.5. An
 	// empty version means the default. If the version is not known, the error lists the known
 	// versions.
 	Server(version string) (ServerSource, error)
-	// Admin returns a connection to a cluster for status and administration, which uses the store's
-	// official client. It does not wait until a server is available.
+	// Admin returns an Admin that reads the status of a cluster and administers the cluster with
+	// the store's official client. It does not wait until a server is available.
 	Admin(Access) (Admin, error)
 	// Metrics returns sources of the metrics for the member at an endpoint (HOST:PORT). The caller
 	// tries them in order until one responds. If the result is empty, the member reports no
 	// metrics.
 	Metrics(a Access, endpoint string) []MetricSource
 	// Signal parses a log line from one of a member's processes (Process, Process.Behind). The line
-	// has no line end, and may be cut after some thousand bytes. Signal depends only on line and
-	// does not keep a reference to it. ok is false for lines that report no event, which are most
-	// lines.
+	// does not contain its line break, and may be truncated after a few thousand bytes. Signal
+	// depends only on line and does not keep a reference to it. ok is false for lines that report
+	// no event, which are most lines.
 	Signal(line []byte) (s Signal, ok bool)
-	// Promises returns the store's documented guarantees about the order of writes, if the store's
-	// responses contain that order (kv.Order).
+	// Promises returns the store's documented guarantees about the order of writes. They can be
+	// verified only if the store's responses contain that order (kv.Order).
 	Promises() Promises
 	// Codecs returns a function that creates the codecs for one event loop. These codecs may share
 	// state without locks, so Codecs must be called once for each loop.
@@ -60,18 +59,18 @@ type Store interface {
 type Access struct {
 	Endpoints []string    // each in the form HOST:PORT, without a scheme
 	TLS       *tls.Config // nil for plain connections
-	// Authority is the certificate, in PEM, of the authority that TLS trusts. It is set for a
-	// cluster that quorumbench started.
+	// Authority is the certificate, in PEM, of the certificate authority that TLS trusts. It is set
+	// if quorumbench started the cluster.
 	Authority []byte
 	User      string // empty for no authentication
 	Password  string
 	// Behind maps a proxy's endpoint to the HOST:PORT of the server that the proxy uses. It is set
 	// only in clusters that quorumbench started.
 	Behind map[string]string
-	// SessionTimeout, if not 0, is the requested timeout of the session that a load's connection
-	// has in a store with kv.Ephemeral. The session expires if the server receives no request for
-	// that time. The load keeps the session alive, not the codec. The server may choose another
-	// timeout.
+	// SessionTimeout, if not 0, is the timeout that a load's connection requests for its session in
+	// a store with kv.Ephemeral. The server may choose another timeout. The session expires if the
+	// server receives no request within the timeout. The load, not the codec, keeps the session
+	// alive.
 	SessionTimeout time.Duration
 	// Grants collects the names of the leases and sessions that the store grants to a load's
 	// operations; nil if they are not wanted. Only the load's single event loop uses it.
@@ -124,12 +123,12 @@ func (a *Access) URL(endpoint string) string {
 // Admin reads a cluster's state and maintains the cluster.
 type Admin interface {
 	// Status asks all endpoints concurrently, so that an endpoint that accepts a connection but
-	// sends nothing does not delay the others. The result also lists an endpoint that does not
-	// respond, with its Err set. Status returns an error if no endpoint responds.
+	// sends nothing does not delay the others. For an endpoint that does not respond, the result
+	// contains a member whose Err is set. Status returns an error if no endpoint responds.
 	Status(ctx context.Context) (Status, error)
-	// Members returns all of the cluster's members, sorted by name. Each has its advertised client
-	// endpoint (HOST:PORT), or an empty Endpoint if the store does not report it; this program may
-	// not be able to reach that endpoint. Each has its ID and name, if the store reports them.
+	// Members returns all of the cluster's members, sorted by name. Endpoint is the advertised
+	// client endpoint (HOST:PORT) of a member, which this program may be unable to reach; it is
+	// empty if the store does not report it. ID and Name are set if the store reports them.
 	Members(ctx context.Context) ([]Member, error)
 	// Role asks only the i-th endpoint, counted from 0, for its role. ctx limits the time. Role
 	// must be cheaper than Status: during a load it is called many times per second, and
@@ -137,8 +136,9 @@ type Admin interface {
 	// member reports them, and Err and Gone as in Status.
 	Role(ctx context.Context, i int) Member
 	// UserUnchecked returns the reason why the cluster did not check the user and the password in
-	// the Access, as the second half of a sentence. It returns an empty string if the cluster
-	// checks them, or if the store has no users (kv.Users).
+	// the Access. The reason is the last clause of a sentence. UserUnchecked returns an empty
+	// string if the cluster checks the user and the password, or if the store has no users
+	// (kv.Users).
 	UserUnchecked(ctx context.Context) (why string, err error)
 	io.Closer
 }
@@ -150,7 +150,7 @@ type Status struct {
 	Members []Member
 }
 
-// Member is the state of one member, as it reports it itself.
+// Member is the state of one member according to that member.
 type Member struct {
 	ID       uint64
 	Name     string
@@ -166,12 +166,12 @@ type Member struct {
 	// Cluster identifies the member's cluster, for example by etcd's cluster ID; empty if the store
 	// has no such ID.
 	Cluster string
-	// Peers are the peer addresses of all of the cluster's members according to this member,
-	// sorted; empty if the member does not report them.
+	// Peers are the peer addresses of all members of the cluster, as this member reports them, in
+	// sorted order; empty if the member does not report them.
 	Peers  []string
 	Alarms []string // active alarms, such as NOSPACE
-	// Hidden is a sentence about data that the user is not allowed to read, and about the right
-	// that is needed; empty if the user could read everything.
+	// Hidden is a sentence that states which data the user is not allowed to read, and which right
+	// the user lacks; empty if the user could read everything.
 	Hidden string
 	// Err is set if the member did not respond; most other fields are then empty. If the member
 	// responds that it cannot serve requests, Err is nil and Role is unknown.
@@ -181,7 +181,8 @@ type Member struct {
 	Gone bool
 }
 
-// Leader returns the leader with the highest term, or nil if no member reports to be leader.
+// Leader returns the leader with the highest term, or nil if no member reports that it is the
+// leader.
 func (s *Status) Leader() *Member {
 	var best *Member
 	for i := range s.Members {
@@ -206,8 +207,8 @@ type Promises struct {
 	// Conflicts is set if the Event for a conflict contains the version that caused the conflict: 0
 	// if the key did not exist, -1 if the version is unknown.
 	Conflicts bool
-	// Unsure is set if a conflict, or a delete that found nothing, may also be the response to a
-	// write that the store executed.
+	// Unsure is set if the store may have executed a write although its response to the write is a
+	// conflict, or the result of a delete that found no key.
 	Unsure bool
 	// NoWriteRevisions is set if responses to writes do not contain the revisions of the writes.
 	// The order of the writes is then known only from real time and from the revisions of reads.

@@ -71,7 +71,7 @@ type Scope uint8
 const (
 	SingleKey Scope = iota // only Key
 	Prefix                 // all keys with the prefix Key
-	Rest                   // the keys with the prefix End, starting with Key: a page after the first page of a list by prefix
+	Rest                   // the keys with the prefix End, starting with Key: a later page of a list by prefix
 	From                   // Key and all later keys
 	Interval               // the keys in [Key, End)
 	numScopes
@@ -90,8 +90,7 @@ const (
 	numTargets
 )
 
-// Relation is the relation that must hold between the property and the given value, so that the
-// guard holds.
+// Relation is how a guard compares a key's property with the given value.
 type Relation uint8
 
 // Relations.
@@ -111,7 +110,7 @@ const (
 	Local      Flags = 1 << iota // a Read of the contacted member's own state, which may be stale
 	KeysOnly                     // a Read that returns keys without values
 	CountOnly                    // a Read that returns only the number of keys
-	Before                       // reply or watch event also contains the previous value
+	Before                       // the reply or watch event also contains the previous value
 	KeepValue                    // a Write that does not change the value
 	KeepLease                    // a Write that does not change the lease
 	Progress                     // a Watch with progress notifications
@@ -120,12 +119,12 @@ const (
 	Sorted                       // a Read whose result is sorted by a property other than the key
 	Descending                   // reverses the order of a Sorted Read
 	Fragment                     // a Watch whose large messages may be split
-	MidSegment                   // for scope Prefix: Key ends within a segment. If keys are hashed, this prefix then matches no key
+	MidSegment                   // for scope Prefix: Key ends within a segment, so a hashed prefix matches no hashed key
 	Leased                       // a Read that the leader serves while its lease is valid
 	Existing                     // a Write that fails if the key does not exist
 	Sequential                   // a Write of a new key whose name the store completes with a number; End is the full name
-	Ephemeral                    // a Write whose key is bound to the client's session, or a Grant whose keys are deleted when it ends
-	Unchecked                    // a Grant of a session that failed health checks do not end
+	Ephemeral                    // a Write whose key is bound to the client's session, or a Grant of a session whose keys are deleted when the session ends
+	Unchecked                    // a Grant of a session that continues even if health checks fail
 	allFlags   = 1<<iota - 1
 )
 
@@ -148,8 +147,8 @@ type Part struct {
 	Value    Value // for Write, and for Compare with Target ValueIs
 	// Number depends on the action. For Compare it is the revision or version to compare with; for
 	// Read, the revision to read at; for Watch, the first revision; for Compaction, the revision;
-	// for Grant, and for Write with a time to live, that time in seconds; for Unwatch, the
-	// watcher's number. For Other it depends on the method.
+	// for Grant and Write, the time to live in seconds, if there is one; for Unwatch, the watcher's
+	// number. For Other it depends on the method.
 	Number int64
 	// Limit is the maximum number of keys in a Read, or 0 for all keys. For a Grant it is the lock
 	// delay in milliseconds plus 1, or 0 for the store's default.
@@ -183,7 +182,7 @@ type Call struct {
 	Guarded, Held bool
 	Sent, Got     int   // size in bytes of the request and of the reply
 	Revision      int64 // the store's revision in the reply; 0 if unknown
-	Keys          int64 // number of keys read, counted, written or removed; Pushed: of events
+	Keys          int64 // number of keys read, counted, written or removed; if Pushed is set, the number of events
 	Lease         int64 // the lease that was granted
 	Parts         []Part
 }
@@ -198,10 +197,10 @@ func (c *Call) OK() bool { return c.Took >= 0 && c.Code == 0 }
 type Gap struct {
 	At   int64  // when the gap was noticed, in nanoseconds since the start
 	Conn uint32 // the connection's number; 0 if several connections are affected
-	// Calls is the number of missing calls. It is 0 if the number is unknown because the rest of
-	// the connection cannot be decoded.
+	// Calls is the number of missing calls. Calls is 0 if the rest of the connection cannot be
+	// decoded, so that the number is unknown.
 	Calls uint64
-	Why   string // the reason: the subject and predicate of a sentence
+	Why   string // the reason, as a clause with a subject and a predicate
 }
 
 // Record is one entry in a recording: either a call or a gap. The other field is nil.

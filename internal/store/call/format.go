@@ -18,7 +18,7 @@ const (
 	// maxTime limits the times in records (73 years in nanoseconds), so that the sum of two times
 	// fits into an int64.
 	maxTime    = math.MaxInt64 / 4
-	maxWritten = 512 << 10 // maximum size of a record in bytes; smaller than a frame may be
+	maxWritten = 512 << 10 // maximum size of a record in bytes; below the maximum size of a frame
 )
 
 // A record consists of one byte for its kind, followed by varints. Every block can be decoded
@@ -123,8 +123,8 @@ func (b *block) call(c *Call) bool {
 	return true
 }
 
-// method appends the number of a method. If the block does not contain the method yet, it
-// appends 0 and the method's name.
+// method appends the number that a method has in the block. If the method occurs for the first
+// time, it appends 0 and the method's name.
 func (b *block) method(name string) {
 	name = name[:min(len(name), maxText)]
 	if n, ok := b.methods[name]; ok {
@@ -175,9 +175,9 @@ func flagBit(is bool, as byte) byte {
 
 var errDamagedRecord = errors.New("the recording is damaged: a record in it cannot be read")
 
-// DecodeBlock calls do for each record in a block. The records refer to memory in b.
-// DecodeBlock does not panic on damaged input, and every record that it passes to do respects
-// the limits of Call, Part and Gap.
+// DecodeBlock calls the function do for each record in a block. The records refer to memory in b.
+// DecodeBlock does not panic on damaged input. Every record that do receives respects the limits of
+// Call, Part and Gap.
 func DecodeBlock(b []byte, do func(Record) error) error {
 	r := decoder{b: b}
 	for len(r.b) > 0 {

@@ -2,9 +2,9 @@ package call
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Kind returns the load operation that is most similar to the call, and the call's consistency
-// level if it is a read. ok is false if no operation is similar, for example for leases,
-// watchers and administration.
+// Kind returns the load operation that is most similar to the call, and the consistency level if
+// the call is a read. ok is false if no operation is similar, for example for leases, watchers and
+// administration.
 func (c *Call) Kind() (kind kv.Kind, level kv.Consistency, ok bool) {
 	if c.Pushed || len(c.Parts) == 0 {
 		return 0, 0, false

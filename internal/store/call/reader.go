@@ -12,10 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// ReadRecording reads a recording and calls do with each record, whose memory is not reused. If
-// do returns an error, ReadRecording stops and returns that error. If the file is damaged or
-// truncated, the records before the damage are read, and problem is a sentence that describes
-// the damage.
+// ReadRecording reads a recording and calls the function do for each record. do may keep the
+// record. If do returns an error, ReadRecording stops and returns that error. If the file is
+// damaged or truncated, ReadRecording reads the records before the damage, and problem is a
+// sentence that describes the damage.
 func ReadRecording(path string, do func(Record) error) (h Header, problem string, err error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -26,7 +26,7 @@ func ReadRecording(path string, do func(Record) error) (h Header, problem string
 	var foreign notRecording
 	switch {
 	case errors.As(err, &foreign):
-		err = fmt.Errorf("%s is no recording of quorumbench: %w", path, err)
+		err = fmt.Errorf("%s is not a recording of quorumbench: %w", path, err)
 	case problem != "":
 		problem = path + ": " + problem
 	}
@@ -38,19 +38,19 @@ type notRecording string
 
 func (n notRecording) Error() string { return string(n) }
 
-// ReadRecordingFrom does the same as ReadRecording for a recording that it reads from a reader.
+// ReadRecordingFrom is like ReadRecording, but reads the recording from an io.Reader.
 func ReadRecordingFrom(from io.Reader, do func(Record) error) (h Header, problem string, err error) {
 	in := bufio.NewReaderSize(from, 1<<18)
 	first := make([]byte, len(magic))
 	if _, err := io.ReadFull(in, first); err != nil || string(first) != magic {
-		return h, "", notRecording("it begins with other bytes")
+		return h, "", notRecording("the file does not begin with the bytes of a recording")
 	}
 	var f files.Frame
 	if f.Read(in) != nil {
-		return h, "", notRecording("its header is damaged")
+		return h, "", notRecording("the header is damaged")
 	}
 	if json.Unmarshal(f.Packed, &h) != nil || h.Store == "" {
-		return h, "", notRecording("its header cannot be read")
+		return h, "", notRecording("the header cannot be read")
 	}
 	code, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(files.MaxFrame))
 	if err != nil {
@@ -60,7 +60,7 @@ func ReadRecordingFrom(from io.Reader, do func(Record) error) (h Header, problem
 	for {
 		switch err := f.Read(in); {
 		case errors.Is(err, files.ErrCut):
-			return h, "the recording was not closed: only the records before its end are read", nil
+			return h, "the recording was not closed: only the records before the end of the file are read", nil
 		case err != nil:
 			return h, "the recording is damaged: only the records before the damage are read", nil
 		case f.Count == 0:

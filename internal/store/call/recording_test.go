@@ -88,7 +88,7 @@ func randomCall(r *rand.Rand) *call.Call {
 	return c
 }
 
-// TestACrashLeavesItReadable truncates a recording at every length and reads what is left.
+// TestACrashLeavesItReadable truncates a recording at every length and reads the remaining part.
 func TestACrashLeavesItReadable(t *testing.T) {
 	settle.Unraced(t)
 	path := filepath.Join(t.TempDir(), "a.qbrec")
@@ -128,7 +128,7 @@ func TestACrashLeavesItReadable(t *testing.T) {
 }
 
 func TestDamageIsReported(t *testing.T) {
-	if _, _, err := call.ReadRecordingFrom(strings.NewReader("something else"), nil); err == nil || err.Error() != "it begins with other bytes" {
+	if _, _, err := call.ReadRecordingFrom(strings.NewReader("something else"), nil); err == nil || err.Error() != "the file does not begin with the bytes of a recording" {
 		t.Error(err)
 	}
 	path := filepath.Join(t.TempDir(), "none")

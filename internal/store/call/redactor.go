@@ -9,9 +9,9 @@ import (
 )
 
 // Redactor replaces keys and values by hashes before they are recorded. The hashes depend on a
-// random secret that is not stored. So equal keys have equal hashes within one recording, but
-// the key that belongs to a hash cannot be found by trying keys. The zero value leaves keys and
-// values unchanged. A Redactor is safe for concurrent use.
+// random secret that is not stored. Within one recording, equal keys have equal hashes, but trying
+// possible keys does not reveal the key for a hash. The zero value leaves keys and values
+// unchanged. A Redactor is safe for concurrent use.
 //
 // The hash function is SHA-256, because the owner of a recording has unlimited time to try
 // keys. With the CPU's SHA instructions, the hashes for a call take about 1 µs of the 25 µs
@@ -32,12 +32,13 @@ func (r *Redactor) Plain() bool { return len(r.secret) == 0 }
 // with the separator is still a prefix after hashing.
 const separator = '/'
 
-// minHash is the minimum length of a segment's hash. It has 66 bits, so that the hashes of two
-// segments do not collide. The hash of a longer segment is as long as the segment.
+// minHash is the minimum length of a segment's hash in base64 characters. These characters hold 66
+// bits, so collisions between the hashes of two segments are not expected. The hash of a longer
+// segment is as long as the segment.
 const minHash = 11
 
-// RedactKey returns the form of a key that is recorded. It keeps zero bytes at the key's end,
-// because clients append a zero byte to a key to obtain the next key.
+// RedactKey returns a key in the form in which it is recorded. It keeps zero bytes at the key's
+// end, because clients append a zero byte to a key to obtain the next key.
 func (r *Redactor) RedactKey(key []byte) []byte {
 	if r.Plain() {
 		return bytes.Clone(key)
@@ -73,7 +74,7 @@ func (r *Redactor) appendSegment(out, segment []byte) []byte {
 	}
 }
 
-// RedactValue returns the form of a value that is recorded.
+// RedactValue returns a value in the form in which it is recorded.
 func (r *Redactor) RedactValue(value []byte) Value {
 	out := Value{Size: len(value)}
 	if r.Plain() {

@@ -15,11 +15,11 @@ import (
 const (
 	magic     = "qbrec01\n"
 	maxHeader = 1 << 16
-	// maxQueued is the number of full blocks that may wait for the disk. When that many blocks
-	// wait, further calls are omitted.
+	// maxQueued is the maximum number of full blocks that wait for the disk. While the queue is
+	// full, calls that do not fit into the current block are omitted.
 	maxQueued = 64
-	// flushInterval is how often a block is written that is not full. So a crash loses at most the
-	// calls that arrived within this interval.
+	// flushInterval is how often the current block is written even if it is not full. So a crash
+	// loses at most the calls that arrived within this interval.
 	flushInterval = time.Second
 )
 
@@ -40,7 +40,7 @@ type RecordingWriter struct {
 	why    string
 	counts Counts
 
-	// Until done is closed, only the goroutine that writes may use the fields below.
+	// Until the channel done is closed, only the writing goroutine may use the following fields.
 	err   error
 	bytes int64
 }
@@ -56,7 +56,7 @@ type Counts struct {
 func CreateRecording(path string, h *Header) (*RecordingWriter, error) {
 	head, err := json.Marshal(h)
 	if err == nil && len(head) > maxHeader {
-		err = fmt.Errorf("its header is too long")
+		err = fmt.Errorf("the header is too long")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
@@ -83,7 +83,7 @@ func (w *RecordingWriter) Call(c *Call) {
 		return
 	}
 	if !w.cur.call(c) {
-		w.countMissed(c.At, "calls with more parts than a record can hold")
+		w.countMissed(c.At, "calls had more parts than a record can hold")
 		return
 	}
 	w.counts.Calls++

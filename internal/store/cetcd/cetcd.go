@@ -1,5 +1,6 @@
 // Package cetcd implements the store cetcd, a proxy that translates a part of Consul's HTTP API to
-// etcd. It contains cetcd's capabilities, how to launch and administer its members, and its codec.
+// etcd. It describes cetcd's capabilities and how to launch its members, administers the members,
+// and contains cetcd's codec.
 package cetcd
 
 import (
@@ -34,34 +35,34 @@ func (*Store) Name() string { return Name }
 // Capabilities implements store.Store. The descriptions are cetcd's own, because Consul's do not
 // apply to it.
 func (*Store) Capabilities() kv.Capabilities {
-	can := etcdproxy.Capabilities(Name, "a GET of the proxy", kv.Capabilities{
+	can := etcdproxy.Capabilities(Name, "a GET request to the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
-			kv.Put:   "PUT /v1/kv/KEY: an etcd transaction that reads the key's lock and writes its value and flags, which cetcd retries after a conflict",
-			kv.Get:   "GET /v1/kv/KEY, as JSON with the value in base64: ?raw would end the connection if the key does not exist",
-			kv.Range: "GET /v1/kv/PREFIX?recurse=true, counting the keys in the interval",
+			kv.Put:   "PUT /v1/kv/KEY: an etcd transaction that reads the key's lock and writes the key's value and flags; cetcd retries the transaction after a conflict",
+			kv.Get:   "GET /v1/kv/KEY, which returns JSON with the value in base64; without ?raw, because cetcd would end the connection if the key does not exist",
+			kv.Range: "GET /v1/kv/PREFIX?recurse=true; quorumbench counts the returned keys in the interval",
 			kv.CAS:   "PUT /v1/kv/KEY?cas=MODIFYINDEX",
 		},
 		Reads: map[kv.Consistency]string{
-			kv.Linearizable: "GET ?consistent=true: a transaction for which etcd's leader confirms its leadership with a majority before the response",
-			kv.Local:        "a serializable transaction of the proxy's etcd member, which responds from its applied state and may be stale; cetcd does the same with and without ?stale",
+			kv.Linearizable: "GET ?consistent=true: an etcd transaction; etcd's leader confirms its leadership with a majority before the response",
+			kv.Local:        "GET with or without ?stale: a serializable transaction on the proxy's etcd member, which responds from its applied state; the response may be stale",
 		},
 		NoOperations: map[kv.Kind]string{
 			kv.Delete: "cetcd responds to a DELETE with true but deletes nothing, and the next GET of the key ends the connection",
-			kv.Txn:    "a transaction ends the connection to cetcd",
+			kv.Txn:    "cetcd ends the connection when it receives a transaction",
 		},
 		NoReads: map[kv.Consistency]string{
-			kv.Lease: "cetcd's default mode is not a lease read but a read that may be stale: use local reads",
+			kv.Lease: "cetcd has no lease reads, because reads in its default mode may be stale; use local reads",
 		},
 		Ascending: true,
 		InFlight:  1,
 	})
-	can.Features[kv.Order] = "the ModifyIndex of a read, which is etcd's revision; writes return none"
+	can.Features[kv.Order] = "a read returns a ModifyIndex, which is an etcd revision; a write returns no revision"
 	return can
 }
 
 // Server implements store.Store.
 func (*Store) Server(version string) (store.ServerSource, error) {
-	return store.HandBuiltServer(Name, "build it as docs/reference/commands.md says under stores", version)
+	return store.HandBuiltServer(Name, "build it as described under stores in docs/reference/commands.md", version)
 }
 
 // Launch implements store.Store. Each member consists of an embedded etcd member and a cetcd
@@ -130,7 +131,7 @@ func (s *Store) Codecs(a store.Access) store.Codecs { return s.dialect().Codecs(
 func (s *Store) dialect() *consul.Dialect {
 	return &consul.Dialect{JSON: true, Failed: failed, StoreInfo: httpkv.StoreInfo{
 		Operations: s.Capabilities().Operations, Name: Name,
-		HTTP2: "is this cetcd's port, and not its etcd member's?", TLS: "which cetcd does not",
+		HTTP2: "is this the port of cetcd, and not of its etcd member?", TLS: "which cetcd does not",
 	}}
 }
 
@@ -140,7 +141,7 @@ func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	text = httpkv.AppendText(nil, r)
 	switch {
 	case r.Status >= 300 && r.Status < 400:
-		return kv.BadRequest, []byte("cetcd redirected the request: a key must not have an empty, . or .. segment")
+		return kv.BadRequest, []byte("cetcd redirected the request: no segment of a key may be empty, . or ..")
 	case r.Status == 404:
 		return kv.BadRequest, []byte("the server has no /v1/kv: is this cetcd's port?")
 	case string(text) == "Missing key name":

@@ -32,7 +32,7 @@ func TestCapabilities(t *testing.T) {
 func TestLaunch(t *testing.T) {
 	place := kv.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: t.TempDir()}
 	spec := store.LaunchSpec{Cluster: "c", Self: "/self", Members: []kv.MemberPlace{place}}
-	if _, err := New().Launch(spec); err == nil || !strings.Contains(err.Error(), "no registry has it: build it as docs/reference/commands.md says under stores, and give the path of its binary") {
+	if _, err := New().Launch(spec); err == nil || !strings.Contains(err.Error(), "no registry has it: build it as described under stores in docs/reference/commands.md, and give the path of its binary") {
 		t.Errorf("%v", err)
 	}
 	spec.Exec = "/opt/cetcd"
@@ -53,11 +53,11 @@ func TestLaunch(t *testing.T) {
 
 func TestAdminRefuses(t *testing.T) {
 	for want, a := range map[string]store.Access{
-		"cetcd does not support TLS":       {Endpoints: []string{"h:1"}, TLS: &tls.Config{MinVersion: tls.VersionTLS12}},
-		"cetcd has no users":               {Endpoints: []string{"h:1"}, User: "u"},
-		"no cetcd endpoint was given":      {},
-		"no process listens there":         {Endpoints: []string{"127.0.0.1:1"}},
-		"it responded with status 404; is": {Endpoints: []string{elsewhere(t)}},
+		"cetcd does not support TLS":         {Endpoints: []string{"h:1"}, TLS: &tls.Config{MinVersion: tls.VersionTLS12}},
+		"cetcd has no users":                 {Endpoints: []string{"h:1"}, User: "u"},
+		"no cetcd endpoint was given":        {},
+		"no process listens at this address": {Endpoints: []string{"127.0.0.1:1"}},
+		"it responded with status 404; is":   {Endpoints: []string{elsewhere(t)}},
 	} {
 		admin, err := New().Admin(a)
 		if err == nil {

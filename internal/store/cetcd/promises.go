@@ -9,23 +9,23 @@ import (
 // The sources of the guarantees. cetcd itself documents only that it serves Consul's requests with
 // transactions in etcd.
 const (
-	readme = "cetcd's README (https://github.com/etcd-io/cetcd): it serves Consul's requests from etcd"
-	txns   = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), by one transaction of the etcd behind it for each request: "
+	readme = "cetcd's README (https://github.com/etcd-io/cetcd): cetcd serves Consul's requests from etcd"
+	txns   = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), which apply because cetcd executes each request as one etcd transaction: "
 )
 
 // Promises implements store.Store. A ModifyIndex is an etcd revision. The response to a write
-// contains no ModifyIndex, and the response false may hide an etcd error.
+// contains no ModifyIndex, and the response "false" may also mean an etcd error.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
-			history.Order:        txns + "operations \"occur in a total order, consistent with real-time order of those operations\", which the revisions imply",
-			history.Linearizable: txns + "\"strict serializability for all KV api calls\", but for reads that ask for less",
-			history.Snapshot:     readme + ", whose ModifyIndex is the revision of the key's last change",
+			history.Order:        txns + "operations \"occur in a total order, consistent with real-time order of those operations\", and the revisions show this order",
+			history.Linearizable: txns + "\"strict serializability for all KV api calls\", except for reads that request a weaker consistency",
+			history.Snapshot:     readme + "; a ModifyIndex is the etcd revision of the key's latest change",
 			history.Durable:      txns + "\"Any completed operations are durable\"",
 			history.Once:         txns + "\"KV Service operations are atomic\"",
-			history.Compare:      readme + ", where a write with cas is done if the index is the key's ModifyIndex",
+			history.Compare:      readme + "; a write with cas is executed only if the given index is the key's ModifyIndex",
 		},
-		Own:              kv.Linearizable, // a local read after a quorum read
+		Own:              kv.Linearizable, // a quorum read, then a read of the member's own state
 		Unsure:           true,
 		NoWriteRevisions: true,
 	}

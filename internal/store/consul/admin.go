@@ -88,7 +88,7 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	a.mu.Lock()
 	m := a.known[i]
 	m.Leader = a.servers[leader]
-	again := m.ID == 0 || m.Role == kv.NonVoter || leader != "" && leader != a.leaders[i] // a non-voter may become a voter
+	again := m.ID == 0 || m.Role == kv.NonVoter || leader != "" && leader != a.leaders[i] // a non-voter may have become a voter
 	a.leaders[i] = leader
 	a.mu.Unlock()
 	switch {
@@ -98,15 +98,15 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 		m.Role = kv.Unknown
 	case m.Leader == m.ID:
 		m.Role = kv.Leader
-	case m.Hidden != "" && m.Role == kv.Unknown: // the endpoint's address is not that of a server
+	case m.Hidden != "" && m.Role == kv.Unknown: // no server has the endpoint's address, so the role remains unknown
 	default:
 		m.Role = kv.Follower
 	}
 	return m
 }
 
-// askAgent requests an agent's version and Raft state. If the token lacks the right to read them,
-// it requests what every token may read.
+// askAgent requests an agent's version and Raft state. If the token lacks the right to read this
+// data, askAgent requests only the data that every token may read.
 func (a *admin) askAgent(ctx context.Context, i int) store.Member {
 	m := store.Member{Endpoint: a.endpoints[i]}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
@@ -133,7 +133,7 @@ func (a *admin) askAgent(ctx context.Context, i int) store.Member {
 		return a.failedMember(i, ctx, err)
 	}
 	if self.Config.NodeID == "" {
-		m.Err = fmt.Errorf("%s did not respond like Consul: it has no node ID", m.Endpoint)
+		m.Err = fmt.Errorf("%s did not respond like Consul: its response contains no node ID", m.Endpoint)
 		return m
 	}
 	m.ID, m.Name, m.Version = memberID(self.Config.NodeID), self.Config.NodeName, self.Config.Version
@@ -147,7 +147,7 @@ func (a *admin) askAgent(ctx context.Context, i int) store.Member {
 	case "Leader":
 		m.Role, m.Leader, leader = kv.Leader, m.ID, rpc
 	case "Follower":
-		// A candidate also reports the state Follower, but then there is no leader.
+		// A candidate also reports the state Follower, but it knows no leader.
 		var err error
 		if leader, err = a.leader(ctx, i); err == nil && leader != "" {
 			m.Role = kv.Follower
@@ -160,8 +160,8 @@ func (a *admin) askAgent(ctx context.Context, i int) store.Member {
 	return a.remember(i, m, rpc, leader)
 }
 
-// peers returns the RPC addresses of the servers, sorted. If the agent knows no leader, it returns
-// none.
+// peers returns the sorted RPC addresses of the servers, or no addresses if the agent knows no
+// leader.
 func (a *admin) peers(ctx context.Context, i int) []string {
 	peers, _ := a.clients[i].Status().PeersWithQueryOptions((&api.QueryOptions{}).WithContext(ctx))
 	slices.Sort(peers)
@@ -184,8 +184,8 @@ func (a *admin) remember(i int, m store.Member, rpc, leader string) store.Member
 }
 
 // hasNoVote reports whether a server has no vote according to Raft's configuration, such as
-// [{Suffrage:Voter ID:6f1e... Address:10.0.0.1:8300} ...]. This applies to a read replica, a
-// non-voting server, and a server that has just joined.
+// [{Suffrage:Voter ID:6f1e... Address:10.0.0.1:8300} ...]. A read replica, a non-voting server, and
+// a server that has just joined have no vote.
 func hasNoVote(servers, id string) bool {
 	before, _, found := strings.Cut(servers, " ID:"+id+" ")
 	return found && !strings.HasSuffix(before, "{Suffrage:Voter")
@@ -208,22 +208,23 @@ func (a *admin) leader(ctx context.Context, i int) (string, error) {
 // noKey is a key that no load writes, so reads of it never find anything.
 const noKey = "quorumbench/no/such/key"
 
-// Applied implements store.Applier. It sends stale reads of a missing key: the index in such a
-// response is that of the newest write that the agent's server has applied.
+// Applied implements store.Applier. It sends stale reads of a missing key: the response contains
+// the index of the newest write that the agent's server has applied.
 func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	switch m := a.askAgent(ctx, i); { // a client agent would forward the reads to any server
 	case m.Err != nil:
 		return 0, m.Err
 	case m.Role == kv.Unknown && m.Hidden != "":
-		return 0, fmt.Errorf("it is unknown whether %s is a server: %s", m.Endpoint, m.Hidden)
+		return 0, fmt.Errorf("quorumbench cannot determine whether %s is a Consul server: %s", m.Endpoint, m.Hidden)
 	case m.Role == kv.Unknown:
-		return 0, fmt.Errorf("%s is not a Consul server, or knows no leader at present", m.Endpoint)
+		return 0, fmt.Errorf("%s is not a Consul server, or currently knows no leader", m.Endpoint)
 	}
 	return a.newest(ctx, i, api.QueryOptions{AllowStale: true})
 }
 
-// Newest implements store.Applier. A consistent read returns the leader's index. The leader applies
-// each write before it acknowledges the write.
+// Newest implements store.Applier. A consistent read returns the leader's index. This index
+// includes all acknowledged writes, because the leader applies each write before it acknowledges
+// the write.
 func (a *admin) Newest(ctx context.Context) (revision int64, err error) {
 	for i := range a.clients {
 		if revision, err = a.newest(ctx, i, api.QueryOptions{RequireConsistent: true}); err == nil {
@@ -233,9 +234,10 @@ func (a *admin) Newest(ctx context.Context) (revision int64, err error) {
 	return revision, err
 }
 
-// newest returns the highest index among keys, catalog nodes and health checks, because a response
-// contains only the index of its own table. A server applies the entries of the log in order. So if
-// a server has the newest write in any table, it has all earlier writes.
+// newest returns the highest index of three tables: keys, catalog nodes and health checks. It reads
+// all three tables, because a response contains only the index of the table that was read. A server
+// applies the entries of the log in order. So if a server has the newest write in any table, it has
+// all earlier writes.
 func (a *admin) newest(ctx context.Context, i int, how api.QueryOptions) (revision int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -305,7 +307,7 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 			server.Endpoint = answered.Endpoint
 		} else {
 			e := net.JoinHostPort(m.Addr, port)
-			if !taken[e] { // another member's address: the port is unknown
+			if !taken[e] { // if e is another member's address, the port of this member is unknown
 				server.Endpoint, taken[e] = e, true
 			}
 		}
@@ -329,8 +331,8 @@ func reason(ctx context.Context, err error) string {
 	return fmt.Sprintf("HTTP status %d", status.Code)
 }
 
-// UserUnchecked implements store.Admin. If ACLs are off, an agent refuses to describe the request's
-// token, which shows that it does not check tokens.
+// UserUnchecked implements store.Admin. If ACLs are disabled, an agent refuses to describe the
+// request's token, which shows that it does not check tokens.
 func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	c, err := a.first(ctx)
 	if err != nil {
@@ -339,7 +341,7 @@ func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	var answer api.StatusError
 	_, _, err = c.ACL().TokenReadSelf((&api.QueryOptions{}).WithContext(ctx))
 	if errors.As(err, &answer) && answer.Code == http.StatusUnauthorized && strings.Contains(answer.Body, "ACL support disabled") {
-		return "ACLs are off in this cluster", nil
+		return "ACLs are disabled in this cluster", nil
 	}
 	return "", err
 }

@@ -39,8 +39,8 @@ func Replays(r *call.Call) bool {
 	return !r.Pushed && len(r.Parts) > 0
 }
 
-// ReplaysKeys reports whether a recorded call can be replayed and only reads or writes keys,
-// without a lock.
+// ReplaysKeys reports whether a recorded call can be replayed, reads or writes only keys, and uses
+// no lock.
 func ReplaysKeys(r *call.Call) bool {
 	locks := slices.ContainsFunc(r.Parts, func(p call.Part) bool { return p.Target == call.LeaseIs })
 	return (r.Method == methodGet || r.Method == methodPut) && !locks && Replays(r)
@@ -94,8 +94,8 @@ func (c *codec) replayRead(p *call.Part) {
 	c.Send(c.Head(appendMode(b, p.Flags)))
 }
 
-// appendMode appends the parameter for a consistency mode. b must end with a ? or with another
-// parameter.
+// appendMode appends the URL parameter for the consistency mode in flags. b must end with a
+// question mark or with another parameter.
 func appendMode(b []byte, flags call.Flags) []byte {
 	word := ""
 	switch {
@@ -110,7 +110,7 @@ func appendMode(b []byte, flags call.Flags) []byte {
 	return append(b, word...)
 }
 
-// replaySwap sends the write or removal p with the condition guard.
+// replaySwap sends the write or removal p. The part guard contains the condition of p.
 func (c *codec) replaySwap(guard, p *call.Part) {
 	key := httpkv.TrimSlash(p.Key)
 	if p.Action == call.Remove {
@@ -223,7 +223,8 @@ func (c *codec) parseReplayedList(body []byte, e *store.Event) {
 	}
 }
 
-// parseReplayedEntry parses an entry and passes it to the operation's store.Keys, if there is one.
+// parseReplayedEntry parses an entry and passes it to the store.Keys of the operation, if the
+// operation has one.
 func (c *codec) parseReplayedEntry(s *httpkv.JSONScanner) {
 	var k entry
 	c.buf = c.buf[:0]
@@ -280,7 +281,7 @@ func (c *codec) parseReplayedResult(s *httpkv.JSONScanner) {
 	}
 }
 
-// granted parses the response to the creation of a session. It sets the event's value to the
+// granted parses the response to a request that creates a session. It sets the event's value to the
 // session's name.
 func (c *codec) granted(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]

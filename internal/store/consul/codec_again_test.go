@@ -38,7 +38,7 @@ func recorded() (calls []call.Call) {
 	return calls
 }
 
-// sentAgain returns a codec that has replayed a recorded call, and the bytes that it sent.
+// sentAgain returns a codec that has replayed a recorded call, and the bytes that the codec sent.
 func sentAgain(request *call.Call) (*codec, string) {
 	op := store.Op{Tag: 9, Kind: kv.KeepAlive, Call: request, Range: &store.RangeOp{Keys: passed{}}}
 	if kind, _, ok := request.Kind(); ok {

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestWatchOfLockHolder checks a watcher for a lock's holder. Its events must have the session and
-// the LockIndex, a start index must deliver the current holder at once, and a response about
-// another key must be a wrong response.
+// TestWatchOfLockHolder checks a watcher for a lock's holder. The watcher's events must contain the
+// session and the LockIndex. A watcher with a start index must report the current holder at once. A
+// response about another key must be reported as a wrong response.
 func TestWatchOfLockHolder(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Start: 1, Holder: true}, "")
 	if asked := nextQuery(s); strings.Contains(asked, "raw") {

@@ -9,9 +9,9 @@ import (
 )
 
 // failed returns the outcome and text for a response with a status other than 200. Consul sends
-// most errors with status 500 and a text, which other texts may enclose. So the text takes
-// precedence over the status. An error maps to a definite error only if it proves that the data did
-// not change.
+// most errors with status 500 and an error text, which may be part of a longer text. So the error
+// text takes precedence over the status. The outcome is a definite error only if the response
+// proves that the data did not change.
 func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	outcome = httpkv.OutcomeOf(r.Status)
 	for _, known := range texts {
@@ -21,13 +21,14 @@ func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
 		}
 	}
 	if r.Status >= 300 && r.Status < 400 {
-		return outcome, []byte("Consul redirected the request: a key must not have an empty, . or .. segment")
+		return outcome, []byte("Consul redirected the request: no segment of a key may be empty, . or ..")
 	}
 	return outcome, httpkv.AppendText(nil, r)
 }
 
 // texts lists parts of error texts from Consul and hashicorp/raft. The first match applies. So an
-// error that shows how far the request got is listed before the errors that may enclose it.
+// error that shows how far a request was processed is listed before the errors whose texts may
+// contain that error.
 var texts = [...]struct {
 	text    string
 	outcome kv.Outcome
@@ -38,7 +39,7 @@ var texts = [...]struct {
 	{"snapshot restored while committing log", kv.StoreError},
 	{"raft is already shutdown", kv.StoreError},
 
-	// Consul returns the following errors before it writes the log.
+	// Consul returns the following errors before it writes the request to its log.
 	{"No cluster leader", kv.NoLeader},
 	{"Raft leader not found in server lookup mapping", kv.NoLeader},
 	{"node is not the leader", kv.Refused},

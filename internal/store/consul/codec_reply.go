@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// wrong turns an event into a wrong response. why is a format string whose only argument is the
-// server's name.
+// wrong changes an event to the outcome for a wrong response. why is a format string whose only
+// argument is the server's name.
 func (c *codec) wrong(e *store.Event, why string) {
 	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Outcome: kv.WrongAnswer, Text: fmt.Appendf(nil, why, c.Name)}
 }
@@ -19,12 +19,12 @@ func (c *codec) wrong(e *store.Event, why string) {
 // The reasons why a response is wrong. Each is a format string whose only argument is the server's
 // name.
 const (
-	noIndex  = "the response has no index above 0, but %s gives every key one"
+	noIndex  = "the response has no index above 0, but every key in %s has one"
 	unsorted = "%s listed keys that are not in byte order"
 	stray    = "%s listed a key without the requested prefix"
 )
 
-// malformed turns an event into an error, for a response that cannot be parsed.
+// malformed changes an event to the error for a response that cannot be parsed.
 func (c *codec) malformed(e *store.Event) {
 	*e = store.Event{
 		Tag: e.Tag, Extra: e.Extra, Outcome: kv.StoreError,
@@ -62,7 +62,7 @@ func (c *codec) notFound(e *store.Event) {
 	}
 }
 
-// parseEntry parses an entry. If the key must be decoded, the decoded key is in c.buf.
+// parseEntry parses an entry. It stores decoded strings in c.buf.
 func (c *codec) parseEntry(s *httpkv.JSONScanner, to *entry) { c.buf = readEntry(s, to, c.buf) }
 
 // readEntry parses an object such as {"LockIndex":0,"Key":"k","Flags":0,"Value":"dg==",
@@ -187,8 +187,8 @@ func (c *codec) list(k *entry) (ok bool) {
 	return ok
 }
 
-// decode decodes base64 text. It appends the result to c.buf and also returns it. The second result
-// is false if the text is not base64.
+// decode decodes base64 text. It appends the decoded bytes to c.buf and also returns them. The
+// second result is false if the text is not base64.
 func (c *codec) decode(value []byte) ([]byte, bool) {
 	from := len(c.buf)
 	var err error

@@ -80,8 +80,8 @@ func prefixOf(from, to []byte) []byte {
 	return from[:n]
 }
 
-// Transact implements httpkv.API. It sends PUT /v1/txn with a set for each pair. Consul executes
-// either all of them or none. It accepts at most 128 operations.
+// Transact implements httpkv.API. It sends PUT /v1/txn with one set operation for each pair. Consul
+// executes either all operations or none, and accepts at most 128 operations.
 func (c *codec) Transact(pairs []store.Pair) {
 	b := append(c.Head(c.Begin(c.multi)), '[')
 	for i, p := range pairs {

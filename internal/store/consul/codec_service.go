@@ -71,8 +71,8 @@ func (c *codec) registered(r *http1.Response, e *store.Event) {
 	}
 }
 
-// parseNode counts the services on a node: {"Node":{...},"Services":[...]}. Both members are null
-// if the node does not exist.
+// parseNode counts the services on a node: {"Node":{...},"Services":[...]}. Both values are null if
+// the node does not exist.
 func (c *codec) parseNode(body []byte, e *store.Event) {
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
@@ -123,8 +123,8 @@ func (c *codec) parseChecks(body []byte, e *store.Event) {
 	}
 }
 
-// changesOfService handles the list of a service's healthy instances. If the index of an instance
-// or of its checks has changed, it reports the instance as new.
+// changesOfService handles the list of a service's healthy instances. It reports an instance as new
+// if the index of the instance or of one of its checks has changed.
 func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wrong *store.Event) []store.Event {
 	w := &c.watch
 	s := httpkv.NewJSONScanner(body)

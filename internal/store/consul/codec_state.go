@@ -13,8 +13,8 @@ import (
 type Dialect struct {
 	// StoreInfo holds the server's name for messages, and its operations.
 	httpkv.StoreInfo
-	// JSON is set if a read of one key returns a JSON list instead of the ?raw value, and if every
-	// parameter needs a value. The list is empty if the key does not exist.
+	// JSON is set if the server ignores parameters without a value, such as ?raw, and responds to a
+	// read of one key with a JSON list. The list is empty if the key does not exist.
 	JSON bool
 	// Wait is how long a blocking query waits. 0 means the server's default.
 	Wait time.Duration
@@ -42,7 +42,7 @@ type codec struct {
 	session []byte // KeepAlive: name of the session
 
 	instances []instance // instances in the response about a service
-	ofChecks  bool       // Range about an instance: the request is for its checks
+	ofChecks  bool       // Range of a service instance: the request reads the instance's checks
 
 	stm    stm
 	edited []byte // the result of STMOp.Edit
@@ -53,7 +53,8 @@ type codec struct {
 	dead   bool   // the latest query is overdue
 }
 
-// Indexes of the response fields that the connection keeps.
+// fieldIndex identifies the X-Consul-Index field among the response fields that the connection
+// keeps.
 const fieldIndex = 0
 
 // again is the kind of a recorded call.
@@ -90,10 +91,10 @@ type stage uint8
 
 const (
 	acquiring  stage = iota
-	confirming       // the lock was acquired; reads its LockIndex
-	looking          // the lock was not acquired; reads its holder
-	waiting          // waits for a change of the lock's key
-	pausing          // the lock has no holder; waits for the end of its lock-delay
+	confirming       // the lock was acquired; the request reads the lock's LockIndex
+	looking          // the lock was not acquired; the request reads the lock's holder
+	waiting          // the request waits for a change of the lock's key
+	pausing          // the lock has no holder; the request waits for the end of the lock-delay
 	reading
 	committing
 	releasing
@@ -102,7 +103,7 @@ const (
 
 // stm is the current optimistic transaction.
 type stm struct {
-	open      bool // its end has not been reported
+	open      bool // the end of the transaction has not been reported
 	stage     stage
 	late      bool  // abandoned; only the release of the lock remains
 	held      bool  // the transaction has acquired the lock
@@ -136,11 +137,11 @@ type watched struct {
 	key     []byte        // the watched key, or the start of the interval
 	end     []byte        // end of the interval (exclusive), or nil to watch only key
 	holder  bool          // key is a lock; the watcher's events contain its holder
-	service bool          // key is a service's name; reports its healthy instances
-	wait    time.Duration // wait for each query; 0 for that of the dialect
+	service bool          // key is a service's name; the watcher reports the service's healthy instances
+	wait    time.Duration // how long each query waits; 0 for the dialect's Wait
 	start   int64         // first requested index; 0 once a response has reached it
-	index   int64         // index of the latest response; 0 requests the current state
-	knows   bool          // known has the state from the previous response
+	index   int64         // index of the latest response; 0 if the next query requests the current state
+	knows   bool          // the field known contains the state from the previous response
 	known   seenKeys
 	next    seenKeys // state from the response that is being parsed
 	queries uint64

@@ -12,11 +12,11 @@ import (
 
 var _ httpkv.API = (*codec)(nil)
 
-// An optimistic transaction reads its keys with one request to /v1/txn and writes with another one.
-// The second request contains check-index verbs, which fail if a version has changed since the
-// read. If the transaction has a lock, the lock is a key that a session acquires
-// (https://developer.hashicorp.com/consul/docs/automate/session). A client that does not get the
-// lock waits with a blocking query on the key, as Consul's own client does.
+// An optimistic transaction reads its keys with one request to /v1/txn and writes values with a
+// second request. The second request contains check-index operations, which fail if a key's version
+// has changed since the read. If the transaction has a lock, the lock is a key that a session
+// acquires (https://developer.hashicorp.com/consul/docs/automate/session). A client that fails to
+// acquire the lock waits with a blocking query on the key, as Consul's own client does.
 
 // STM implements httpkv.API.
 func (c *codec) STM(op *store.Op) {
@@ -48,9 +48,9 @@ func (c *codec) STM(op *store.Op) {
 	c.askNext(reading)
 }
 
-// Waits for blocking queries on a lock. lockWait is for a lock that another client holds, and is
-// longer than an operation's timeout. delayPause is the pause before another attempt if the lock
-// has no holder but was not acquired, for example during a lock-delay.
+// How long blocking queries on a lock wait. lockWait applies while another client holds the lock,
+// and is longer than an operation's timeout. delayPause applies if the lock has no holder but could
+// not be acquired, for example during a lock-delay; the next attempt follows after this pause.
 const (
 	lockWait   = "60s"
 	delayPause = "1s"
@@ -88,8 +88,8 @@ func (c *codec) askNext(next stage) {
 	}
 }
 
-// commit sends the request that writes the values if the versions of the keys have not changed
-// since the reads.
+// commit sends the request that writes the values. The write fails if the version of a key has
+// changed since the read.
 func (c *codec) commit() {
 	t, n := &c.stm, 0
 	b := append(c.Head(c.Begin(c.multi)), '[')
@@ -142,7 +142,7 @@ func (c *codec) STMAnswered(r *http1.Response, to []store.Event) []store.Event {
 	case t.late:
 		t.open = false
 		return append(to, store.Event{Tag: c.Tag, What: store.Late})
-	case next != ended && next != releasing: // but the server closes the connection
+	case next != ended && next != releasing: // the server closes the connection, so the next request cannot be sent
 		t.fail(kv.NotSent, []byte("the server closes the connection"))
 	}
 	t.open = false
@@ -178,7 +178,7 @@ func (c *codec) step(r *http1.Response, to []store.Event) ([]store.Event, stage)
 		}
 	default:
 		if !isTrue(r.Body) && !t.result.Outcome.Failed() {
-			t.fail(kv.StoreError, []byte("the lock was lost before its release"))
+			t.fail(kv.StoreError, []byte("the transaction lost its lock before it could release the lock"))
 		}
 		return to, ended
 	}
@@ -201,7 +201,7 @@ func (c *codec) handleLockState(r *http1.Response, to []store.Event) ([]store.Ev
 		t.fail(c.Failed(r))
 		return to, t.endingStage()
 	case there && !c.parseLock(r.Body, &found):
-		t.fail(kv.StoreError, []byte("the server sent a response about the lock that Consul does not send"))
+		t.fail(kv.StoreError, []byte("the server's response about the lock does not have the form of a Consul response"))
 		return to, t.endingStage()
 	}
 	ours := there && bytes.Equal(found.session, t.session) && len(t.session) > 0
@@ -240,7 +240,7 @@ func (c *codec) parseLock(body []byte, to *entry) bool {
 	return s.End() && n == 1
 }
 
-// handleReads handles the response to the request that reads the keys.
+// handleReads handles the response to the transaction's read request.
 func (c *codec) handleReads(r *http1.Response) stage {
 	t := &c.stm
 	if r.Status != 200 {
@@ -270,7 +270,7 @@ func (c *codec) handleReads(r *http1.Response) stage {
 	})
 	switch {
 	case !ok || i != len(t.pairs):
-		t.fail(kv.StoreError, []byte("the server's response does not have each key of the transaction in order"))
+		t.fail(kv.StoreError, []byte("the server's response does not contain the keys of the transaction in their order"))
 		return ended
 	case t.commits:
 		return committing
@@ -279,7 +279,7 @@ func (c *codec) handleReads(r *http1.Response) stage {
 	return ended
 }
 
-// committed handles the response to the request that commits.
+// committed handles the response to the commit request.
 func (c *codec) committed(r *http1.Response) stage {
 	t := &c.stm
 	switch {
@@ -295,7 +295,7 @@ func (c *codec) committed(r *http1.Response) stage {
 		s.Skip()
 		return true
 	}) {
-		t.fail(kv.StoreError, []byte("the server sent a response to a transaction that Consul does not send"))
+		t.fail(kv.StoreError, []byte("the server's response to the transaction does not have the form of a Consul response"))
 		return ended
 	}
 	c.reportCommit()
@@ -319,7 +319,8 @@ func (c *codec) reportCommit() {
 	}
 }
 
-// eachResult calls the function do for each key in the response to a transaction.
+// eachResult calls the function do for each key in the response to a transaction. It returns false
+// if the response is malformed or if do returns false.
 func eachResult(body []byte, do func(*httpkv.JSONScanner) bool) bool {
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {

@@ -63,10 +63,10 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", "true"), "X-Consul-Index: 77\r\n", "", 1), store.Event{Revision: -1}}, // Consul sends no index
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("200 OK", "false"), store.Event{Outcome: kv.Conflict, Revision: -1}},
 		{store.Op{Kind: kv.Delete}, answer("200 OK", "true"), store.Event{Revision: -1, Count: -1}},
-		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but Consul gives every key one")}},
-		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), "X-Consul-Index", "X-Other", 1), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but Consul gives every key one")}},
+		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but every key in Consul has one")}},
+		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), "X-Consul-Index", "X-Other", 1), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but every key in Consul has one")}},
 		{store.Op{Kind: kv.Range, Key: []byte("c1"), Range: &store.RangeOp{End: []byte("c2")}}, answer("200 OK", `[{"Key":"b","Value":"dg==","ModifyIndex":4}]`), store.Event{Outcome: kv.WrongAnswer, Text: []byte("Consul listed a key without the requested prefix")}},
-		{list, answer("200 OK", `[{"Key":"b","Value":"dg=="}]`), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but Consul gives every key one")}},
+		{list, answer("200 OK", `[{"Key":"b","Value":"dg=="}]`), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but every key in Consul has one")}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", "<html>"), store.Event{Outcome: kv.StoreError, Revision: -1, Text: []byte("the server sent a response that Consul does not send")}},
 		{list, answer("404 Not Found", ""), store.Event{}},
 		{list, answer("200 OK", two), store.Event{Key: []byte("b"), Value: []byte("v"), Revision: 5, Count: 2}},

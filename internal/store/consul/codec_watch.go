@@ -12,16 +12,16 @@ import (
 )
 
 // A watcher is a blocking query that the codec repeats with the index of the previous response
-// (https://developer.hashicorp.com/consul/api-docs/features/blocking). It reports the current state
-// of a key, or of the keys with a prefix, but not each write.
+// (https://developer.hashicorp.com/consul/api-docs/features/blocking). A watcher reports the
+// current state of a key, or of the keys with a prefix, but may miss writes in between.
 
 // Times for blocking queries. Consul adds up to a sixteenth of the wait, so that the queries do not
 // all return at the same time.
 const (
 	defaultWait = 5 * time.Minute // Consul's default if a query has no wait
 	waitJitter  = 16
-	// overdue is how late a response may be after the end of the query's wait. After that, the
-	// connection counts as dead.
+	// overdue is the maximum delay of a response after the end of the query's wait. If a response
+	// is later, the connection counts as dead.
 	overdue = 10 * time.Second
 )
 
@@ -40,9 +40,8 @@ func (s *seenKeys) key(i int) []byte {
 	return s.bytes[from:s.ends[i]]
 }
 
-// Watch implements httpkv.API. If the same watcher was on this codec before, or on the codec that
-// this one replaces, the watcher continues from the state that it knew. This also applies after
-// failed queries.
+// Watch implements httpkv.API. If this codec, or the codec that it replaces, already had the same
+// watcher, the watcher continues from the last known state, even after failed queries.
 func (c *codec) Watch(op *store.Op) {
 	w, key := &c.watch, httpkv.TrimSlash(op.Key)
 	w.queries++
@@ -59,8 +58,8 @@ func (c *codec) Watch(op *store.Op) {
 	c.sendQuery()
 }
 
-// sendQuery sends the watcher's next query. The first query does not wait, nor does a query after
-// the index decreased.
+// sendQuery sends the watcher's next query. The server responds at once to the first query, and to
+// the query after a decrease of the index.
 func (c *codec) sendQuery() {
 	w := &c.watch
 	b := c.Begin(c.get)
@@ -157,19 +156,19 @@ func (c *codec) changes(r *http1.Response, to []store.Event, wrong *store.Event)
 	return to
 }
 
-// news reports whether a key's ModifyIndex differs from the known one. A key that is older than the
-// watcher's start is never news, because a new leader may at first know less than the previous
-// leader.
-func (w *watched) news(at int, key []byte, mod int64) bool {
+// news reports whether a key's ModifyIndex differs from the known one. i is the position in w.known
+// to compare with. A ModifyIndex below the watcher's start is never news, because a new leader may
+// at first know less than the previous leader.
+func (w *watched) news(i int, key []byte, mod int64) bool {
 	if !w.knows {
 		return w.start > 0 && mod >= w.start
 	}
-	return mod >= w.start && (!w.knew(at, key) || w.known.mods[at] != mod)
+	return mod >= w.start && (!w.knew(i, key) || w.known.mods[i] != mod)
 }
 
-// knew reports whether the known key with index at is key.
-func (w *watched) knew(at int, key []byte) bool {
-	return w.knows && at < len(w.known.ends) && bytes.Equal(w.known.key(at), key)
+// knew reports whether key is the known key at position i.
+func (w *watched) knew(i int, key []byte) bool {
+	return w.knows && i < len(w.known.ends) && bytes.Equal(w.known.key(i), key)
 }
 
 // event returns the watch event for a key.
@@ -179,22 +178,22 @@ func (c *codec) event(key, value []byte, index, version int64) store.Event {
 	return e
 }
 
-// appendGone appends deletion events for known keys. It starts with the known key whose index is
-// at. It stops at the first key that is not less than the parameter before; if before is nil, it
-// continues to the end. If the response is older than the first requested index, it appends no
-// events. It returns the index of the first remaining key.
-func (c *codec) appendGone(to []store.Event, at int, before []byte, index int64) ([]store.Event, int) {
+// appendGone appends deletion events for known keys that the response does not contain. It starts
+// at position i of the known keys. It stops at the first key that is not less than limit or, if
+// limit is nil, after the last key. It returns the position at which it stopped. If the response is
+// older than the first requested index, appendGone appends no events.
+func (c *codec) appendGone(to []store.Event, i int, limit []byte, index int64) ([]store.Event, int) {
 	w := &c.watch
-	for ; w.knows && at < len(w.known.ends); at++ {
-		key := w.known.key(at)
-		if before != nil && bytes.Compare(key, before) >= 0 {
+	for ; w.knows && i < len(w.known.ends); i++ {
+		key := w.known.key(i)
+		if limit != nil && bytes.Compare(key, limit) >= 0 {
 			break
 		}
 		if index >= w.start {
 			to = append(to, c.event(key, nil, index, 0))
 		}
 	}
-	return to, at
+	return to, i
 }
 
 // changesOf handles a response with the keys that have a prefix.
@@ -276,8 +275,8 @@ func (c *codec) changeOfHolder(body []byte, to []store.Event, wrong *store.Event
 	return append(to, e)
 }
 
-// takeOver moves the watcher of a codec whose connection was lost to this codec, with the state
-// that the watcher knows.
+// takeOver moves the watcher, with the state that it knows, to this codec. previous is the
+// watcher's codec, whose connection was lost.
 func (c *codec) takeOver(previous store.Codec) {
 	p, ok := previous.(*codec)
 	if !ok || !p.watch.knows {
@@ -288,8 +287,8 @@ func (c *codec) takeOver(previous store.Codec) {
 	p.watch = watched{}
 }
 
-// Tick implements store.Codec. It marks the connection as dead if a query has no response long
-// after the end of its wait.
+// Tick implements store.Codec. It marks the connection as dead if the response to a query is
+// overdue.
 func (c *codec) Tick(now int64) (next int64) {
 	wait := cmp.Or(c.watch.wait, c.Wait, defaultWait)
 	if c.Purpose.IsWatch() && !c.Idle() && c.ticked > 0 && c.watch.queries == c.atTick {

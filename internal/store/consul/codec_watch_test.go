@@ -201,8 +201,7 @@ func TestWatchOfAnInterval(t *testing.T) {
 	}
 }
 
-// TestOverdueQuery checks that the connection ends if a query has no response long after the end of
-// its wait.
+// TestOverdueQuery checks that the connection ends if the response to a query is overdue.
 func TestOverdueQuery(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2}, "")
 	next := s.Codec.Tick(1)

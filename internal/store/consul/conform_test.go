@@ -119,8 +119,8 @@ func TestLiveToken(t *testing.T) {
 }
 
 // TestLiveIndexes checks that a read returns the key's index, because the codec requires it to be
-// above 0. It also checks that a write returns no index, because otherwise the codec could require
-// one.
+// above 0. It also checks that a write returns no index. If a write returned an index, the codec
+// could require it.
 func TestLiveIndexes(t *testing.T) {
 	endpoint := start(t, storetest.Options{}).Access.Endpoints[0]
 	for _, tc := range []struct {

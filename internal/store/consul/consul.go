@@ -1,5 +1,5 @@
-// Package consul implements the store HashiCorp Consul: its capabilities, how to launch and
-// administer its servers, and the codec for its HTTP API.
+// Package consul implements the store HashiCorp Consul. It describes Consul's capabilities and how
+// to launch its servers, administers the servers, and contains the codec for Consul's HTTP API.
 package consul
 
 import (
@@ -28,34 +28,34 @@ func (*Store) Capabilities() kv.Capabilities {
 		Operations: map[kv.Kind]string{
 			kv.Put:       "PUT /v1/kv/KEY",
 			kv.Get:       "GET /v1/kv/KEY?raw",
-			kv.Range:     "GET /v1/kv/PREFIX?recurse, counting the keys in the interval",
+			kv.Range:     "GET /v1/kv/PREFIX?recurse; quorumbench counts the returned keys in the interval",
 			kv.Delete:    "DELETE /v1/kv/KEY",
 			kv.CAS:       "PUT /v1/kv/KEY?cas=MODIFYINDEX",
-			kv.Txn:       "PUT /v1/txn with a set of each key",
-			kv.STM:       "PUT /v1/txn with a get-or-empty of each key, then with check-index and set; under a lock (client or service) PUT /v1/kv/LOCK?acquire=SESSION and ?release=SESSION",
+			kv.Txn:       "PUT /v1/txn with a set operation for each key",
+			kv.STM:       "PUT /v1/txn with a get-or-empty for each key, then PUT /v1/txn with check-index and set; with a lock (client or service), also PUT /v1/kv/LOCK?acquire=SESSION and ?release=SESSION",
 			kv.KeepAlive: "PUT /v1/session/renew/ID",
-			kv.Watch:     "GET /v1/kv/KEY?raw&index=INDEX or /v1/kv/PREFIX?recurse&index=INDEX, repeated: a blocking query",
+			kv.Watch:     "a repeated blocking query: GET /v1/kv/KEY?raw&index=INDEX or /v1/kv/PREFIX?recurse&index=INDEX",
 		},
 		Reads: map[kv.Consistency]string{
-			kv.Linearizable: "?consistent: the leader responds after a quorum has confirmed its leadership; other members forward the read to it",
+			kv.Linearizable: "?consistent: the leader responds after a quorum has confirmed its leadership; other members forward the read to the leader",
 			kv.Local:        "?stale: the contacted member responds from its own state, which may be arbitrarily old",
 			kv.Lease:        "the default mode: the leader responds as long as its lease lasts, so just after an election a deposed leader may return an old value; other members forward the read to the leader",
 		},
 		Features: map[kv.Feature]string{
-			kv.TLS:            "of the HTTPS port",
+			kv.TLS:            "the HTTPS port",
 			kv.Users:          "an ACL token, X-Consul-Token",
 			kv.RoleQuery:      "/v1/status/leader of the member",
 			kv.LeaderTransfer: "/v1/operator/raft/transfer-leader",
-			kv.Snapshots:      "/v1/snapshot?stale of the member, an archive of its whole state",
+			kv.Snapshots:      "/v1/snapshot?stale of the member, which returns an archive of the member's whole state",
 			kv.Replacement:    "DELETE /v1/operator/raft/peer and /v1/agent/force-leave?prune; the new member joins on its own",
 			kv.PrefixDelete:   "DELETE /v1/kv/PREFIX?recurse",
 			kv.Leases:         "/v1/session/create and /v1/session/destroy: sessions with a TTL and no health checks",
 			kv.Services:       "/v1/catalog/register, /v1/catalog/deregister, /v1/catalog/node-services/NODE and /v1/health/service/NAME?passing",
-			kv.SessionLocks:   "/v1/session/create with a TTL, the behavior delete and a lock delay, PUT /v1/kv/KEY?acquire=SESSION and ?release=SESSION, and ?wait of a blocking query on the key",
-			kv.Metrics:        "/v1/agent/metrics?format=prometheus, if telemetry has a prometheus_retention_time",
+			kv.SessionLocks:   "/v1/session/create with a TTL, the behavior delete and a lock delay; PUT /v1/kv/KEY?acquire=SESSION and ?release=SESSION; and a blocking query with ?wait on the key",
+			kv.Metrics:        "/v1/agent/metrics?format=prometheus, if prometheus_retention_time is set in the agent's telemetry configuration",
 			kv.LogSignals:     "the agent's log",
 			kv.NullServer:     "the HTTP API of the operations",
-			kv.Order:          "the X-Consul-Index of a read, which is the key's ModifyIndex; writes return none",
+			kv.Order:          "a read returns the key's ModifyIndex as X-Consul-Index; a write returns no index",
 		},
 		NoFeatures: map[kv.Feature]string{
 			kv.Compaction:      "Consul keeps no history of its keys, so there is nothing to compact",
@@ -75,7 +75,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		Durability: "a write is acknowledged once a majority of the servers have synced it to their Raft logs (a write-ahead log, or BoltDB) and the leader has applied it",
 		Disk: &kv.DiskRule{
 			Percentile: 100, Limit: 500 * time.Millisecond,
-			Source: "a leader of Consul's Raft that waits 500 ms (its lease at raft_multiplier 1; 2.5 s at Consul's default of 5) steps down",
+			Source: "Consul's leader steps down after a wait of 500 ms, its lease at raft_multiplier 1 (2.5 s at Consul's default of 5)",
 		},
 		Variables: map[string]string{
 			"endpoints": "CONSUL_HTTP_ADDR", "tls": "CONSUL_HTTP_SSL", "cacert": "CONSUL_CACERT",

@@ -54,10 +54,10 @@ func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 func notes(s *Settings) []string {
 	var out []string
 	if s.RaftMultiplier == 0 {
-		out = append(out, "raft_multiplier is 1, as Consul advises for production, instead of its default of 5")
+		out = append(out, "raft_multiplier is 1, which Consul recommends for production, instead of Consul's default of 5")
 	}
 	if s.HTTPMaxConnsPerClient == 0 {
-		out = append(out, fmt.Sprintf("http_max_conns_per_client is %d instead of Consul's default of 200, which would refuse the load", DefaultHTTPMaxConns))
+		out = append(out, fmt.Sprintf("http_max_conns_per_client is %d instead of Consul's default of 200, because Consul would refuse connections of the load", DefaultHTTPMaxConns))
 	}
 	return append(out, "Connect, DNS and gRPC are off")
 }
@@ -94,7 +94,7 @@ func memberConfiguration(spec store.LaunchSpec, m kv.MemberPlace, dataDir string
 		"retry_join":         join,
 		"retry_interval":     "1s",
 		"leave_on_terminate": false,
-		// Several servers may run on the same host.
+		// Several servers may run on the same host, so the host's ID cannot be the node ID.
 		"disable_host_node_id": true,
 		"disable_update_check": true,
 		"connect":              tree{"enabled": false},
@@ -107,8 +107,8 @@ func memberConfiguration(spec store.LaunchSpec, m kv.MemberPlace, dataDir string
 }
 
 // serverFiles are the input for building the server. In go.mod.txt, the lines with replace and
-// exclude select versions of Consul's modules that registries have. No registry has the module for
-// one of Consul's commands, so a stub replaces this module.
+// exclude select versions of Consul's modules that are available from registries. The module of one
+// Consul command is not available from any registry, so a stub replaces the module.
 //
 //go:embed server
 var serverFiles embed.FS

@@ -22,18 +22,18 @@ const (
 )
 
 // errNoList means that the token may not list the members and that the agent knows no leader.
-var errNoList = errors.New("cannot read Consul's member list: the agent returned no servers; give the token node:read, or wait until there is a leader")
+var errNoList = errors.New("cannot read Consul's member list: the agent returned no servers; give the token the right node:read, or wait until the cluster has a leader")
 
-// lacksPermission reports whether the agent knows the token but the token lacks a right. An unknown
-// token leads to a different error.
+// lacksPermission reports whether an error means that the agent knows the token but the token lacks
+// a right. An unknown token leads to a different error.
 func lacksPermission(err error) bool {
 	var status api.StatusError
 	return errors.As(err, &status) && status.Code == http.StatusForbidden && strings.HasPrefix(strings.TrimSpace(status.Body), "Permission denied")
 }
 
-// askLimited requests what every token may read: the agent's version, and the RPC addresses of the
-// servers and of the leader. It assumes that the agent is the only server on the endpoint's host.
-// If that host has no server or several, the role is unknown.
+// askLimited requests the data that every token may read: the agent's version, and the RPC
+// addresses of the servers and of the leader. It assumes that the agent is the only server on the
+// endpoint's host. If that host has no server or several servers, the role is unknown.
 func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 	m := store.Member{Endpoint: a.endpoints[i], Hidden: hiddenRole, ID: addressID(a.endpoints[i])}
 	leader, err := a.leader(ctx, i)
@@ -59,7 +59,7 @@ func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 }
 
 // serverAt returns the RPC address of the only server on the endpoint's host, or "" if that host
-// has no server or several.
+// has no server or several servers.
 func serverAt(endpoint string, peers []string) (rpc string) {
 	host, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
@@ -84,9 +84,11 @@ func addressID(address string) uint64 {
 	return h.Sum64()
 }
 
-// membersByAddress lists the servers by RPC address, for a token that may not list agents. It
-// replaces a server by the responding member with the same ID. If as many servers as responding
-// members remain, it lists the remaining members instead of the remaining servers.
+// membersByAddress returns the members if the token may not list agents. For each server in peers,
+// it returns the responding member with the same ID. If no responding member has this ID, it
+// returns a member whose name is the server's RPC address. If as many servers as responding members
+// remain without a match, it returns those responding members instead of the members named by
+// address.
 func (a *admin) membersByAddress(s *store.Status, peers []string) (out []store.Member, err error) {
 	if len(peers) == 0 {
 		return nil, errNoList
@@ -108,7 +110,7 @@ func (a *admin) membersByAddress(s *store.Status, peers []string) (out []store.M
 		}
 		host, _, _ := net.SplitHostPort(p)
 		server := store.Member{ID: addressID(p), Name: p}
-		if e := net.JoinHostPort(host, port); !taken[e] { // another member's address: the port is unknown
+		if e := net.JoinHostPort(host, port); !taken[e] { // if e is another member's address, the port of this member is unknown
 			server.Endpoint, taken[e] = e, true
 		}
 		open = append(open, server)

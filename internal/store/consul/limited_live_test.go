@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// TestLiveTokenWithFewRights checks that Status and Members still list the servers if the token
-// lacks the rights to agents. Here all servers are on the same host, so their roles are unknown.
+// TestLiveTokenWithFewRights checks that Status and Members still list the servers if the token has
+// no rights on agents. Here all servers are on the same host, so their roles are unknown.
 func TestLiveTokenWithFewRights(t *testing.T) {
 	s := start(t, storetest.Options{User: true, Members: 3})
 	acl := official.Consul(t, s.Access).ACL()
@@ -63,7 +63,7 @@ func TestLiveTokenWithFewRights(t *testing.T) {
 	}
 }
 
-// TestServerAt checks that serverAt finds an endpoint's server only if it is the only server on the
+// TestServerAt checks that serverAt returns a server only if exactly one server is on the
 // endpoint's host.
 func TestServerAt(t *testing.T) {
 	for _, c := range []struct {

@@ -26,7 +26,7 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	query := (&api.QueryOptions{}).WithContext(ctx)
 	raft, err := c.Operator().RaftGetConfiguration(query)
 	if err != nil {
-		return fmt.Errorf("cannot read the members of Consul's Raft: %s", reason(ctx, err))
+		return fmt.Errorf("cannot read Consul's Raft configuration: %s", reason(ctx, err))
 	}
 	for _, s := range raft.Servers {
 		if memberID(s.ID) != member {
@@ -46,12 +46,12 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 // maxSnapshot limits how many bytes of a snapshot are read.
 const maxSnapshot = 16 << 30
 
-// Work implements store.Operator. The only kind of work is a snapshot, which a follower takes of
-// its own state.
+// Work implements store.Operator. The only supported feature is kv.Snapshots. A follower takes a
+// snapshot of its own state.
 func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
 	i := slices.Index(a.endpoints, member.Endpoint)
 	if what != kv.Snapshots || i < 0 {
-		return nil, fmt.Errorf("Consul has no maintenance work %s at %q", what, member.Endpoint) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Consul cannot perform the maintenance work %s on the member %q", what, member.Endpoint) //nolint:staticcheck // a name
 	}
 	query := (&api.QueryOptions{AllowStale: true}).WithContext(httpkv.WithResponseLimit(ctx, maxSnapshot))
 	r, _, err := a.clients[i].Snapshot().Save(query)
@@ -65,8 +65,8 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	return nil, nil
 }
 
-// Replace implements store.Operator. It removes the member from Raft, and from the list of agents
-// because a member with the same name but another ID will join.
+// Replace implements store.Operator. It removes the member from Raft. It also removes the member
+// from the list of agents, because a member with the same name but another ID will join.
 func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, replaceWithin)
 	defer cancel()
@@ -79,8 +79,8 @@ func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("Consul did not remove its member %s: %w", gone.Name, err) //nolint:staticcheck // a name
-		case <-ticker.C: // if the member was the leader, the cluster has no leader for some time
+			return fmt.Errorf("Consul did not remove the member %s: %w", gone.Name, err) //nolint:staticcheck // a name
+		case <-ticker.C: // try again, because the cluster has no leader for some time if the member was the leader
 		}
 	}
 }

@@ -27,8 +27,8 @@ const (
 	unguarded guard = iota
 	byIndex         // the key must have this index
 	byAbsence       // the key must not exist
-	byHolder        // the session holds the lock; for lock, it is free
-	byRelease       // the session from which the write releases the lock must hold it
+	byHolder        // the session must hold the lock; for the verb lock, the lock must be free
+	byRelease       // the session that releases the lock with this write must hold the lock
 )
 
 // verb describes a kind of operation in a transaction.
@@ -66,8 +66,9 @@ func verbNamed(name string) *verb {
 	return nil
 }
 
-// verbOf returns the verb for the part p with the condition compare. compare is nil if there is no
-// condition, and p itself if p is the condition. If no verb matches, verbOf returns get-or-empty.
+// verbOf returns the verb for the part p. compare is the part with the condition of p; it is nil if
+// p has no condition, and p itself if p is a condition. If no verb matches, verbOf returns
+// get-or-empty.
 func verbOf(compare, p *call.Part) *verb {
 	want := verb{action: p.Action, guard: guardOf(compare, p)}
 	if want.guard == unguarded && p.Scope == call.Prefix {
@@ -101,8 +102,8 @@ func guardOf(compare, p *call.Part) guard {
 	return byIndex
 }
 
-// appendOp appends the operation for the part p with the condition compare. compare is nil if there
-// is no condition, and p itself if p is the condition.
+// appendOp appends the operation for the part p. compare is the part with the condition of p; it is
+// nil if p has no condition, and p itself if p is a condition.
 func appendOp(b []byte, compare, p *call.Part) []byte {
 	v := verbOf(compare, p)
 	b = appendVerb(b, 0, v.name, httpkv.TrimSlash(p.Key))

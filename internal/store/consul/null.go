@@ -43,8 +43,8 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	}}, nil
 }
 
-// nullErrors maps the names for error=NAME in a script to an HTTP status and an error text from
-// Consul.
+// nullErrors maps each NAME that a script can use in error=NAME to an HTTP status and one of
+// Consul's error texts.
 func nullErrors() map[string][2]string {
 	return map[string][2]string{
 		"refused":        {"429 Too Many Requests", "rate limit exceeded, try a different server"},
@@ -138,8 +138,8 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 	return answerJSON(b, nullJSON+nullRead, what)
 }
 
-// get responds to GET /v1/kv/KEY. A raw response does not contain the key. So if the script demands
-// a wrong key, get sends a wrong value.
+// get responds to GET /v1/kv/KEY. A raw response does not contain the key. So if the script
+// requires a response with a wrong key, get sends a wrong value.
 func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	_, raw := r.Param("raw")
 	if m.memory == nil {
@@ -199,8 +199,8 @@ func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	})
 }
 
-// mayWrite reports whether the key has the index in the cas parameter. Without this parameter,
-// mayWrite returns true.
+// mayWrite reports whether the key's index equals the request's cas parameter. If the request has
+// no such parameter, mayWrite returns true.
 func (m *nullMember) mayWrite(key []byte, r *null.HTTPRequest) bool {
 	cas, ok := r.Param("cas")
 	if !ok {

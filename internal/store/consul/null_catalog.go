@@ -103,7 +103,7 @@ func (c *nullCatalog) deregister(b, body []byte, lost bool) []byte {
 	return answerJSON(b, nullJSON+nullMeta, true)
 }
 
-// health responds with the instances of a service that pass their check.
+// health responds with the instances of a service whose checks pass.
 func (c *nullCatalog) health(b []byte, service string) []byte {
 	list := []map[string]any{}
 	for _, e := range c.Prefixed(nil) {
@@ -123,11 +123,12 @@ func (c *nullCatalog) nodes(b []byte) []byte {
 	return answerJSON(b, indexFields(nullJSON, c.Revision()), list)
 }
 
-// node responds with of(node). If the node does not exist, it responds with the parameter nothing.
-func (c *nullCatalog) node(b []byte, name string, wrong null.Kind, of func(*nullNode) any, nothing any) []byte {
-	what := nothing
+// node responds with the result of describe for the named node. If the node does not exist, it
+// responds with absent.
+func (c *nullCatalog) node(b []byte, name string, wrong null.Kind, describe func(*nullNode) any, absent any) []byte {
+	what := absent
 	if e := c.Get([]byte(name)); e != nil && wrong != null.LieAbsent {
-		what = of(e)
+		what = describe(e)
 	}
 	return answerJSON(b, indexFields(nullJSON, c.Revision()), what)
 }

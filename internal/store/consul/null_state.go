@@ -34,15 +34,16 @@ type nullMember struct {
 	raw     []byte // complete response to a read, used if memory is nil
 	yes     []byte // complete response to a write, used if memory is nil
 	waits   *nullWaits
-	catalog *nullCatalog // nil: writes are acknowledged but discarded
+	catalog *nullCatalog // nil: the member acknowledges writes to the catalog but discards them
 	held    *nullHeld
 }
 
 const nullPrefix = "/v1/kv/"
 
-// answerJSON appends a response with what encoded as JSON. Encoding must not fail.
-func answerJSON(b []byte, fields string, what any) []byte {
-	body, _ := json.Marshal(what)
+// answerJSON appends a response whose body is content as JSON. The encoding of content must not
+// fail.
+func answerJSON(b []byte, fields string, content any) []byte {
+	body, _ := json.Marshal(content)
 	return null.AppendAnswer(b, "200 OK", fields, string(body))
 }
 

@@ -41,7 +41,7 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 		case "get-or-empty", "check-index", "check-not-exists":
 			why = m.checked(memory.Get([]byte(op.Key)), op)
 		default:
-			return null.AppendAnswer(b, "400 Bad Request", nullPlain, "a null server's transactions have only set, get-or-empty, check-index and check-not-exists")
+			return null.AppendAnswer(b, "400 Bad Request", nullPlain, "a null server's transactions support only set, get-or-empty, check-index and check-not-exists")
 		}
 		if why != "" {
 			answer.Errors = append(answer.Errors, api.TxnError{OpIndex: i, What: why})

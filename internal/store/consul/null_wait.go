@@ -50,7 +50,7 @@ func blockingIndex(r *null.HTTPRequest) int64 {
 	return max(index, 0)
 }
 
-// waitOf returns how long a blocking query waits at most. Consul's limit is ten minutes.
+// waitOf returns the maximum time that a blocking query waits. Consul's limit is ten minutes.
 func waitOf(r *null.HTTPRequest) time.Duration {
 	text, _ := r.Param("wait")
 	wait, err := time.ParseDuration(string(text))
@@ -63,7 +63,7 @@ func waitOf(r *null.HTTPRequest) time.Duration {
 // Waits implements null.HTTPService.
 func (m *nullMember) Waits(r *null.HTTPRequest) bool { return blockingIndex(r) > 0 && m.admitted(r) }
 
-// wait does the work of Wait for a query about services. The query waits until any service changes.
+// wait implements Wait for a query about services. Such a query waits until any service changes.
 func (c *nullCatalog) wait(asked int64, most time.Duration, wake func()) (bool, time.Duration) {
 	c.Lock(null.SingleShard)
 	defer c.Unlock(null.SingleShard)

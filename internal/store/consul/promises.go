@@ -17,9 +17,9 @@ const (
 
 // Promises implements store.Store. The response to a write has no index. The index in the response
 // to a read is that of the key's latest change. A read in the default mode may be stale just after
-// an election, and a read in the mode stale may be stale at any time. A blocking query uses the
-// default mode. So its index can decrease, as Consul's documentation says ("reset the index if it
-// goes backwards"), and Promises does not include the order of watch events.
+// an election, and a read with ?stale may be stale at any time. A blocking query uses the default
+// mode. So the index of its responses can decrease, as Consul's documentation says ("reset the
+// index if it goes backwards"), and Promises does not include the order of watch events.
 //
 // Consul promises that a session lives for its TTL, but no response can prove a violation. A
 // renewal reads only the leader's own state (Session.Renew in agent/consul/session_endpoint.go). A
@@ -28,18 +28,18 @@ const (
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
-			history.Order:         kvStore + "ModifyIndex is \"the last index that modified this key\", an index of the Raft log, in whose order writes are done",
-			history.Linearizable:  modes + "consistent is \"strongly consistent without caveats\"",
+			history.Order:         kvStore + "ModifyIndex is \"the last index that modified this key\"; it is an index of the Raft log, and writes are executed in the order of the log",
+			history.Linearizable:  modes + "the mode consistent is \"strongly consistent without caveats\"",
 			history.Snapshot:      kvStore + "ModifyIndex \"corresponds to the X-Consul-Index header value that is returned in responses\"",
 			history.Durable:       consensus + "\"an entry is considered committed when it is durably stored on a quorum of nodes\"",
-			history.Once:          consensus + "a write is an entry of the Raft log, which is applied once",
+			history.Once:          consensus + "a write is an entry of the Raft log, and each entry is applied once",
 			history.Exclusive:     sessions + "an acquire \"can only succeed if there is no existing lock holder\"",
-			history.Fence:         sessions + "\"the LockIndex is incremented on each acquire\" by another, so that it acts as a \"sequencer\"",
-			history.WatchOnce:     blocking + "a query waits \"for any changes subsequent to that index\"; what it returns with the same index is passed over",
-			history.WatchAccurate: kvStore + "what a query returns is the key's value and its ModifyIndex",
+			history.Fence:         sessions + "\"the LockIndex is incremented on each acquire\" by another session, so that the LockIndex acts as a \"sequencer\"",
+			history.WatchOnce:     blocking + "a query waits \"for any changes subsequent to that index\"; the watcher ignores a response with the same index",
+			history.WatchAccurate: kvStore + "a query returns the key's value and the key's ModifyIndex",
 			history.Compare:       kvStore + "with cas \"the key is only set if the index matches the ModifyIndex of that key\"",
 		},
-		Own:              kv.Local, // stale reads; admin.Applied shows when the writes have arrived
+		Own:              kv.Local, // stale reads; admin.Applied shows when the member has applied the writes
 		NoWriteRevisions: true,
 	}
 }

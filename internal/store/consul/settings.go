@@ -14,8 +14,8 @@ const (
 	// DefaultRaftMultiplier is the value that Consul recommends for production, because it makes
 	// elections fast. With Consul's own default, all timeouts are five times as long.
 	DefaultRaftMultiplier = 1
-	// DefaultHTTPMaxConns is how many connections one client address may have. Consul's own default
-	// of 200 would be too low for a load generator.
+	// DefaultHTTPMaxConns is the maximum number of connections from one client address. Consul's
+	// own default of 200 is too low for a load generator.
 	DefaultHTTPMaxConns = 10_000
 )
 
@@ -26,11 +26,11 @@ const (
 type Settings struct {
 	store.PlainSettings `yaml:"-"`
 
-	// RaftMultiplier multiplies Raft's timeouts. It must be 1 to 10. It is in the block
-	// performance.
+	// RaftMultiplier multiplies Raft's timeouts. Its value must be between 1 and 10. The setting is
+	// in the configuration block performance.
 	RaftMultiplier int `yaml:"raft_multiplier,omitempty" json:"raft_multiplier,omitempty"`
-	// RPCHoldTimeout is how long a request waits if there is no leader. It is in the block
-	// performance.
+	// RPCHoldTimeout is how long a request waits if there is no leader. The setting is in the
+	// configuration block performance.
 	RPCHoldTimeout time.Duration `yaml:"rpc_hold_timeout,omitempty" json:"rpc_hold_timeout,omitempty"`
 	// RaftSnapshotThreshold is the number of log entries after which Consul takes a snapshot.
 	// RaftSnapshotInterval is how often Consul checks this number.
@@ -42,16 +42,17 @@ type Settings struct {
 	// for a new data folder is wal.
 	RaftLogstore string `yaml:"raft_logstore,omitempty" json:"raft_logstore,omitempty"`
 	// NoFreelistSync is no_freelist_sync for BoltDB. WALSegmentSizeMB is segment_size_mb for the
-	// write-ahead log. Both are in the block raft_logstore.
+	// write-ahead log. Both settings are in the configuration block raft_logstore.
 	NoFreelistSync   bool `yaml:"no_freelist_sync,omitempty" json:"no_freelist_sync,omitempty"`
 	WALSegmentSizeMB int  `yaml:"segment_size_mb,omitempty" json:"segment_size_mb,omitempty"`
-	// DisableLogCache turns off the cache in memory for the Raft log.
+	// DisableLogCache turns off the in-memory cache of the Raft log.
 	DisableLogCache bool `yaml:"disable_log_cache,omitempty" json:"disable_log_cache,omitempty"`
-	// HTTPMaxConnsPerClient is how many connections one client address may have. If it is 0,
-	// DefaultHTTPMaxConns applies. It is in the block limits.
+	// HTTPMaxConnsPerClient is the maximum number of connections from one client address. If it is
+	// 0, DefaultHTTPMaxConns applies. The setting is in the configuration block limits.
 	HTTPMaxConnsPerClient int `yaml:"http_max_conns_per_client,omitempty" json:"http_max_conns_per_client,omitempty"`
-	// KVMaxValueSize is the maximum size of a value in bytes, and TxnMaxReqLen the maximum size of
-	// a transaction. Consul's default for both is 512 KiB. They are in the block limits.
+	// KVMaxValueSize is the maximum size of a value, and TxnMaxReqLen is the maximum size of a
+	// transaction, in bytes. Consul's default for both is 512 KiB. Both settings are in the
+	// configuration block limits.
 	KVMaxValueSize int `yaml:"kv_max_value_size,omitempty" json:"kv_max_value_size,omitempty"`
 	TxnMaxReqLen   int `yaml:"txn_max_req_len,omitempty" json:"txn_max_req_len,omitempty"`
 	// LogLevel is trace, debug, info, warn or error. Consul logs elections and snapshots at level
@@ -65,13 +66,13 @@ const maxRaftMultiplier = 10
 // Check implements store.Settings.
 func (s *Settings) Check() error {
 	if s.RaftMultiplier < 0 || s.RaftMultiplier > maxRaftMultiplier {
-		return fmt.Errorf("the raft_multiplier of Consul is %d; it must be 1 to %d", s.RaftMultiplier, maxRaftMultiplier)
+		return fmt.Errorf("Consul's raft_multiplier is %d, but it must be between 1 and %d", s.RaftMultiplier, maxRaftMultiplier)
 	}
 	switch {
 	case s.NoFreelistSync && s.RaftLogstore != "boltdb":
-		return fmt.Errorf("no_freelist_sync is for BoltDB: also set Consul's raft_logstore to boltdb")
+		return fmt.Errorf("no_freelist_sync applies only to BoltDB; also set Consul's raft_logstore to boltdb")
 	case s.WALSegmentSizeMB > 0 && s.RaftLogstore == "boltdb":
-		return fmt.Errorf("segment_size_mb is for the write-ahead log, but Consul's raft_logstore is boltdb")
+		return fmt.Errorf("segment_size_mb applies only to the write-ahead log, but Consul's raft_logstore is boltdb; remove segment_size_mb, or set raft_logstore to wal")
 	}
 	return cmp.Or(
 		store.CheckSigns("Consul", s),

@@ -38,14 +38,14 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 }
 
 // namesALeader reports whether a follower's message contains the leader's address. After the
-// follower has lost its leader, the message contains none.
+// follower has lost its leader, the message contains no address.
 func namesALeader(msg []byte) bool {
 	_, leader, found := bytes.Cut(msg, []byte(" leader-address="))
 	return found && len(leader) > 0 && leader[0] != ' '
 }
 
-// pattern maps a message to a signal. The logger must be equal, and the message must begin with
-// begins.
+// pattern maps a message to a signal. A log line matches if its logger equals the field logger and
+// its message begins with the text in the field begins.
 type pattern struct {
 	logger, begins string
 	kind           store.SignalKind
@@ -60,7 +60,7 @@ var serverMessages = [...]pattern{
 	{"agent.server.raft", "entering candidate state", store.ElectionStarted},
 	{"agent.server.raft", "entering leader state", store.Elected},
 	{"agent.server.raft", "entering follower state", store.LeaderFound},
-	{"agent.server", "New leader elected", store.Serving}, // the leader to which it forwards
+	{"agent.server", "New leader elected", store.Serving}, // the member knows the leader to which it forwards requests
 	{"agent", "Synced node info", store.Serving},          // a leader has accepted the member; the only message if the leader is unchanged
 	{"agent.server.raft", "starting snapshot up to", store.SnapshotStarted},
 	{"agent.server.raft", "snapshot complete up to", store.SnapshotDone},
@@ -77,7 +77,7 @@ const millisecond = 0.001
 // configuration has a prometheus_retention_time in telemetry.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	s := store.MetricSource{URL: a.URL(endpoint) + "/v1/agent/metrics?format=prometheus", Names: metricNames(), Refusals: []store.MetricRefusal{
-		{Text: "HTTP status 403", Remedy: "give the token agent:read"},
+		{Text: "HTTP status 403", Remedy: "give the token the right agent:read"},
 		{Text: "retention time", Remedy: "set telemetry.prometheus_retention_time in the agent's configuration"},
 	}}
 	if token := tokenOf(a); token != "" {
@@ -87,7 +87,8 @@ func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 }
 
 // metricNames maps the metrics that all stores share to Consul's names (see Consul's page on
-// telemetry). A leader writes and syncs its log in dispatchLog, and a follower in storeLogs.
+// telemetry). dispatchLog measures how long a leader takes to write and sync log entries, and
+// storeLogs measures the same for a follower.
 func metricNames() []store.MetricName {
 	return []store.MetricName{
 		{Metric: store.FsyncSeconds, Name: "consul_raft_leader_dispatchLog", Unit: millisecond},

@@ -19,7 +19,7 @@ const (
 	wantsMemory     = 32e9
 	wantsIOPS       = 7500
 	mostRoundTrip   = 50 * time.Millisecond // on average
-	leastOfData     = 2                     // factor: memory per byte of data
+	leastOfData     = 2                     // bytes of memory per byte of data
 	mostOfData      = 4
 	defaultMaxValue = 512 << 10
 )
@@ -29,36 +29,36 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	var s Settings
 	if l.Settings != nil {
 		if err := json.Unmarshal(l.Settings, &s); err != nil {
-			return nil, nil, fmt.Errorf("cannot read the recorded settings of Consul: %w", err)
+			return nil, nil, fmt.Errorf("cannot parse the recorded settings of Consul: %w", err)
 		}
 	}
 	var fills []store.Filling
 	data := l.Data()
 	if l.Memory > 0 {
 		fills = append(fills, store.Filling{What: "memory for data", Used: mostOfData * data, Limit: l.Memory, Source: resourceGuide + " (Memory requirements)",
-			Text: fmt.Sprintf("%d to %d times the %s of data, of the smallest machine's %s", leastOfData, mostOfData, text.Bytes(uint64(data)), text.Bytes(uint64(l.Memory)))})
+			Text: fmt.Sprintf("Consul needs %d to %d times the size of the data (%s); the smallest machine has %s", leastOfData, mostOfData, text.Bytes(uint64(data)), text.Bytes(uint64(l.Memory)))})
 	}
-	hardware := fmt.Sprintf("A production server needs at least %d processors, %s of memory and a disk of %s IO/s", wantsProcessors, text.Bytes(wantsMemory), text.Count(wantsIOPS))
+	hardware := fmt.Sprintf("A production server needs at least %d processors, %s of memory and a disk that can do %s I/O operations per second", wantsProcessors, text.Bytes(wantsMemory), text.Count(wantsIOPS))
 	if l.Processors > 0 && l.Memory > 0 {
 		hardware += fmt.Sprintf("; the smallest machine here has %g processors and %s", l.Processors, text.Bytes(uint64(l.Memory)))
 	}
 	advice := []store.Advice{{Topic: "hardware", Text: hardware + ".", Source: resourceGuide + " (Hardware requirements)"}}
 	if most := cmp.Or(s.KVMaxValueSize, defaultMaxValue); l.ValueSize > most {
 		advice = append(advice, store.Advice{Topic: "value size", Source: "Consul documentation, Agent configuration (kv_max_value_size)",
-			Text: fmt.Sprintf("A value may have at most %s, but the load's values have %s.", text.Bytes(uint64(most)), text.Bytes(uint64(l.ValueSize)))})
+			Text: fmt.Sprintf("The maximum size of a value is %s, but the size of the load's values is %s.", text.Bytes(uint64(most)), text.Bytes(uint64(l.ValueSize)))})
 	}
 	if l.Members > 1 && l.RoundTrip > 0 {
-		words := fmt.Sprintf("The round trip between servers has a mean of %s", text.Duration(float64(l.RoundTrip)))
+		words := fmt.Sprintf("The mean round-trip time between servers is %s", text.Duration(float64(l.RoundTrip)))
 		if l.RoundTrip < mostRoundTrip {
-			words += fmt.Sprintf(", within the recommended average of %s.", mostRoundTrip)
+			words += fmt.Sprintf(", which is within the recommended average of %s.", mostRoundTrip)
 		} else {
-			words += fmt.Sprintf(": it should be below %s on average.", mostRoundTrip)
+			words += fmt.Sprintf("; it should be below %s on average.", mostRoundTrip)
 		}
 		advice = append(advice, store.Advice{Topic: "round trip", Text: words, Source: resourceGuide + " (Hardware requirements)"})
 	}
 	if l.Settings != nil {
 		multiplier := cmp.Or(s.RaftMultiplier, DefaultRaftMultiplier)
-		words := fmt.Sprintf("raft_multiplier is %d; 1 is recommended for production, the default of 5 for the smallest machines.", multiplier)
+		words := fmt.Sprintf("raft_multiplier is %d; Consul recommends 1 for production and the default of 5 for the smallest machines.", multiplier)
 		advice = append(advice, store.Advice{Topic: "election timeout", Text: words, Source: resourceGuide + " (Production server requirements)"})
 	}
 	return fills, advice, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // The method names in a recording. A blocking query (GET kv?index) waits until the index exceeds
-// the given one.
+// the index in the request.
 const (
 	methodGet      = "GET kv"
 	methodBlocking = "GET kv?index"
@@ -58,7 +58,8 @@ func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
 	}
 }
 
-// asks reports whether a request has the given parameter, which needs no value.
+// asks reports whether a parameter is set in a request. A parameter without a value counts as set
+// only if emptyCounts is set.
 func (t *tap) asks(r *httpkv.Request, name string) bool {
 	value, given := r.Query.Get(name)
 	return given && (t.emptyCounts || value != "")
@@ -110,23 +111,23 @@ func index(r *httpkv.Request, name string) int64 {
 	return n
 }
 
-// guard appends the condition that a key has the ModifyIndex at. If at is 0, the key must not
-// exist.
-func (t *tap) guard(c *call.Call, key string, at int64) {
+// guard appends the condition that the key's ModifyIndex equals modIndex or, if modIndex is 0, that
+// the key does not exist.
+func (t *tap) guard(c *call.Call, key string, modIndex int64) {
 	c.Guarded = true
 	p := part(c, call.Compare, call.Always)
-	if p.Target, p.Number = call.Modified, at; at == 0 {
+	if p.Target, p.Number = call.Modified, modIndex; modIndex == 0 {
 		p.Target = call.Created
 	}
 	t.setKeys(p, key, false)
 }
 
-// lock appends the condition that a session holds the lock on a key. If by is 0, the lock must be
-// free.
-func (t *tap) lock(c *call.Call, key string, by int64) {
+// lock appends the condition that the session with the number holder holds the lock on a key or, if
+// holder is 0, that the lock is free.
+func (t *tap) lock(c *call.Call, key string, holder int64) {
 	c.Guarded = true
 	p := part(c, call.Compare, call.Always)
-	p.Target, p.Lease = call.LeaseIs, by
+	p.Target, p.Lease = call.LeaseIs, holder
 	t.setKeys(p, key, false)
 }
 
@@ -213,8 +214,8 @@ func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
 // isEmptyList reports whether a list is present but empty.
 func isEmptyList(checks *[]string) bool { return checks != nil && len(*checks) == 0 }
 
-// endpoints lists the other endpoints of Consul's API. If a path is not listed, the recording does
-// not contain it, because a path can contain private data.
+// endpoints lists the other endpoints of Consul's API by the names that a recording contains. A
+// path that is not listed is recorded as "other", because a path can contain private data.
 var endpoints = []string{
 	"agent/self", "agent/members", "agent/metrics", "agent/services", "agent/service/register", "agent/service/deregister",
 	"agent/check/register", "agent/check/deregister", "agent/check/pass", "agent/check/warn", "agent/check/fail", "agent/check/update",

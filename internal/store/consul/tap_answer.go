@@ -28,7 +28,7 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 		case a.Status != 200:
 		case done:
 			c.Held, c.Keys = c.Guarded, 1
-		case !c.Guarded: // cetcd responds false to an error
+		case !c.Guarded: // the response false to a write without a condition is an error of cetcd
 			c.Code = 500
 		}
 	case methodTxn:

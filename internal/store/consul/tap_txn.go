@@ -66,7 +66,8 @@ func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 // tap implements httpkv.HeardAPI for one connection between a client and an agent.
 type tap struct {
 	redactor *call.Redactor
-	// emptyCounts is set if a parameter may lack a value. It may in Consul, but not in cetcd.
+	// emptyCounts is set if a parameter without a value counts as set, as in Consul. cetcd ignores
+	// such a parameter.
 	emptyCounts bool
 	buf         []byte
 }

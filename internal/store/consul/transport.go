@@ -6,8 +6,9 @@ import "net/http"
 // that the environment refers to. It is never sent.
 const anyToken = "quorumbench-sends-none-of-the-environment"
 
-// asGiven sends only the given token. It removes what the official client takes from the
-// environment: CONSUL_HTTP_TOKEN, CONSUL_HTTP_AUTH, CONSUL_NAMESPACE and CONSUL_PARTITION.
+// asGiven is a transport that sends only the given token. It removes the settings that the official
+// client takes from the environment variables CONSUL_HTTP_TOKEN, CONSUL_HTTP_AUTH, CONSUL_NAMESPACE
+// and CONSUL_PARTITION.
 type asGiven struct {
 	next  http.RoundTripper
 	token string
@@ -26,8 +27,8 @@ func (a asGiven) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(r)
 }
 
-// CloseIdleConnections closes the idle connections of the inner transport. http.Client calls it if
-// it exists.
+// CloseIdleConnections closes the idle connections of the inner transport. http.Client calls this
+// method if the transport has it.
 func (a asGiven) CloseIdleConnections() {
 	if c, ok := a.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

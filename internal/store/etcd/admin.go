@@ -22,14 +22,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// gRPC waits between two attempts to connect to an endpoint, first againFirst and later up to
-// againLast. The waits are short, so that Status soon notices a member that is running again.
+// The time that gRPC waits between two attempts to connect to an endpoint starts at againFirst and
+// grows to againLast. Both times are short, so that Status soon notices that a member is running
+// again.
 const (
 	againFirst = 50 * time.Millisecond
 	againLast  = time.Second
 )
 
-// Limits for a response, in bytes. The longest responses are member lists.
+// maxAnswer limits the size of a response message, and maxHeader limits the size of its headers,
+// both in bytes. The largest responses are member lists.
 const (
 	maxAnswer = 4 << 20
 	maxHeader = 64 << 10
@@ -37,19 +39,19 @@ const (
 
 var errClosed = errors.New("this connection to the etcd cluster was closed")
 
-// admin implements store.Admin with etcd's official client. The client is created when it is
-// first needed, because the creation of a client with a user name already requests a token.
+// admin implements store.Admin with etcd's official client. It creates the client on first use,
+// because creating a client with a user name sends a request for a token.
 type admin struct {
 	store.NoServices
 
 	access  store.Access
 	timeout time.Duration // limits the duration of one request to one endpoint
-	pace    *readPace     // limits how fast all connections together read
+	pace    *readPace     // limits the total read rate of all connections
 
 	mu     sync.Mutex
 	client *clientv3.Client
 	cancel context.CancelFunc // cancels the client's own context
-	conns  []*grpc.ClientConn // by endpoint index; nil until the connection is first used
+	conns  []*grpc.ClientConn // by endpoint index; an element is nil until its connection is first used
 	names  map[uint64]string  // by member ID
 	closed bool
 
@@ -80,7 +82,7 @@ func (a *admin) Close() error {
 			a.conns[i] = nil
 		}
 	}
-	_ = a.client.Close() // its error only says that its context was canceled
+	_ = a.client.Close() // the error only reports that the client's context was canceled
 	a.client = nil
 	return nil
 }
@@ -96,7 +98,7 @@ func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 		return a.client, nil
 	}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, cancel) // clientv3.New has no context parameter
+	stop := context.AfterFunc(ctx, cancel) // ends clientv3.New, which has no context parameter
 	c, err := a.login(own)
 	if !stop() && err == nil {
 		_ = c.Close()
@@ -111,8 +113,9 @@ func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 	return c, nil
 }
 
-// login creates a client. If there is a user name, the creation requests a token. A learner
-// refuses that request; login then tries each endpoint alone.
+// login creates a client. If a user name is set, creating the client sends a request for a token.
+// If a learner receives and refuses this request, login creates a client for each endpoint in turn
+// until one succeeds.
 func (a *admin) login(ctx context.Context) (c *clientv3.Client, err error) {
 	all := make([]string, len(a.access.Endpoints))
 	for i, e := range a.access.Endpoints {
@@ -143,7 +146,7 @@ func (a *admin) config(ctx context.Context, endpoints []string) clientv3.Config 
 		MaxUnaryRetries:    1,
 		MaxCallRecvMsgSize: maxAnswer,
 		DialOptions: []grpc.DialOption{
-			grpc.WithNoProxy(), // the load uses no proxy either
+			grpc.WithNoProxy(), // the load does not use a proxy either
 			grpc.WithChainUnaryInterceptor(a.failFast),
 			grpc.WithMaxHeaderListSize(maxHeader),
 			grpc.WithContextDialer(a.pace.dial),
@@ -169,14 +172,14 @@ func (a *admin) failFast(ctx context.Context, method string, req, reply any, cc 
 	return err
 }
 
-// avoidLearners makes the client send its requests only to voting members. It returns false,
-// and changes nothing, if all members are voting members or none is.
+// avoidLearners restricts the client's requests to voting members. If all members can vote, or none
+// can, it changes nothing and returns false.
 func (a *admin) avoidLearners(ctx context.Context) bool {
 	c, err := a.connected(ctx)
 	if err != nil {
 		return false
 	}
-	s, _ := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) }) // members that do not respond may have a vote, so they are kept
+	s, _ := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) }) // a member that does not respond may be a voting member, so it is kept
 	var voting []string
 	for i := range s.Members {
 		if s.Members[i].Role != kv.NonVoter {
@@ -195,8 +198,8 @@ func refusedByLearner(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "rpc not supported for learner") // the gRPC code differs between versions
 }
 
-// Status implements store.Admin. It asks all endpoints concurrently. Each endpoint has its own
-// connection, and must respond within the dial timeout.
+// Status implements store.Admin. It sends a request to all endpoints concurrently, with one
+// connection per endpoint. Each endpoint must respond within the dial timeout.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -231,8 +234,8 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 		m.Err = fmt.Errorf("%s did not respond like etcd: %s", m.Endpoint, text)
 		m.Gone = strings.HasSuffix(text, "connection refused")
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			// Connect again: if the member was replaced, TCP would keep trying to reach the
-			// previous member.
+			// The next request must open a new connection. If the member was replaced, the old TCP
+			// connection would keep trying to reach the previous member.
 			a.drop(i)
 		}
 		return m
@@ -247,7 +250,7 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 	}
 	m.Alarms = alarms(r.Errors)
 	switch {
-	case r.Leader == 0: // the member knows no leader, so its role stays unknown
+	case r.Leader == 0: // the member does not know a leader, so its role stays unknown
 	case r.IsLearner:
 		m.Role = kv.NonVoter
 	case r.Leader == m.ID:
@@ -258,8 +261,8 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 	return m
 }
 
-// alarms finds the alarms in the errors of a status response. etcd prints an alarm as protobuf
-// text, such as `memberID:1 alarm:NOSPACE`.
+// alarms returns the names of the alarms that the errors in a status response report. etcd formats
+// an alarm as protobuf text, such as `memberID:1 alarm:NOSPACE`.
 func alarms(errs []string) []string {
 	var out []string
 	for _, e := range errs {
@@ -300,10 +303,10 @@ func (a *admin) drop(i int) {
 	}
 }
 
-// addNames sets the members' names, which a status response does not contain. It requests the
-// member list only if a name is missing. It asks a member that has just responded to a status
-// request, and that member responds from its own copy of the list: without a quorum, the
-// cluster could not return the list.
+// addNames sets the members' names, which status responses do not contain. If a name is missing, it
+// requests the member list from a member that has just responded to a status request. That member
+// responds from its own copy of the list, so the request succeeds even if the cluster has no
+// quorum.
 func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -311,7 +314,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	for i := range members {
 		m := &members[i]
 		m.Name = a.names[m.ID]
-		if m.Err == nil && m.Name == "" && (answers == nil || m.Role != kv.NonVoter) { // a learner refuses the request
+		if m.Err == nil && m.Name == "" && (answers == nil || m.Role != kv.NonVoter) { // prefers a voting member, because a learner refuses the request
 			answers = a.conns[i]
 		}
 	}
@@ -324,7 +327,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	if err != nil || len(list.Members) > kv.MaxMembers {
 		return // a status without names is still useful
 	}
-	clear(a.names) // so the map stays small even if each list has other members
+	clear(a.names) // keeps the map small even if every list contains different members
 	for _, m := range list.Members {
 		a.names[m.ID] = text.Line(m.Name, text.MaxServerText)
 	}
@@ -359,9 +362,9 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	return out, nil
 }
 
-// runConcurrently calls do with 0 to n-1. It runs up to atOnce calls at the same time, and
-// returns the first error. After an error it starts no further calls, but waits until the
-// running calls have returned.
+// runConcurrently calls the function `do` n times, with i = 0 to n-1. At most atOnce calls are
+// concurrent. It returns the first error. After an error it starts no further calls and waits until
+// the running calls have returned.
 func runConcurrently(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool
@@ -386,18 +389,18 @@ func runConcurrently(ctx context.Context, n, atOnce int, do func(ctx context.Con
 // maxReason limits the length in bytes of an error text from a server.
 const maxReason = 1000
 
-// reason returns an error from the client as text for users: the innermost cause without gRPC's
-// prefixes, or a text that says that the time limit passed.
+// reason converts an error from the client to a text for users. The text contains the innermost
+// cause without gRPC's prefixes, or states that the request was cancelled or timed out.
 func reason(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(context.Cause(ctx), context.Canceled):
-		return "it was cancelled"
+		return "the request was cancelled"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return "no response within the time limit"
 	}
 	text := err.Error()
 	if strings.Contains(text, "server preface") && strings.Contains(text, "use of closed network connection") {
-		return "no response within the time limit" // gRPC stopped trying to connect just before our time limit
+		return "no response within the time limit" // gRPC gave up connecting just before the time limit of ctx
 	}
 	if i := strings.LastIndex(text, `desc = `); i >= 0 {
 		text = strings.Trim(text[i+len(`desc = `):], `"`)

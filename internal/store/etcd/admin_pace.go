@@ -9,17 +9,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Limits for the number of bytes that all administration connections together read. They may
-// read readBurst bytes at once, and after that readPerSecond bytes per second. A status
-// response has a few hundred bytes. If a server sends more than these limits allow, the data
-// waits on the server's side. Without the limits, gRPC would read everything and use a whole
-// CPU.
+// readBurst and readPerSecond limit how fast all administration connections together read. They may
+// read readBurst bytes without a delay, and after that readPerSecond bytes per second. For
+// comparison, a status response has a few hundred bytes. If a server sends data faster than that,
+// the data waits on the server's side. Without these limits, gRPC would read all of the data and
+// use a whole CPU.
 const (
 	readBurst     = 4 << 20
 	readPerSecond = 1 << 20
 )
 
-// readPace limits the rate of reads: burst bytes at once, then readPerSecond.
+// readPace limits the rate of reads. It allows a first burst without a delay, and after that
+// readPerSecond bytes per second.
 type readPace struct {
 	connect store.Dial
 	burst   float64 // bytes
@@ -51,8 +52,8 @@ func (p *readPace) recordRead(n int, now time.Time) time.Duration {
 	return time.Duration(-p.left / readPerSecond * float64(time.Second))
 }
 
-// credit allows n additional bytes to be read. It is called for the bytes of a response that
-// was requested, which must not count as a flood.
+// credit allows the connections to read n additional bytes. It is called with the size of a
+// requested response, so that only unrequested data uses up the limit.
 func (p *readPace) credit(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

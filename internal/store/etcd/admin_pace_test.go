@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestReadPace checks that a burst need not wait, that a flood is slowed down, and that unused
-// capacity is available again later.
+// TestReadPace checks that a burst is read without a delay, that a flood of data is slowed down,
+// and that another burst is allowed after a pause.
 func TestReadPace(t *testing.T) {
 	p, now := newReadPace(nil), time.Unix(1000, 0)
 	if wait := p.recordRead(readBurst, now); wait != 0 {

@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// newCodecs returns a function that creates the codecs for one event loop. If there is a user,
-// these codecs share one token. The first codec that is connected requests the token; for the
-// others, Room returns 0 until the token arrives. The engine must call Room before each Submit.
-// It must call Tick once after connecting, and again at the time that Tick returned. After each
-// Tick and Feed it must write the bytes that Out returns.
+// newCodecs returns a function that creates the codecs for one event loop. If a user is set, these
+// codecs share one token. The first codec with a connection requests the token. Until the token
+// arrives, Room returns 0 for all of the codecs. The engine must call Room before each call of
+// Submit. It must call Tick once after connecting, and again at the time that Tick returned. After
+// each call of Tick or Feed it must write the bytes that Out returns.
 func newCodecs(a store.Access) store.Codecs {
 	l := newLogin(a.User, a.Password)
 	return func(d store.Dialed) store.Codec {
@@ -23,8 +23,8 @@ func newCodecs(a store.Access) store.Codecs {
 	}
 }
 
-// Room implements store.Codec. It returns 0 until the server's first SETTINGS frame has proven
-// that the server speaks HTTP/2. It also returns 0 while there is a user but no token.
+// Room implements store.Codec. It returns 0 until the server's first SETTINGS frame has proven that
+// the server speaks HTTP/2. It also returns 0 if a user is set and there is no valid token.
 func (c *codec) Room() int {
 	if !c.conn.SettingsReceived() || (c.login != nil && !c.login.ready(c)) {
 		return 0
@@ -71,7 +71,8 @@ func (c *codec) Submit(op *store.Op) {
 	}
 }
 
-// Cancel implements store.Codec. It resets the operation's stream, so the slot is free at once.
+// Cancel implements store.Codec. For most operations it resets the HTTP/2 stream, which frees the
+// stream's slot at once.
 func (c *codec) Cancel(tag uint32) bool {
 	if !c.conn.Cancel(tag) && !c.cancelSTM(tag) && !c.cancelScan(tag) && !c.cancelKeepAlive(tag) {
 		c.cancelWatch(tag)
@@ -160,7 +161,8 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 	return to
 }
 
-// Tick implements store.Codec. Without a user it does nothing.
+// Tick implements store.Codec. It starts a login when one is needed. If no user is set, it returns
+// 0.
 func (c *codec) Tick(now int64) int64 {
 	c.now = now
 	if c.login == nil {

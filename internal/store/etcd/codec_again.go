@@ -7,11 +7,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// The functions in this file send recorded calls again. They derive the request's type from the
-// call's parts, so applications that create calls need not know etcd's method names.
+// The functions in this file replay recorded calls. They derive the type of a request from the
+// parts of the call. So an application that creates calls need not know etcd's method names.
 
-// Replays implements store.Replayer. The codec cannot replay nested transactions, streamed
-// ranges, progress requests and administration.
+// Replays implements store.Replayer. It returns false for calls that the codec cannot replay:
+// nested transactions, streamed ranges, progress requests and administrative requests.
 func (Store) Replays(r *call.Call) bool {
 	if r.Pushed || len(r.Parts) == 0 {
 		return false
@@ -30,10 +30,11 @@ func (Store) Replays(r *call.Call) bool {
 	return true
 }
 
-// Requires implements store.Replayer. It returns nil: no etcd key requires another key.
+// Requires implements store.Replayer. It returns nil, because an etcd key can exist without any
+// other key.
 func (Store) Requires(*call.Part) []byte { return nil }
 
-// sendCall sends a recorded call.
+// sendCall sends the request of a recorded call.
 func (c *codec) sendCall(op *store.Op, gen uint8) {
 	r := op.Call
 	p := &r.Parts[0]
@@ -78,8 +79,8 @@ func (c *codec) sendCall(op *store.Op, gen uint8) {
 	c.send(rpc, op.Tag, gen|sub, p)
 }
 
-// replayWatch creates a watcher as it was recorded, with all of its options. All recorded
-// watchers on a connection use its first Watch stream. The watcher's number is in op.Watch.
+// replayWatch creates a watcher with all options of a recorded watcher. All recorded watchers on a
+// connection share the connection's first Watch stream. op.Watch contains the watcher's number.
 func (c *codec) replayWatch(op *store.Op, p *call.Part) {
 	if len(c.watches) == 0 {
 		c.watches = append(c.watches, watchStream{})
@@ -93,8 +94,9 @@ func (c *codec) replayWatch(op *store.Op, p *call.Part) {
 	w.creating = append(w.creating, creation{op.Tag, op.Watch.Watcher})
 }
 
-// endWatcher cancels a watcher. If the watcher no longer exists, endWatcher sends a read
-// instead, which changes nothing: the operation needs an event, and only Feed can return one.
+// endWatcher cancels a watcher. If the watcher no longer exists, endWatcher sends a read instead,
+// which changes nothing in the store. It cannot omit the request, because the operation ends with
+// an event, and Feed returns an event only after a reply.
 func (c *codec) endWatcher(op *store.Op, gen uint8) {
 	for i := range c.watches {
 		w := &c.watches[i]

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
-// TestReplayedRequestDecodesAsRecordedCall checks that the passive decoder, when it decodes a
-// replayed request, obtains the call that was recorded.
+// TestReplayedRequestDecodesAsRecordedCall checks that the passive decoder decodes a replayed
+// request to the call that was recorded.
 func TestReplayedRequestDecodesAsRecordedCall(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {

@@ -5,28 +5,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// These functions find replies that are well-formed but that no etcd server can send. They only
-// compare fields that were parsed anyway. If a reply's header contains a member ID, the reply
-// is from etcd and must respect all of etcd's guarantees. Servers that imitate etcd, such as
-// kine, send no member ID and only the revision in the header.
+// The functions in this file find replies that are well-formed but that no etcd server can send.
+// They only compare fields that the codec parses in any case. If a reply's header contains a member
+// ID, the reply is from etcd and must respect all of etcd's guarantees. Servers that imitate etcd,
+// such as kine, set only the revision in the header.
 
 // Descriptions of impossible replies. They are shared and must not be modified.
 var (
-	noHeader     = []byte("the response has no valid header: it names no member, and its revision is 0")
-	noRevision   = []byte("the response confirms the write, but its revision is 0 or less, which no write can have")
-	severalKeys  = []byte("the response has more keys than the requested one")
+	noHeader     = []byte("the response has no valid header: the header contains no member ID, and the revision is 0")
+	noRevision   = []byte("the response confirms the write, but contains a revision of 0 or less; the revision of a write is positive")
+	severalKeys  = []byte("the response contains more keys than the one that was requested")
 	namelessKey  = []byte("the response contains a key with an empty name")
-	neverMade    = []byte("the response contains a key with a mod revision of 0 or less, which no key can have")
+	neverMade    = []byte("the response contains a key with a mod revision of 0 or less; the mod revision of a key is positive")
 	fromLater    = []byte("the response contains a key whose mod revision is later than the response's revision")
-	countsDiffer = []byte("the number of keys in the response differs from its count")
-	moreOrNot    = []byte("the response's more flag contradicts its count")
-	keysCounted  = []byte("the response contains keys, but only their number was requested")
+	countsDiffer = []byte("the number of keys in the response differs from the response's count field")
+	moreOrNot    = []byte("the response's fields 'more' and 'count' contradict each other")
+	keysCounted  = []byte("the response contains keys, but the request asked only for the number of keys")
 	notTaken     = []byte("the response says that an unconditional transaction failed")
 	otherResults = []byte("the response's results do not match the transaction's operations")
 )
 
-// impossible returns the reason why no etcd server can have sent the reply, or nil if a server
-// can have sent it.
+// impossible explains why no etcd server can have sent the reply. It returns nil if the reply is
+// possible.
 func (c *codec) impossible(call uint8, e *store.Event) []byte {
 	t := &c.extra
 	switch call {
@@ -76,19 +76,20 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 	return nil
 }
 
-// lacksHeader reports whether the header contains neither a member ID, which etcd sends, nor a
-// revision, which proxies and servers that imitate etcd send.
+// lacksHeader reports whether the reply has no valid header. etcd always sets the member ID.
+// Proxies and servers that imitate etcd set at least the revision. So a header without both is
+// invalid, and so is a negative revision.
 func (t *aside) lacksHeader(e *store.Event) bool {
 	return t.revision < 0 || t.revision == 0 && e.Member == 0
 }
 
-// impossibleKeys checks the first key in a reply. It also checks that the number of keys does not
-// exceed most.
-func (t *aside) impossibleKeys(e *store.Event, most int64) []byte {
+// impossibleKeys checks the first key in a reply. It also checks that the reply contains at most
+// maxKeys keys.
+func (t *aside) impossibleKeys(e *store.Event, maxKeys int64) []byte {
 	switch {
 	case e.Count == 0:
 		return nil
-	case e.Count > most:
+	case e.Count > maxKeys:
 		return severalKeys
 	case len(e.Key) == 0:
 		return namelessKey
@@ -118,7 +119,7 @@ func (t *aside) impossibleCount(e *store.Event) []byte {
 		return countsDiffer
 	case e.Count > t.total:
 		return countsDiffer
-	case e.Count > 0 && e.Member != 0: // kine also sends one key
+	case e.Count > 0 && e.Member != 0: // kine sends a key in addition to the count
 		return keysCounted
 	}
 	return nil
@@ -137,8 +138,9 @@ func (t *aside) impossibleTxnGet(call uint8, e *store.Event) []byte {
 	return t.impossibleList(e)
 }
 
-// impossibleCAS checks the reply to a compare-and-set. It has either written the value or read
-// the present value. A server that imitates etcd may omit the present value.
+// impossibleCAS checks the reply to a compare-and-set. The reply must contain the result of the
+// write or, after a conflict, the result of the read. A server that imitates etcd may omit the
+// result of the read.
 func (t *aside) impossibleCAS(e *store.Event) []byte {
 	switch {
 	case e.Outcome == kv.Conflict && t.lacksHeader(e):

@@ -55,8 +55,8 @@ func resultRange(r *pb.RangeResponse) *pb.ResponseOp {
 	return &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: r}}
 }
 
-// TestEmptyMessagesAreWrongAnswers feeds empty messages. They are valid protobuf, but etcd
-// never sends one.
+// TestEmptyMessagesAreWrongAnswers feeds empty messages. An empty message is valid protobuf, but
+// etcd never sends one.
 func TestEmptyMessagesAreWrongAnswers(t *testing.T) {
 	for _, op := range []store.Op{
 		checkedPut, checkedGet, checkedList, checkedPages, checkedCount, checkedExists, checkedDelete, checkedCAS, checkedTxn, checkedTxnGet, checkedSTM,
@@ -168,8 +168,8 @@ func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 	}
 }
 
-// TestRepliesOfStandIns feeds replies with missing fields, as servers that imitate etcd send
-// them.
+// TestRepliesOfStandIns feeds replies that lack some fields, like the replies of servers that
+// imitate etcd.
 func TestRepliesOfStandIns(t *testing.T) {
 	request := func(action call.Action) store.Op {
 		return store.Op{Kind: kv.Put, Call: &call.Call{Parts: []call.Part{{Action: action, Key: []byte("k"), Number: 7}}}}

@@ -23,11 +23,11 @@ type live struct {
 	client   *clientv3.Client
 }
 
-// patience limits waits whose duration is not measured. So no test hangs forever, and a slow
-// machine does not fail a test.
+// patience limits waits whose duration is not measured. The limit ends a test that hangs, but is
+// long enough for a slow machine.
 const patience = 2 * time.Minute
 
-// patient returns a context that ends only if a test hangs. Without it, the official client
+// patient returns a context that expires only if a test hangs. Without it, the official client
 // would try forever to reach an endpoint that does not respond.
 func patient(t testing.TB) context.Context {
 	t.Helper()
@@ -93,8 +93,8 @@ func dialWire(t testing.TB, a store.Access, codecs store.Codecs) *wire {
 	return &wire{storetest.DialWith(t, a, codecs, nil), t}
 }
 
-// want executes an operation, which must end with the given outcome. The event must contain a
-// member and a term, unless the outcome is an error.
+// want executes an operation and checks that the operation ends with the given outcome. The event
+// must contain a member and a term, unless the outcome is an error.
 func (w *wire) want(o kv.Outcome, op store.Op) store.Event {
 	w.t.Helper()
 	e := w.Want(o, op)

@@ -98,7 +98,8 @@ func cannotBe(kind kv.Kind, m proto.Message) bool {
 	return false
 }
 
-// rawAnswer returns a reply on stream 1. It does not use an encoder.
+// rawAnswer returns a reply on stream 1. It builds the HTTP/2 header blocks without an HPACK
+// encoder.
 func rawAnswer(body []byte) []byte {
 	b := h2.AppendSettings(nil)
 	headers := append([]byte{0x88, 0x0f, 0x10, 16}, "application/grpc"...)

@@ -28,8 +28,8 @@ func (c *codec) keepAlive(op *store.Op) {
 	k.tags = append(k.tags, op.Tag)
 }
 
-// cancelKeepAlive abandons a keep-alive operation; the reply to it will be skipped. It returns
-// false if the operation is not a keep-alive that waits for its reply.
+// cancelKeepAlive abandons a keep-alive operation, so that its reply will be skipped. It returns
+// false if the tag does not belong to a keep-alive operation that waits for a reply.
 func (c *codec) cancelKeepAlive(tag uint32) bool {
 	for i := range c.keep {
 		k := &c.keep[i]
@@ -51,7 +51,7 @@ func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 	}
 	k := &c.keep[r.Tag]
 	if k.first == len(k.tags) {
-		return to, nil // a reply without a request does no harm: the lease was renewed
+		return to, nil // a reply without a request is harmless: it only confirms that the lease was renewed
 	}
 	e := store.Event{Tag: k.tags[k.first]}
 	k.tags, k.first = dropFirst(k.tags, k.first)
@@ -90,7 +90,7 @@ func (c *codec) keepAliveEnded(r *h2.Reply, to []store.Event) []store.Event {
 	var e store.Event
 	c.failed(r, &e)
 	if r.End == h2.Answered && r.Code == h2.StatusOK {
-		e.Outcome, e.Text = kv.StoreError, []byte("the server ended the lease's stream without a response")
+		e.Outcome, e.Text = kv.StoreError, []byte("the server closed the keep-alive stream of the lease without a response")
 	}
 	for _, tag := range k.tags[k.first:] {
 		if tag != gaveUp {

@@ -36,7 +36,7 @@ func (c *codec) advanceLock(place uint32) {
 			return
 		}
 	case wantsWait:
-		if s := c.waits.stream; s != 0 && !c.conn.IsOpen(s) { // the stream has ended; the reply that reports its end will arrive later
+		if s := c.waits.stream; s != 0 && !c.conn.IsOpen(s) { // the stream has ended, but the reply that reports the end has not arrived yet
 			c.stallSTM(place)
 			return
 		}
@@ -117,10 +117,10 @@ func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Eve
 	return to, nil
 }
 
-// granted handles a LockResponse{header: 1, key: 2}. The response does not contain the key's
-// create revision, so the header's revision serves as the fencing token. It is the revision of
-// the acquisition. It also grows from each lock holder to the next, because the previous
-// holder's key is deleted in between.
+// granted handles a LockResponse{header: 1, key: 2}. The response does not contain the key's create
+// revision, so the header's revision serves as the fencing token. This is the revision at which the
+// lock was acquired. It increases from each lock holder to the next, because the previous holder's
+// key is deleted in between.
 func (c *codec) granted(l *lock, b []byte) bool {
 	var head store.Event
 	key, ok := []byte(nil), true
@@ -143,12 +143,12 @@ func (c *codec) granted(l *lock, b []byte) bool {
 	return ok
 }
 
-// leaveLock releases the lock of a transaction that ended early. It returns true if the
-// transaction may hold the lock or may still acquire it. In that case the session's next
-// transaction must wait for the reply to the release. Otherwise that transaction would find the
-// old key, which is about to be deleted, and take it for its own. etcd's lock service may still
-// grant an abandoned request after the release. That lock is then held until the session's next
-// transaction, or until the lease expires.
+// leaveLock releases the lock of a transaction that ended early. It returns true if the transaction
+// may hold the lock or may still acquire it. In that case the session's next transaction must wait
+// for the reply to the release. If it did not wait, it could find the old key, which is about to be
+// deleted, and mistake that key for its own. etcd's lock service may still grant an abandoned
+// request after the release. That lock is then held until the session's next transaction, or until
+// the lease expires.
 func (c *codec) leaveLock(place uint32) bool {
 	l := &c.stm.table[place].lock
 	c.leaveWait(l)
@@ -182,7 +182,7 @@ func (c *codec) finishRelease(place uint32) {
 	}
 }
 
-// isReleasing reports whether a lock of the session is still being released.
+// isReleasing reports whether the session still waits for the release of a lock.
 func (c *codec) isReleasing(session int64) bool {
 	for place := range c.stm.table {
 		if l := &c.stm.table[place].lock; (l.state == leaving || l.state == left) && l.session == session {

@@ -11,17 +11,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// Durations for authentication, in nanoseconds, and a number of attempts.
+// Durations for the login, in nanoseconds, and the maximum number of failed attempts.
 const (
-	renewAfter    = int64(2 * time.Minute)        // etcd's simple tokens expire after 5 min by default
-	claimFor      = int64(5 * time.Second)        // after this time, another codec may log in
+	renewAfter    = int64(2 * time.Minute)        // age at which a token is renewed; etcd's simple tokens expire after 5 min by default
+	claimFor      = int64(5 * time.Second)        // time after which another codec may take over a login without a reply
 	retryAfter    = int64(200 * time.Millisecond) // wait after a temporary failure
-	lookAgain     = int64(5 * time.Millisecond)   // how often a codec without a token checks whether there is one
-	lookSometimes = int64(100 * time.Millisecond) // how often a codec with a token checks whether it was rejected
+	lookAgain     = int64(5 * time.Millisecond)   // interval at which a codec without a token checks whether a token has arrived
+	lookSometimes = int64(100 * time.Millisecond) // interval at which a codec with a token checks whether the token was rejected
 	loginAttempts = 50                            // number of consecutive failures after which the error is reported
 )
 
-// newLogin returns nil if user is empty.
+// newLogin returns the login for a user, or nil if the user name is empty.
 func newLogin(user, password string) *login {
 	if user == "" {
 		return nil
@@ -29,11 +29,12 @@ func newLogin(user, password string) *login {
 	return &login{user: user, password: password}
 }
 
-// ready reports whether c can send operations. It makes c use the newest token.
+// ready reports whether there is a valid token, so that c can send operations. It makes c use the
+// newest token.
 func (l *login) ready(c *codec) bool {
 	if l.have && c.gen != l.gen {
 		if l.token != "" && c.conn.SetMetadata("token", l.token) != nil {
-			return false // method answer received this token first and has reported the error
+			return false // the method `answer` received this token first and has reported the error
 		}
 		c.gen = l.gen
 	}
@@ -57,9 +58,10 @@ func (l *login) act(c *codec) {
 	c.authenticate(l.user, l.password)
 }
 
-// next returns the time at which Tick must be called again for c. When another codec receives a
-// token, or finds that the token was rejected, Room changes for c without an event on c's
-// connection. So c must check regularly.
+// next returns the time at which Tick must be called again for c, or 0 if authentication is
+// disabled. When another codec receives a token, or finds that the token was rejected, the result
+// of c.Room changes without any input on c's connection. So c must check for such changes
+// regularly.
 func (l *login) next(c *codec) int64 {
 	switch {
 	case !l.have:
@@ -70,7 +72,7 @@ func (l *login) next(c *codec) int64 {
 	return c.now + lookSometimes
 }
 
-// answer handles the reply to c's login. Any error that it returns is permanent.
+// answer handles the reply to c's login. If it returns an error, no further attempt can succeed.
 func (l *login) answer(c *codec, r *h2.Reply) error {
 	if l.owner == c {
 		l.owner = nil
@@ -114,7 +116,7 @@ func (l *login) storeToken(token string) {
 }
 
 // rejected records that a member rejected a token. gen contains the low bits of the token's
-// generation. If there is a newer token already, the rejection is ignored.
+// generation. If a newer token has already arrived, the rejection is ignored.
 func (l *login) rejected(gen uint8) {
 	if gen == uint8(l.gen)&genMask {
 		l.have = false

@@ -14,7 +14,7 @@ import (
 
 const authPath = "/etcdserverpb.Auth/Authenticate"
 
-// loop returns n scripted connections that belong to one event loop, with a user.
+// loop returns n scripted connections that belong to one event loop and log in as one user.
 func loop(t *testing.T, n int) (conns []*scripted) {
 	codecs := newCodecs(store.Access{User: "root", Password: "secret"})
 	for range n {

@@ -8,8 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// acquire sends a transaction that creates the session's key, unless the key exists. In both
-// cases the transaction also reads the oldest key.
+// acquire sends a transaction that creates the session's key if the key does not exist yet. The
+// transaction also reads the oldest key of all clients that want the lock, whether or not it
+// creates a key.
 func (c *codec) acquire(place uint32) {
 	l := &c.stm.table[place].lock
 	oldest := l.readSorted()
@@ -24,7 +25,7 @@ func (c *codec) acquire(place uint32) {
 	c.sendTxn(stmTag(place, 0), c.lockSub(callLock))
 }
 
-// readSorted returns a read of the oldest key among the keys of all clients that want the lock.
+// readSorted returns the request part that reads the oldest key of all clients that want the lock.
 func (l *lock) readSorted() call.Part {
 	return call.Part{
 		Action: call.Read, Scope: call.Interval, Key: l.prefix, End: l.end,
@@ -135,7 +136,9 @@ func (c *codec) watchOther(place uint32) {
 	c.createWatcher(w.stream, m.before, &store.WatchOp{Start: m.revision})
 }
 
-// leaveWait abandons the watcher that a mutex waits for.
+// leaveWait ends a mutex's wait for the deletion of an earlier key. If the server has already
+// created the watcher for that key, leaveWait cancels the watcher; otherwise the watcher is
+// cancelled when the server creates it.
 func (c *codec) leaveWait(l *lock) {
 	l.mutex.wait++
 	if id := l.mutex.watcher; id != noLockWatcher {
@@ -192,8 +195,8 @@ func (c *codec) lockWatchReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 	return to, nil
 }
 
-// lockWatcherCreated handles a message that a watcher was created. The server creates watchers
-// in the order of the requests, so the message belongs to the oldest pending request.
+// lockWatcherCreated handles the server's message that it has created a watcher. The server creates
+// watchers in the order of the requests, so the message is the reply to the oldest pending request.
 func (c *codec) lockWatcherCreated(m *watchMessage, to []store.Event) []store.Event {
 	w := &c.waits
 	if w.first == len(w.creating) {
@@ -229,7 +232,7 @@ func (c *codec) lockWatchEnded(r *h2.Reply, to []store.Event) []store.Event {
 	var e store.Event
 	c.failed(r, &e)
 	if r.End == h2.Answered && r.Code == h2.StatusOK {
-		e.Outcome, e.Text = kv.StoreError, []byte("the server ended the watch stream of a client that waited for a lock")
+		e.Outcome, e.Text = kv.StoreError, []byte("the server closed the watch stream on which the client waited for a lock")
 	}
 	w := &c.waits
 	w.stream, w.creating, w.first = 0, w.creating[:0], 0

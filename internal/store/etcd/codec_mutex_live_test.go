@@ -15,8 +15,8 @@ import (
 
 const lockedBy = "stmlock"
 
-// locker runs concurrent transactions on one connection. Each transaction has its own session
-// and holds the lock.
+// locker runs concurrent transactions on one connection. Each concurrent transaction has its own
+// session, and holds the lock while it runs.
 type locker struct {
 	w        *wire
 	by       kv.Locker
@@ -104,9 +104,9 @@ func (l *live) checkAccounts(t *testing.T) {
 }
 
 // TestLiveMutexSeparatesTransactions transfers money between a few accounts. The transactions
-// compare nothing, so only the lock keeps them apart. Some of them use the codec's mutex, some
-// the lock service, and some the official client's mutex. The sum of all accounts must stay
-// constant, and no transaction may be retried.
+// contain no comparisons, so only the lock isolates them from each other. Some of them use the
+// codec's mutex, some the lock service, and some the official client's mutex. The sum of all
+// accounts must stay constant, and no transaction may be retried.
 func TestLiveMutexSeparatesTransactions(t *testing.T) {
 	l := startLive(t, nil, false)
 	l.fillAccounts(t)
@@ -214,8 +214,8 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 	if len(ended) != 0 {
 		t.Fatalf("%+v", ended)
 	}
-	// One transaction is abandoned and its key is deleted. No other transaction may acquire the
-	// lock because of that.
+	// Abandon one transaction, whose key is then deleted. This deletion must not let another
+	// transaction acquire the lock.
 	w.Codec.Cancel(1)
 	turnUntil(func() bool { return c.stm.left == 0 })
 	r, err := l.client.Get(patient(t), lockedBy+"/", clientv3.WithPrefix())

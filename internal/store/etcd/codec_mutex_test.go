@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// mutexServer returns a server with n transactions that wait for a lock. It also returns their
-// requests that look for the key before their own.
+// mutexServer returns a scripted server and starts n transactions that wait for a lock. It also
+// returns the request with which each transaction looks for the key before its own.
 func mutexServer(t *testing.T, n uint32) (*scripted, []*grpcCall) {
 	t.Helper()
 	s := scanServer(t)
@@ -37,8 +37,8 @@ func (s *scripted) answerOther(call *grpcCall) {
 	s.answer(call.id, &pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{{Key: []byte(lockedBy + "/7"), CreateRevision: 5}}})
 }
 
-// TestMutexWhenWatchStreamEnds ends the Watch stream in the same input that makes another
-// transaction watch a key. The transaction that waits on the stream must fail, and the other
+// TestMutexWhenWatchStreamEnds feeds an input that ends the Watch stream and also makes another
+// transaction watch a key. The transaction that waits on the ended stream must fail, and the other
 // transaction must open a new stream.
 func TestMutexWhenWatchStreamEnds(t *testing.T) {
 	s, asks := mutexServer(t, 3)
@@ -85,8 +85,8 @@ func TestMutexWhenWatchStreamEnds(t *testing.T) {
 }
 
 // TestMutexWaitsForItsRelease checks that a transaction waits while its session's lock is being
-// released. Otherwise the transaction would find the session's old key, which is about to be
-// deleted, and take it for its own.
+// released. Without the wait, the transaction could find the session's old key, which is about to
+// be deleted, and mistake it for its own key.
 func TestMutexWaitsForItsRelease(t *testing.T) {
 	s, asks := mutexServer(t, 1)
 	s.c.Cancel(0)
@@ -104,10 +104,10 @@ func TestMutexWaitsForItsRelease(t *testing.T) {
 	s.call("/etcdserverpb.KV/Txn", &pb.TxnRequest{})
 }
 
-// TestMutexReleaseNeedsItsOwnReply sends two replies in the same input: a wrong answer, which
-// ends a transaction, and the reply to the transaction's other read. The codec must not take the
-// second reply for the reply to the lock's release. Otherwise the real reply to the release
-// would later appear to end the next transaction.
+// TestMutexReleaseNeedsItsOwnReply sends two replies in the same input: a wrong answer, which ends
+// a transaction, and the reply to the transaction's other read. The codec must not mistake the
+// second reply for the reply to the lock's release. If it did, the real reply to the release would
+// later end the next transaction.
 func TestMutexReleaseNeedsItsOwnReply(t *testing.T) {
 	s := scanServer(t)
 	begin := func(tag uint32) {
@@ -138,8 +138,8 @@ func TestMutexReleaseNeedsItsOwnReply(t *testing.T) {
 	s.call("/etcdserverpb.KV/Txn", &pb.TxnRequest{})
 }
 
-// TestMutexOfCompactedRevision checks what happens if the revision from which a transaction
-// watches the earlier key is compacted: the transaction must look for an earlier key again.
+// TestMutexOfCompactedRevision checks that a transaction looks for an earlier key again if the
+// start revision of its watcher was compacted.
 func TestMutexOfCompactedRevision(t *testing.T) {
 	s, asks := mutexServer(t, 1)
 	s.answerOther(asks[0])

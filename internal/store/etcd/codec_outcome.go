@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// OutcomeOf maps a gRPC status other than OK to an outcome. A status may map to a definite
-// outcome only if it proves that the store did not change. The text takes precedence over the
-// code, because etcd sends some errors with the code Unknown.
+// OutcomeOf maps a gRPC status other than OK to an outcome. It returns a definite error only if the
+// status proves that the store did not change. The text takes precedence over the code, because
+// etcd sends some errors with the code Unknown.
 func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 	if rest, ok := strings.CutPrefix(string(text), "etcdserver: "); ok {
 		if o, ok := outcomeOfText(rest); ok {
@@ -19,9 +19,9 @@ func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 		}
 	}
 	switch string(text) {
-	case "raft proposal dropped": // before the proposal was sent to other members
+	case "raft proposal dropped": // the proposal was dropped before it was sent to other members
 		return kv.Refused
-	case "raft: stopped": // possibly after the proposal was accepted
+	case "raft: stopped": // the proposal may already have been accepted
 		return kv.StoreError
 	}
 	switch {
@@ -33,18 +33,18 @@ func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 	return outcomeOfCode(code)
 }
 
-// lacks reports whether a status means that the server does not implement the call. Servers
-// that imitate etcd implement only some calls. For leases and maintenance, kine sends an error
-// with the code Unknown whose text says that they are not supported.
+// lacks reports whether a status means that the server does not implement the call. Servers that
+// imitate etcd implement only some calls. For lease and maintenance calls, kine sends an error with
+// the code Unknown and a text that ends with "is not supported".
 func lacks(code codes.Code, text string) bool {
 	return code == codes.Unimplemented || code == codes.Unknown && strings.HasSuffix(text, " is not supported")
 }
 
-// outcomeOfText maps the text of one of etcd's own errors, without the prefix "etcdserver: ".
-// The texts are in rpctypes/error.go in etcd's api module.
+// outcomeOfText returns the outcome for the text of one of etcd's own errors, without the prefix
+// "etcdserver: ". The texts are in rpctypes/error.go in etcd's api module.
 func outcomeOfText(text string) (kv.Outcome, bool) {
 	switch text {
-	case "too many requests", // too many entries wait to be applied; checked before the proposal
+	case "too many requests", // too many entries wait to be applied; etcd checks this before it proposes the request
 		"unhealthy cluster",             // the member did not start the membership change
 		"not leader",                    // the contacted member refused the request
 		"rpc not supported for learner": // the learner refused the request at once
@@ -67,8 +67,8 @@ func outcomeOfText(text string) (kv.Outcome, bool) {
 	case "mvcc: database space exceeded", "no space":
 		return kv.NoSpace, true
 
-	case "server stopped", // possibly after the request was proposed
-		"request canceled", "request cancelled", // possibly after the request was proposed
+	case "server stopped", // the request may already have been proposed
+		"request canceled", "request cancelled", // the request may already have been proposed
 		"watch canceled",
 		"corrupt cluster":
 		return kv.StoreError, true
@@ -98,8 +98,8 @@ func isDenied(text string) bool {
 }
 
 // isBadRequest reports whether a text means that the request is invalid. Either the contacted
-// member detects the error before it proposes the request, or every member detects it when it
-// would apply the request. In both cases nothing changes.
+// member detects the error before it proposes the request, or every member detects the error when
+// it applies the request. In both cases the store does not change.
 func isBadRequest(text string) bool {
 	switch text {
 	case "key is not provided", "key not found", "value is provided", "lease is provided",
@@ -124,7 +124,7 @@ func isBadRequest(text string) bool {
 	return false
 }
 
-// outcomeOfCode maps the code of a status whose text is not known.
+// outcomeOfCode returns the outcome for the code of a status whose text is not known.
 func outcomeOfCode(code codes.Code) kv.Outcome {
 	switch code {
 	case codes.DeadlineExceeded:
@@ -142,7 +142,7 @@ func outcomeOfCode(code codes.Code) kv.Outcome {
 	return kv.StoreError
 }
 
-// outcomeOfEnd maps the end of a call that received no gRPC status.
+// outcomeOfEnd returns the outcome of a call that ended without a gRPC status.
 func outcomeOfEnd(end h2.End) kv.Outcome {
 	switch end {
 	case h2.Refused:

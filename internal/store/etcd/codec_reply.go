@@ -98,9 +98,9 @@ func (c *codec) failed(r *h2.Reply, e *store.Event) {
 	}
 }
 
-// parseHeader parses a ResponseHeader{cluster_id: 1, member_id: 2, revision: 3, raft_term: 4}.
-// It stores the revision in c.extra. It does not use the type fields, which is slower, because
-// it runs for every reply.
+// parseHeader parses a ResponseHeader{cluster_id: 1, member_id: 2, revision: 3, raft_term: 4}. It
+// stores the revision in c.extra. Because it runs for every reply, it does not use the iterator
+// `fields`, which is slower.
 func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 	i, revision := 0, uint64(0)
 	if n := c.idsLen; n > 0 && len(b) >= n && string(b[:n]) == string(c.ids[:n]) {
@@ -125,8 +125,8 @@ func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 	return i >= 0
 }
 
-// parseWritten parses a PutResponse{header: 1} or a DeleteRangeResponse{header: 1, deleted: 2}.
-// After a put, the key's version is the store's revision.
+// parseWritten parses a PutResponse{header: 1} or a DeleteRangeResponse{header: 1, deleted: 2}. The
+// event's Revision is the revision in the header, which after a put is also the key's mod_revision.
 func (c *codec) parseWritten(b []byte, e *store.Event) bool {
 	i, ok := 0, true
 	for ok && i >= 0 && i < len(b) {
@@ -148,10 +148,11 @@ func (c *codec) parseWritten(b []byte, e *store.Event) bool {
 	return ok && i >= 0
 }
 
-// parseRange parses a RangeResponse{header: 1, kvs: 2, more: 3, count: 4}. It stores the first
-// key with its value and version, and the number of keys, in the event. It stores the store's
-// revision, and the number of keys that there would be without the limit, in c.extra. It does
-// not use the type fields, which is slower, because most loads consist mainly of reads.
+// parseRange parses a RangeResponse{header: 1, kvs: 2, more: 3, count: 4}. In the event it stores
+// the number of keys and the first key with its value and mod_revision. In c.extra it stores the
+// store's revision, the first key's version, and the number of keys in the range regardless of the
+// limit. Because most loads consist mainly of reads, it does not use the iterator `fields`, which
+// is slower.
 func (c *codec) parseRange(b []byte, e *store.Event) bool {
 	i, ok := 0, true
 	for ok && i >= 0 && i < len(b) {
@@ -192,15 +193,16 @@ func (c *codec) takeKV(b []byte, e *store.Event) bool {
 	return !c.listed || c.handOut(c.listing, b, c.values)
 }
 
-// list prepares to pass the keys in the current reply to c.keys, if c.keys is set.
+// list prepares the codec to pass the keys in the current reply to c.keys, if c.keys is set.
 func (c *codec) list(tag uint32) {
 	c.listing, c.listed = tag, c.keys != nil
 	c.values = c.listed && c.keys.Begin(tag)
 }
 
-// handOut passes one key in a reply to c.keys.
-func (c *codec) handOut(tag uint32, part []byte, value bool) bool {
-	if !value && len(part) > 1 && part[0] == 1<<3|pbBytes { // the key is the first field
+// handOut passes one KeyValue in a reply to c.keys. If withValue is false, it may pass only the
+// key.
+func (c *codec) handOut(tag uint32, part []byte, withValue bool) bool {
+	if !withValue && len(part) > 1 && part[0] == 1<<3|pbBytes { // the key is the first field
 		key, i := getBytes(part, 1)
 		if i > 0 {
 			c.keys.Add(tag, key, nil, 0)
@@ -216,8 +218,8 @@ func (c *codec) handOut(tag uint32, part []byte, value bool) bool {
 }
 
 // parseKV parses a KeyValue{key: 1, create_revision: 2, mod_revision: 3, version: 4, value: 5,
-// lease: 6}. It runs for every key and watch event. Without the type fields it takes two thirds
-// of the time.
+// lease: 6}. It runs for every key and every watch event, so it does not use the iterator `fields`,
+// with which it would take 1.5 times as long.
 func parseKV(b []byte, e *store.Event) bool {
 	i := 0
 	for i >= 0 && i < len(b) {
@@ -243,7 +245,7 @@ func parseKV(b []byte, e *store.Event) bool {
 }
 
 // parseTxn parses the reply to cas or txn: TxnResponse{header: 1, succeeded: 2, responses: 3}.
-// After a conflict, the event's revision is that of the key, or 0 if the key does not exist.
+// After a conflict, the event's Revision is the key's mod_revision, or 0 if the key does not exist.
 func (c *codec) parseTxn(b []byte, e *store.Event) bool {
 	var found store.Event
 	ok := c.parseTxnResponse(b, e, &found)
@@ -261,10 +263,11 @@ func (c *codec) parseTxnGet(b []byte, e *store.Event) bool {
 	return ok
 }
 
-// parseTxnResponse parses the header into head, and the results of the reads into found.
+// parseTxnResponse parses a TxnResponse. It stores the header's fields in head, and the result of
+// the read in found.
 func (c *codec) parseTxnResponse(b []byte, head, found *store.Event) bool {
 	f := fields{b: b}
-	revision := int64(0) // the results contain headers, too; the revisions in them are ignored
+	revision := int64(0) // the revision in the response's own header; the headers in the results are ignored
 	for f.next() {
 		switch f.tag {
 		case 1<<3 | pbBytes:
@@ -313,7 +316,7 @@ func (c *codec) parseReplayed(call uint8, b []byte, e *store.Event) (ok bool) {
 		ok = c.parseTxnResponse(b, e, &found)
 		e.Revision, e.Count = c.extra.revision, c.extra.puts
 		if call == callAgainGuarded && !c.extra.succeeded {
-			e.Outcome, e.Mod, e.Value = kv.Conflict, found.Revision, found.Value // of the key that the call read because a guard did not hold, if any
+			e.Outcome, e.Mod, e.Value = kv.Conflict, found.Revision, found.Value // the key that the call read because a guard did not hold, if any
 		}
 	}
 	return ok

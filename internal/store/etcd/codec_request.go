@@ -74,7 +74,7 @@ func (c *codec) exists(op *store.Op, sub uint8) {
 	c.send(c.rangeRPC, op.Tag, sub, &call.Part{Action: call.Read, Key: op.Key, Flags: call.CountOnly | localFlag(op.Consistency)})
 }
 
-// readOf returns the read that a Range or TxnGet operation requests.
+// readOf returns the request part for the read of a Range or TxnGet operation.
 func readOf(op *store.Op) call.Part {
 	p := call.Part{Action: call.Read, Limit: op.Range.Limit, Flags: localFlag(op.Consistency)}
 	setInterval(&p, op.Key, op.Range.End)
@@ -107,15 +107,15 @@ func (c *codec) remove(op *store.Op, sub uint8) {
 }
 
 // cas sends a transaction that puts the value if the key's mod_revision is op.Revision, where 0
-// means that the key does not exist. Otherwise the transaction reads the key. If op.Revision is
-// negative (unknown), cas compares with 0; if the key exists, the conflict returns its
-// revision.
+// means that the key does not exist. Otherwise the transaction reads the key. A negative
+// op.Revision means that the key's revision is unknown. In that case cas compares with 0, and if
+// the key exists, the reply reports a conflict and the key's revision.
 func (c *codec) cas(op *store.Op, sub uint8) {
 	m := message.NewCAS(op.Key, op.Value, uint64(max(op.Revision, 0)))
 	m.Append(c.conn.Call(c.txnRPC, op.Tag, sub, m.Size())[:0])
 }
 
-// txn sends a transaction without a comparison. Either all of its puts happen or none.
+// txn sends a transaction without a comparison. The store executes all of its puts or none.
 func (c *codec) txn(op *store.Op, sub uint8) {
 	c.parts = c.parts[:0]
 	for i := range op.Pairs {
@@ -131,7 +131,8 @@ func (c *codec) authenticate(user, password string) {
 	c.sendRequest(c.authRPC, authTag, callAuth)
 }
 
-// lockSub returns the sub for one of a lock's requests: the call and the token's generation.
+// lockSub returns the h2 number `sub` for a request of a lock. It adds the token's generation to
+// the call in sub.
 func (c *codec) lockSub(sub uint8) uint8 { return uint8(c.gen<<genShift) | sub }
 
 // sendForLock sends a request for a client-side lock.

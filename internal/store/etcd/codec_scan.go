@@ -57,9 +57,9 @@ func (c *codec) beginScan(op *store.Op, gen uint8) {
 	c.nextPage(place)
 }
 
-// place sets s.op.End and s.key to their parts of s.memory. The memory contains the interval's
-// end, which has end bytes, followed by the key.
-func (s *scan) place(end int) { s.op.End, s.key = s.memory[:end:end], s.memory[end:] }
+// place makes s.op.End and s.key refer to s.memory, which contains the interval's end followed by
+// the key. The interval's end has endLen bytes.
+func (s *scan) place(endLen int) { s.op.End, s.key = s.memory[:endLen:endLen], s.memory[endLen:] }
 
 // nextPage requests the next page. The caller must have checked that Room is not 0.
 func (c *codec) nextPage(place uint32) {
@@ -92,7 +92,7 @@ func (c *codec) scanReply(r *h2.Reply, to []store.Event) ([]store.Event, error) 
 		e := store.Event{Tag: s.tag}
 		c.failed(r, &e)
 		if streamed && r.End == h2.Answered && codes.Code(r.Code) == codes.Unimplemented {
-			e.Outcome, e.Text = kv.StoreError, []byte("the server has no streamed ranges (KV.RangeStream, etcd 3.7 or later): use a plain or paged range")
+			e.Outcome, e.Text = kv.StoreError, []byte("the server does not support streamed ranges (KV.RangeStream, etcd 3.7 or later); use a plain or paged range")
 		}
 		return c.endScan(place, &e, to), nil
 	case streamed:
@@ -114,18 +114,19 @@ func (c *codec) streamEnded(place uint32, to []store.Event) []store.Event {
 	s := &c.scans.table[place]
 	switch {
 	case !s.finished:
-		return c.wrong(place, "the stream ended before its last part", to)
+		return c.wrong(place, "the stream ended before the last part of the range arrived", to)
 	case s.revision <= 0 && s.found.Member == 0:
 		return c.wrong(place, string(noHeader), to)
 	case s.op.CountOnly:
 		s.found.Count = s.counted
 	case s.found.Count > s.counted, s.found.Count < s.counted && !s.more:
-		return c.wrong(place, "the number of keys in the stream differs from its count", to)
+		return c.wrong(place, "the number of keys in the stream differs from the stream's count field", to)
 	}
 	return c.endScan(place, &s.found, to)
 }
 
-// pageRead handles the end of a page with n keys: it requests the next page, if there is one.
+// pageRead is called when a page with n keys has been parsed. It requests the next page, or ends
+// the range if there is none.
 func (c *codec) pageRead(place uint32, n int64, to []store.Event) []store.Event {
 	s := &c.scans.table[place]
 	if s.op.Limit > 0 {
@@ -138,7 +139,7 @@ func (c *codec) pageRead(place uint32, n int64, to []store.Event) []store.Event 
 	}
 	var last store.Event
 	if !parseKV(s.last, &last) || len(last.Key) == 0 || bytes.Compare(last.Key, s.key) < 0 { // without this check, the scan might never end
-		return c.wrong(place, "the server reports more keys, but the page has no key after the previous page's last one", to)
+		return c.wrong(place, "the server reports more keys, but the page contains no key after the last key of the previous page", to)
 	}
 	end := len(s.op.End)
 	s.memory = append(append(s.memory[:end], last.Key...), 0)
@@ -152,7 +153,7 @@ func (c *codec) advanceScan(place uint32, to []store.Event) []store.Event {
 	case c.conn.Room() > 0:
 		c.nextPage(place)
 	case c.conn.Draining():
-		e := store.Event{Tag: s.tag, Outcome: kv.ConnectionLost, Text: []byte("the connection accepts no more requests, and pages are still missing")}
+		e := store.Event{Tag: s.tag, Outcome: kv.ConnectionLost, Text: []byte("the connection accepts no more requests, but some pages of the range are still missing")}
 		return c.endScan(place, &e, to)
 	case !s.stalled:
 		s.stalled = true
@@ -175,14 +176,14 @@ func (c *codec) resumeScans(to []store.Event) []store.Event {
 	return to
 }
 
-// wrong ends a range with the outcome WrongAnswer; why is the error's text.
+// wrong ends a range with the outcome WrongAnswer and the given error text.
 func (c *codec) wrong(place uint32, why string, to []store.Event) []store.Event {
 	e := store.Event{Tag: c.scans.table[place].tag, Outcome: kv.WrongAnswer, Text: []byte(why)}
 	return c.endScan(place, &e, to)
 }
 
-// endScan ends a range and frees its table slot. s.first, which the event refers to, stays
-// valid until a reply arrives for the slot's next range.
+// endScan ends a range and frees its slot in the table. The event refers to s.first, which stays
+// valid until a reply for the slot's next range arrives.
 func (c *codec) endScan(place uint32, e *store.Event, to []store.Event) []store.Event {
 	s := &c.scans.table[place]
 	e.Extra = max(s.pages, 1) - 1
@@ -229,7 +230,7 @@ func (c *codec) lostScans(to []store.Event) []store.Event {
 	return to
 }
 
-// parseStreamed reads a RangeStreamResponse{range_response: 1}.
+// parseStreamed parses a RangeStreamResponse{range_response: 1}, which contains a part of a range.
 func (c *codec) parseStreamed(b []byte, s *scan) bool {
 	f := fields{b: b}
 	for f.next() {
@@ -270,8 +271,8 @@ func (c *codec) parsePage(b []byte, s *scan) bool {
 	return f.ok()
 }
 
-// keepFirst copies the first key and value. The buffer that contains the reply is reused before
-// the range ends.
+// keepFirst copies the first key and value, because the buffer that contains the reply is reused
+// before the range ends.
 func (s *scan) keepFirst(b []byte) bool {
 	if !parseKV(b, &s.found) {
 		return false

@@ -86,8 +86,7 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 	}
 }
 
-// TestLiveCounts checks that a count contains all keys in the interval, regardless of the
-// limit.
+// TestLiveCounts checks that a count includes all keys in the interval, regardless of the limit.
 func TestLiveCounts(t *testing.T) {
 	l, w := dialLive(t)
 	l.putMany(t, "v")
@@ -143,7 +142,7 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 	if e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}}); e.Count != 2_400 || e.Extra != 1 {
 		t.Fatalf("%+v", e)
 	}
-	// A compaction between two pages ends the range with an error that explains it.
+	// A compaction between two pages ends the range with an error that mentions the compaction.
 	w.Codec.Submit(&store.Op{Kind: kv.Range, Tag: 101, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}})
 	for c.scans.table[0].pages < 2 {
 		turn()

@@ -15,14 +15,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// pageOf returns a page with numbered keys. The first key has the number from, and the last key has
-// the number to-1.
-func pageOf(from, to int, more bool) *pb.RangeResponse {
-	r := &pb.RangeResponse{Header: testHeader, More: more, Count: int64(to - from)}
+// pageOf returns a page with numbered keys. The numbers range from first to end-1.
+func pageOf(first, end int, more bool) *pb.RangeResponse {
+	r := &pb.RangeResponse{Header: testHeader, More: more, Count: int64(end - first)}
 	if more {
 		r.Count += 1000
 	}
-	for i := from; i < to; i++ {
+	for i := first; i < end; i++ {
 		r.Kvs = append(r.Kvs, &mvccpb.KeyValue{Key: fmt.Appendf(nil, "k%03d", i), ModRevision: 5, Version: 1, Value: []byte("v")})
 	}
 	return r
@@ -37,8 +36,8 @@ func pagedOp(tag uint32) store.Op {
 }
 
 // TestPageRequests checks the requests for pages. Each page starts after the last key of the
-// page before, is read at the first page's revision, and has at most the number of keys that
-// are left of the limit.
+// previous page, is read at the first page's revision, and requests no more keys than the range's
+// limit still allows.
 func TestPageRequests(t *testing.T) {
 	s := scanServer(t)
 	op := pagedOp(7)
@@ -123,15 +122,15 @@ func TestImpossibleStreams(t *testing.T) {
 	}
 }
 
-// TestPagesOnEndingConnection drains or ends a connection while ranges are between two pages.
-// It also checks that replies for abandoned ranges are skipped.
+// TestPagesOnEndingConnection drains or closes a connection while ranges still have pages to
+// request. It also checks that replies for abandoned ranges are skipped.
 func TestPagesOnEndingConnection(t *testing.T) {
 	s := scanServer(t)
 	s.submit(pagedOp(7))
 	call := s.call("/etcdserverpb.KV/Range", &pb.RangeRequest{})
 	s.must(s.framer.WriteGoAway(call.id, http2.ErrCodeNo, nil))
 	s.answer(call.id, pageOf(0, 10, true))
-	if e := s.event(7); e.Outcome != kv.ConnectionLost || !strings.Contains(string(e.Text), "pages are still missing") {
+	if e := s.event(7); e.Outcome != kv.ConnectionLost || !strings.Contains(string(e.Text), "pages of the range are still missing") {
 		t.Fatalf("%+v (%s)", e, e.Text)
 	}
 
@@ -151,8 +150,8 @@ func TestPagesOnEndingConnection(t *testing.T) {
 	}
 }
 
-// TestPagesDoNotAllocate checks that a range allocates no memory if an earlier range of the
-// same size has allocated it.
+// TestPagesDoNotAllocate checks that a range reuses the memory that an earlier range of the same
+// size has allocated.
 func TestPagesDoNotAllocate(t *testing.T) {
 	c := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"}).(*codec)
 	page, last := encoded(t, pageOf(0, 10, true)), encoded(t, pageOf(10, 15, false))

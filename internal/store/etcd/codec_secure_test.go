@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// testCerts contains the certificate files for one test, which one authority has signed.
+// testCerts contains the certificate files for one test. One authority has signed all certificates.
 type testCerts struct {
 	ca, serverCert, serverKey string
 	pool                      *x509.CertPool

@@ -64,8 +64,8 @@ func (s *scripted) must(err error) {
 	}
 }
 
-// calls returns the calls that the codec has written since the last time. It also returns
-// messages on streams that were opened earlier; these have no path.
+// calls returns the calls that the codec has written since `calls` last ran. It also returns
+// messages on streams that were opened earlier; these messages have no path.
 func (s *scripted) calls() (calls []*grpcCall) {
 	s.t.Helper()
 	out := s.c.Out()
@@ -97,7 +97,7 @@ func (s *scripted) calls() (calls []*grpcCall) {
 	return calls
 }
 
-// call returns the only call that the codec has written since the last time. It parses the
+// call returns the only call that the codec has written since `calls` last ran. It parses the
 // call's message with the official library.
 func (s *scripted) call(path string, m proto.Message) *grpcCall {
 	s.t.Helper()
@@ -156,7 +156,7 @@ func (s *scripted) feed() []store.Event {
 	return events
 }
 
-// submit submits an operation. The codec must be able to take one.
+// submit submits an operation. It fails the test if the codec cannot accept the operation.
 func (s *scripted) submit(op store.Op) {
 	s.t.Helper()
 	if s.c.Room() <= 0 {

@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// Calls. h2 returns a number called sub with each reply. The sub's low bits contain the call that
-// the codec sent. The high bits contain the generation of the token that the request used.
+// The calls that the codec sends. Each request has a number, `sub`, which package h2 returns with
+// the reply. The low bits of sub contain the call. The high bits contain the generation of the
+// token that the request used.
 const (
 	callPut = iota + 1
 	callGet
@@ -23,7 +24,7 @@ const (
 	callTxnCount
 	callExists
 	callAuth
-	callSTMRead // from here to callStream: a reply need not end an operation
+	callSTMRead // from this call to callStream, a reply need not end an operation
 	callSTMCommit
 	callLock
 	callUnlock
@@ -32,7 +33,7 @@ const (
 	callKeepAlive
 	callPage
 	callStream
-	callAgainRead // this call and the next ones are recorded calls, which end with their reply
+	callAgainRead // this and all later values are recorded calls, each of which ends with its reply
 	callAgainList // a read whose keys the caller wants
 	callAgainWrite
 	callAgainTxn
@@ -44,9 +45,9 @@ const (
 	genMask  = 1<<(8-genShift) - 1
 )
 
-// ownTag is set in the tags of calls and streams that the codec creates for itself; it is not
-// set in an operation's tag. The additional bit in scanTag distinguishes a request for a page
-// of a range from a request in a transaction.
+// ownTag is a bit in the tags of calls and streams that the codec creates for itself. It is not set
+// in the tags of operations. The additional bit in scanTag distinguishes requests for pages of a
+// range from requests in a transaction.
 const (
 	ownTag  = 1 << 31
 	scanTag = ownTag | 1<<30
@@ -61,11 +62,11 @@ type codec struct {
 	rangeRPC, streamRPC, putRPC, deleteRPC, txnRPC      h2.Method
 	authRPC, watchRPC, keepAliveRPC, lockRPC, unlockRPC h2.Method
 	grantRPC, revokeRPC, compactRPC, statusRPC          h2.Method
-	ledWatchRPC                                         h2.Method // a Watch that the server ends if the member knows no leader
+	ledWatchRPC                                         h2.Method // a Watch call that the server ends if its member does not know a leader
 
 	login *login // shared by all codecs of the event loop; nil without a user
 	gen   uint32 // generation of the token that this connection uses
-	now   int64  // the current time when Tick was last called
+	now   int64  // the time that was passed to the last call of Tick
 
 	// ids contains the start of the last response header, up to and including the member ID. These
 	// bytes are the same in all replies on a connection, so parseHeader compares them instead of
@@ -74,9 +75,9 @@ type codec struct {
 	idsLen int
 	member uint64
 
-	extra aside // fields of the latest reply that its event does not contain
+	extra aside // fields of the latest reply that the reply's event does not contain
 
-	watches []watchStream    // indexed by the operation's Stream
+	watches []watchStream    // indexed by store.WatchOp.Stream
 	keep    []keepStream     // one stream for each lease
 	leases  map[int64]uint32 // maps a lease to its index in keep
 	stm     stms
@@ -85,13 +86,13 @@ type codec struct {
 
 	keys    store.Keys  // receives the keys in replies to ranges; may be nil
 	listing uint32      // tag of the range whose reply is being parsed
-	listed  bool        // that range's keys are passed to keys
-	values  bool        // their values are passed, too
-	each    store.Event // the key that is being passed
+	listed  bool        // set if the keys of that range are passed to `keys`
+	values  bool        // set if the values are passed, too
+	each    store.Event // the key that is being passed to `keys`
 
 	request []byte      // the request that was encoded last
 	parts   []call.Part // parts of the transaction that is being encoded
-	endings []ending    // operations that wait until a recorded watcher has ended
+	endings []ending    // operations that wait for the cancellation of a recorded watcher
 }
 
 func newCodec(cfg h2.Config, l *login, now int64) *codec {
@@ -115,22 +116,22 @@ func newCodec(cfg h2.Config, l *login, now int64) *codec {
 	return c
 }
 
-// ending is an operation that requested the cancellation of a watcher.
+// ending is an operation that has requested the cancellation of a watcher.
 type ending struct{ tag, watcher uint32 }
 
 // aside holds fields of a reply that the reply's event does not contain.
 type aside struct {
 	revision  int64 // the store's revision, from the latest header
-	total     int64 // number of keys that there would be without the limit
-	more      bool  // there are more keys than the limit allowed
+	total     int64 // number of keys in the range, regardless of the limit
+	more      bool  // set if the limit excluded keys of the range
 	succeeded bool  // the transaction's comparisons held
 	puts      int64 // number of writes in the transaction
-	version   int64 // number of writes to the first key read since it was created
+	version   int64 // version of the first key that was read: the number of its writes since its creation
 	ranges    int64 // number of reads in the transaction
 }
 
-// keepStream is the LeaseKeepAlive stream for one lease. The lease's first keep-alive opens it,
-// and it stays open. The server replies in the order of the requests.
+// keepStream is the LeaseKeepAlive stream for one lease. The lease's first keep-alive opens the
+// stream, and the stream then stays open. The server replies in the order of the requests.
 type keepStream struct {
 	id    uint32 // number of the HTTP/2 stream; 0 if the stream is not open
 	lease int64
@@ -138,16 +139,16 @@ type keepStream struct {
 	first int      // index of the first valid element of tags
 }
 
-// lock is the lock that a transaction holds. It is acquired before the transaction's first read
-// and released after its commit. Either etcd's lock service (v3lockpb) acquires it, or the
-// client does (see codec_mutex.go). Both use the same keys.
+// lock is the lock of a transaction. The codec acquires it before the transaction's first read and
+// releases it after the commit. To acquire it, the codec uses either etcd's lock service (v3lockpb)
+// or a client-side mutex (see codec_mutex.go). Both use the same keys.
 type lock struct {
 	state   lockState
-	client  bool // the client itself acquires the lock, not etcd's lock service
+	client  bool // set for a client-side mutex, not set for etcd's lock service
 	session int64
-	// memory holds the three keys. prefix is the lock's name and a slash. prefix and end are the
-	// interval that contains the keys of all clients that want the lock. key is this client's key:
-	// the prefix followed by the lease in hexadecimal.
+	// memory contains the bytes of prefix, end and key. prefix is the lock's name followed by a
+	// slash. The interval from prefix to end contains the keys of all clients that want the lock.
+	// key is this client's own key: prefix followed by the lease in hexadecimal.
 	memory           []byte
 	prefix, end, key []byte
 	mutex            mutex
@@ -158,19 +159,19 @@ type lockState uint8
 
 const (
 	unlocked    lockState = iota // no lock is wanted, or the lock was released
-	wantsLock                    // the request for the lock was not sent yet
+	wantsLock                    // the request for the lock has not been sent yet
 	locking                      // the request for the lock was sent
-	wantsOthers                  // client-side: the request for an earlier key was not sent yet
-	asking                       // the request for an earlier key was sent
-	wantsWait                    // client-side: the earlier key is not being watched yet
-	waiting                      // the earlier key is being watched until it is deleted
-	wantsCheck                   // client-side: it was not checked yet whether our key still exists
-	checking                     // the request that checks whether our key exists was sent
+	wantsOthers                  // client-side: the read of the next older key has not been sent yet
+	asking                       // client-side: the read of the next older key was sent
+	wantsWait                    // client-side: the watcher for the older key has not been requested yet
+	waiting                      // client-side: the codec waits until the older key, which it watches, is deleted
+	wantsCheck                   // client-side: the read that checks whether this client's key still exists has not been sent yet
+	checking                     // client-side: the read that checks whether this client's key still exists was sent
 	holding                      // the lock is held; reads and commits may be sent
-	wantsUnlock                  // the request to release the lock was not sent yet
+	wantsUnlock                  // the request to release the lock has not been sent yet
 	unlocking                    // the request to release the lock was sent
-	leaving                      // ended early; the request to release the lock was not sent yet
-	left                         // ended early; the request to release the lock was sent
+	leaving                      // the transaction ended early; the request to release the lock has not been sent yet
+	left                         // the transaction ended early; the request to release the lock was sent
 )
 
 // login holds the token that all codecs of one event loop share. One codec logs in for all of
@@ -178,43 +179,44 @@ const (
 type login struct {
 	user, password string
 
-	have  bool   // there is a valid token
+	have  bool   // set if token is valid
 	token string // empty if authentication is disabled in the cluster
 	gen   uint32 // generation of the token
 	asked int64  // time at which the token was requested
 
-	owner    *codec // the codec that is logging in; nil if no codec is
+	owner    *codec // the codec that is logging in; nil if no codec is logging in
 	claimed  int64  // time at which owner started to log in
 	retryAt  int64  // time before which no new attempt is made
 	failures int    // number of consecutive failures
 }
 
-// mutex is a lock that the client builds as package concurrency in etcd's client does. Each
-// client creates a key under the prefix, bound to its lease. The client whose key is the oldest
-// holds the lock. A client that waits watches the key that was created just before its own.
-// When that key has been deleted, the client looks for an earlier key again. If there is none,
-// it checks that its own key still exists.
+// mutex is the state of a client-side lock, which works like the mutex in package concurrency of
+// etcd's client. Each client creates a key under the lock's prefix and binds the key to the
+// client's lease. The client with the oldest key holds the lock. A waiting client watches the next
+// older key, which is the key that was created just before its own. When that key has been deleted,
+// the client again looks for an older key. If it finds none, it checks that its own key still
+// exists.
 type mutex struct {
-	created  int64  // the create_revision of our key
-	before   []byte // the key that was created just before our key
-	revision int64  // the store's revision when the codec read that key
-	watcher  int64  // the server's number for the watcher, or noLockWatcher
-	wait     uint32 // number of watches so far; used to recognize replies to abandoned watches
+	created  int64  // the create_revision of this client's key
+	before   []byte // the next older key
+	revision int64  // the store's revision when the codec read the next older key
+	watcher  int64  // the number that the server gave the watcher, or noLockWatcher
+	wait     uint32 // number of this mutex's watches so far; shows whether a reply is for an abandoned watch
 }
 
 const noLockWatcher = -1
 
 // lockWaits holds the Watch stream that all mutexes on the connection share.
 type lockWaits struct {
-	stream   uint32 // number of the HTTP/2 stream; 0 if it is not open
+	stream   uint32 // number of the HTTP/2 stream; 0 if the stream is not open
 	creating []lockWait
 	first    int              // index of the first valid element of creating
 	watchers map[int64]uint32 // index of the waiting transaction, by the server's watcher number
 	events   []store.Event    // events in the message that is being parsed
 }
 
-// lockWait is a watcher that was requested. It is obsolete if the mutex's wait count has
-// changed since then.
+// lockWait is a request for a watcher. It is obsolete if the mutex's field wait has changed since
+// the request.
 type lockWait struct{ place, wait uint32 }
 
 var errMalformed = errors.New("the server sent a malformed protobuf message; is it an etcd server?")
@@ -225,29 +227,28 @@ type scan struct {
 	tag    uint32
 	busy   bool
 	stream uint32 // number of the HTTP/2 stream; 0 if the range is read in pages
-	// op describes the request for the next page, which starts at key. The slices in op and key
-	// refer to memory. op.Limit is the part of the operation's limit that is left; 0 means no
-	// limit.
+	// op and key describe the request for the next page, which starts at key. Their slices refer to
+	// memory. op.Limit is the number of keys that the operation may still read; 0 means no limit.
 	op       store.RangeOp
 	key      []byte
 	level    kv.Consistency
 	memory   []byte
-	revision int64 // the revision of the first page, at which the other pages are read, too
+	revision int64 // revision of the first page; all later pages are read at this revision
 	pages    uint32
 
 	found    store.Event // the combined event for all parts so far; its slices refer to first
 	first    []byte      // the first key and its value
-	counted  int64       // the total count according to the latest part
+	counted  int64       // the count field of the latest part
 	last     []byte      // the last KeyValue in the latest part
-	more     bool        // more keys exist after the latest part
-	finished bool        // the part that contains the header has arrived
-	listed   bool        // the keys are passed to the codec's keys
-	values   bool        // the keys are passed with their values
-	stalled  bool        // waits until the connection can take another request
+	more     bool        // set if more keys exist after the latest part
+	finished bool        // set if the part that contains the header has arrived
+	listed   bool        // set if the keys are passed to codec.keys
+	values   bool        // set if the values are passed, too
+	stalled  bool        // set while the range waits until the connection can take another request
 }
 
-// scans holds the ranges on a connection whose results arrive in parts. The tag of a request
-// for a page is scanTag plus the range's index in table.
+// scans holds those ranges on a connection that arrive in parts. The tag of a request for a page is
+// scanTag plus the range's index in table.
 type scans struct {
 	table   []scan
 	unused  []uint32
@@ -255,11 +256,12 @@ type scans struct {
 	stalled []uint32
 }
 
-// stm is an optimistic transaction in progress. It works like one in package concurrency in
-// etcd's client. It reads its keys, and then commits a Txn that compares the versions that were
-// read and writes. If a comparison fails, the transaction starts over. All reads in one try are
-// sent together. At isolation Serializable and above, the first read is sent alone, because the
-// other reads must use its revision.
+// stm is an optimistic transaction in progress. It works like a transaction of package concurrency
+// in etcd's client. It first reads its keys. Then it sends a Txn request, which compares the
+// present version of each key with the version that was read, and writes the new values. If a
+// comparison fails, the transaction starts over. At isolation levels below Serializable, all reads
+// in one try are sent together. At Serializable and above, the first read is sent alone, because
+// the other reads must use its revision.
 type stm struct {
 	tag    uint32
 	busy   bool
@@ -275,7 +277,7 @@ type stm struct {
 	committing        bool // the Txn was sent
 	observer          store.STMObserver
 	lock              lock
-	stalled           bool // waits until the connection can take another request
+	stalled           bool // set while the transaction waits until the connection can take another request
 }
 
 // stmPair is one key in a transaction. Its slices refer to stm.memory.
@@ -295,7 +297,7 @@ type stms struct {
 	table   []stm
 	unused  []uint32
 	open    int
-	left    int // slots whose transaction has ended but whose lock is still being released
+	left    int // number of ended transactions whose lock is still being released
 	stalled []uint32
 }
 
@@ -307,16 +309,16 @@ const (
 // watchStream is a Watch stream that many watchers share. The server numbers the watchers on a
 // stream from 0, and replies in the order of the requests.
 type watchStream struct {
-	id       uint32     // number of the HTTP/2 stream; 0 if it is not open
-	watchers []uint32   // maps the server's watcher number to the engine's
-	creating []creation // the create requests without a reply, oldest first
+	id       uint32     // number of the HTTP/2 stream; 0 if the stream is not open
+	watchers []uint32   // maps the server's number for a watcher to the engine's number
+	creating []creation // the create requests that have no reply yet, oldest first
 	first    int        // index of the first valid element of creating
 }
 
 type creation struct{ tag, watcher uint32 }
 
 const (
-	noWatcher   = 1<<32 - 1 // a watcher that was cancelled, or abandoned before its creation
+	noWatcher   = 1<<32 - 1 // number of a watcher that was cancelled, or abandoned before its creation
 	gaveUp      = 1<<32 - 1 // tag of an abandoned create request or keep-alive
 	maxWatchers = 1 << 24   // maximum number of watchers on one stream
 )

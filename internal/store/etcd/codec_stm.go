@@ -151,17 +151,17 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	}
 	p.storeRead(&e, c.extra.revision, t.edit != nil)
 	if t.base == 0 {
-		t.base = max(p.revision, 1) // a base of 0 means that the first read has no reply yet
+		t.base = max(p.revision, 1) // at least 1, because a base of 0 means that the first read has no reply yet
 	}
 	t.left--
 	c.advanceSTM(place)
 	return to, nil
 }
 
-// storeRead stores the result of a read, with the value if value is set.
-func (p *stmPair) storeRead(e *store.Event, revision int64, value bool) {
+// storeRead stores the result of a read. If keepValue is true, it also stores the value.
+func (p *stmPair) storeRead(e *store.Event, revision int64, keepValue bool) {
 	p.revision, p.version, p.found = revision, e.Revision, e.Count > 0
-	if value {
+	if keepValue {
 		p.read = append(p.read[:0], e.Value...)
 	}
 }
@@ -191,12 +191,12 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 	t.retries++
 	if t.iso < kv.Serializable {
 		t.startTry()
-	} // otherwise the reply contains the results of the next try's reads
+	} // at Serializable and above, the reply already contains the results of the next try's reads
 	c.advanceSTM(place)
 	return to, nil
 }
 
-// reportCommit reports the versions that were compared, and the commit, to t.observer.
+// reportCommit reports the compared versions and the commit to t.observer.
 func (t *stm) reportCommit(e *store.Event) {
 	if t.observer == nil {
 		return
@@ -207,7 +207,7 @@ func (t *stm) reportCommit(e *store.Event) {
 	t.observer.Committed(t.tag, e.At, e.Member)
 }
 
-// wrongSTM ends a transaction with the outcome WrongAnswer; why is the error's text.
+// wrongSTM ends a transaction with the outcome WrongAnswer and the given error text.
 func (c *codec) wrongSTM(place uint32, why []byte, to []store.Event) []store.Event {
 	e := store.Event{Tag: c.stm.table[place].tag, Outcome: kv.WrongAnswer, Text: why}
 	return c.endSTM(place, &e, to)

@@ -25,8 +25,8 @@ const (
 
 func account(i int) string { return fmt.Sprintf("account%d", i) }
 
-// transfer computes the new value of an account, for the codec and for the official client. It
-// adds a positive or negative amount to the old value.
+// transfer returns the new value of an account: the old value plus a positive or negative amount.
+// Both the codec and the official client use it.
 func transfer(value []byte, old string) string {
 	had, _ := strconv.Atoi(old)
 	change, _ := strconv.Atoi(string(value))

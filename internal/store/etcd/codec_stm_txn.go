@@ -6,9 +6,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// stmRead sends a RangeRequest in the same way as package concurrency. Below Serializable, all
-// reads are serializable. At Serializable and above, the first read is linearizable, and the
-// other reads are serializable reads at the first read's revision.
+// stmRead sends the same RangeRequest as package concurrency. At isolation levels below
+// Serializable, all reads are local (etcd calls them serializable). At Serializable and above, the
+// first read is linearizable, and the other reads are local reads at the first read's revision.
 func (c *codec) stmRead(place uint32, i int) {
 	t := &c.stm.table[place]
 	p := call.Part{Action: call.Read, Key: t.pairs[i].key}
@@ -21,10 +21,10 @@ func (c *codec) stmRead(place uint32, i int) {
 	c.send(c.rangeRPC, stmTag(place, i), uint8(c.gen<<genShift)|callSTMRead, &p)
 }
 
-// stmCommit sends the transaction that commits. At RepeatableReads and above it compares the
-// versions that were read. At SerializableSnapshot it also compares that no key to be written
-// has changed since the first read. If all comparisons hold, it writes the values. Otherwise,
-// at Serializable and above, it reads all keys again.
+// stmCommit sends the Txn request that commits. At RepeatableReads and above, this request compares
+// each key's present version with the version that was read. At SerializableSnapshot, it also
+// checks that no key that it would write has changed since the first read. If all comparisons hold,
+// the request writes the values. Otherwise, at Serializable and above, it reads all keys again.
 func (c *codec) stmCommit(place uint32) {
 	t := &c.stm.table[place]
 	first := t.makeWrites()
@@ -54,8 +54,8 @@ func (c *codec) stmCommit(place uint32) {
 	c.sendTxn(stmTag(place, 0), uint8(c.gen<<genShift)|callSTMCommit)
 }
 
-// makeWrites computes the values to write. It returns the store's revision at the earliest
-// read.
+// makeWrites computes the values to write. It returns the store's revision at the time of the
+// earliest read.
 func (t *stm) makeWrites() (first int64) {
 	for i := range t.pairs {
 		p := &t.pairs[i]
@@ -100,12 +100,12 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 	}
 	revision := c.extra.revision
 	ok = c.parseReread(t, b)
-	c.extra.revision = revision // ignore the revisions in the headers of the results
+	c.extra.revision = revision // discards the revisions in the headers of the results
 	return false, ok
 }
 
-// impossible returns the reason why no etcd server can have sent this reply to a commit, or nil
-// if a server can have sent it.
+// impossible explains why no etcd server can have sent this reply to a commit. It returns nil if
+// the reply is possible.
 func (t *stm) impossible(extra *aside, e *store.Event) []byte {
 	writes := int64(0)
 	for i := range t.pairs {
@@ -126,7 +126,8 @@ func (t *stm) impossible(extra *aside, e *store.Event) []byte {
 	return nil
 }
 
-// parseReread parses the responses, of which there must be one for each pair.
+// parseReread parses the responses to the reads in a commit that failed. The reply must contain one
+// response for each pair.
 func (c *codec) parseReread(t *stm, b []byte) bool {
 	n := 0
 	f := fields{b: b}

@@ -19,7 +19,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// beginAnswer returns the start of a reply on a stream. It does not use an encoder.
+// beginAnswer returns the start of a reply on a stream. It builds the header block without an HPACK
+// encoder.
 func beginAnswer(id uint32) []byte {
 	headers := append([]byte{0x88, 0x0f, 0x10, 16}, "application/grpc"...)
 	return append(h2.AppendFrameHeader(nil, len(headers), h2.FrameHeaders, h2.FlagEndHeaders, id), headers...)
@@ -197,8 +198,8 @@ func TestWatchStreamEnds(t *testing.T) {
 // error that explains what is wrong.
 func TestImpossibleWatchReplies(t *testing.T) {
 	for name, m := range map[string]*pb.WatchResponse{
-		"which it has not created": {WatchId: 7, Events: watchEvents(1)},
-		"that was not requested":   {WatchId: 7, Created: true},
+		"which does not exist":   {WatchId: 7, Events: watchEvents(1)},
+		"that was not requested": {WatchId: 7, Created: true},
 	} {
 		if _, err := watching(t).Feed(onStream(1, encoded(t, m)), nil); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
@@ -206,7 +207,7 @@ func TestImpossibleWatchReplies(t *testing.T) {
 	}
 	c := watching(t)
 	c.Submit(&store.Op{Kind: kv.Watch, Tag: 5, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 12}})
-	c.Cancel(5) // the reply to it, and its events, are skipped
+	c.Cancel(5) // the codec must skip the reply to this operation, and the watcher's events
 	in := onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, WatchId: 2, Created: true}))
 	in = append(in, onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, WatchId: 2, Events: watchEvents(1)}))...)
 	if events, err := c.Feed(in, nil); err != nil || len(events) != 0 {
@@ -214,8 +215,8 @@ func TestImpossibleWatchReplies(t *testing.T) {
 	}
 }
 
-// rounds returns functions. Each function processes one watch event, one keep-alive or one
-// transaction.
+// rounds returns one function for each kind of work: the function processes one watch event, one
+// keep-alive or one transaction.
 func rounds(t testing.TB) map[string]func() {
 	var events []store.Event
 	var err error

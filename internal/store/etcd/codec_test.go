@@ -111,7 +111,8 @@ func TestReplies(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := plainCodec(t)
-			// The second and third reply have the header that the codec has remembered.
+			// The second and third reply have the same header as the first, which the codec has
+			// remembered.
 			for tag := range uint32(3) {
 				tc.op.Tag = tag
 				s.submit(tc.op)
@@ -222,7 +223,7 @@ func TestGoAwayIsNotSent(t *testing.T) {
 func TestExplainsOtherServers(t *testing.T) {
 	for in, want := range map[string]string{
 		"HTTP/1.1 400 Bad Request\r\n\r\n": "the server answered with HTTP/1, not HTTP/2: is this an etcd client port?",
-		"\x15\x03\x01\x00\x02\x02\x46":     "the server answered with a TLS alert: it wants TLS, or other certificates: are --cacert, --cert and --key missing?",
+		"\x15\x03\x01\x00\x02\x02\x46":     "the server answered with a TLS alert: it expects TLS, or a different client certificate: are --cacert, --cert and --key missing?",
 		"220 mail ESMTP\r\n":               `the server does not speak HTTP/2: its first bytes are "220 mail "`,
 	} {
 		c := newCodecs(store.Access{})(store.Dialed{Endpoint: "127.0.0.1:80"})

@@ -80,7 +80,7 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	w := &c.watches[r.Tag]
 	switch {
 	case m.created && len(to) > from:
-		return to[:from], errors.New("the server sent events in the message that creates a watcher")
+		return to[:from], errors.New("the server sent events in the message that confirms the creation of a watcher")
 	case m.created:
 		return w.createdReply(&m, to)
 	case m.id == -1 && len(to) == from && !m.canceled: // progress of all watchers
@@ -91,7 +91,7 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 		}
 		return to, nil
 	case m.id < 0 || m.id >= int64(len(w.watchers)):
-		return to[:from], fmt.Errorf("the server sent an event of watcher %d, which it has not created", m.id)
+		return to[:from], fmt.Errorf("the server sent an event for watcher %d, which does not exist", m.id)
 	}
 	n := w.watchers[m.id]
 	if n == noWatcher {
@@ -105,7 +105,7 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	case m.canceled:
 		w.watchers[m.id] = noWatcher
 		switch tag, asked := c.takeEnding(n); {
-		case tag == gaveUp: // the operation was abandoned, but its request to cancel the watcher had been sent
+		case tag == gaveUp: // the operation was abandoned after it had requested the cancellation of the watcher
 		case asked:
 			to = append(to, store.Event{Tag: tag, Member: m.header.Member, Term: m.header.Term})
 		case n != noWatcher:
@@ -117,8 +117,9 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	return to, nil
 }
 
-// dropFirst removes the first element, q[first], from a queue. When at least half of q is
-// unused, dropFirst moves the remaining elements to the front.
+// dropFirst removes the first valid element, q[first], from the queue q. It returns the queue and
+// the index of the next valid element. When at least half of q is unused, dropFirst moves the
+// remaining elements to the front.
 func dropFirst[T any](q []T, first int) ([]T, int) {
 	if first++; 2*first < len(q) {
 		return q, first
@@ -126,7 +127,7 @@ func dropFirst[T any](q []T, first int) ([]T, int) {
 	return q[:copy(q, q[first:])], 0
 }
 
-// createdReply ends the oldest operation that waits until its watcher is created.
+// createdReply ends the oldest operation that waits for the creation of its watcher.
 func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.Event, error) {
 	if w.first == len(w.creating) {
 		return to, fmt.Errorf("the server created a watcher that was not requested")
@@ -138,7 +139,7 @@ func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.E
 		e.Outcome, e.Text = m.outcome(), m.cancelReason()
 	} else {
 		if m.id < 0 || m.id >= maxWatchers {
-			return to, fmt.Errorf("the server gave a watcher the invalid number %d", m.id)
+			return to, fmt.Errorf("the server assigned the invalid number %d to a watcher", m.id)
 		}
 		for int64(len(w.watchers)) <= m.id {
 			w.watchers = append(w.watchers, noWatcher)
@@ -151,14 +152,14 @@ func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.E
 	return to, nil
 }
 
-// watchEnded ends all watchers on a stream, and fails the operations that wait until their
-// watcher is created.
+// watchEnded handles the end of a Watch stream. It ends all watchers on the stream, and fails the
+// operations that wait for the creation of their watchers.
 func (c *codec) watchEnded(r *h2.Reply, to []store.Event) []store.Event {
 	w := &c.watches[r.Tag]
 	var e store.Event
 	c.failed(r, &e)
 	if r.End == h2.Answered && r.Code == h2.StatusOK {
-		e.Outcome, e.Text = kv.StoreError, []byte("the server ended the watch stream")
+		e.Outcome, e.Text = kv.StoreError, []byte("the server closed the watch stream")
 	}
 	for _, asked := range w.creating[w.first:] {
 		if asked.tag != gaveUp {
@@ -184,9 +185,8 @@ type watchMessage struct {
 	revision          int64       // the revision in the header
 }
 
-// parse parses a WatchResponse{header: 1, watch_id: 2, created: 3, canceled: 4,
-// compact_revision: 5, cancel_reason: 6, events: 11} and appends the response's events to the
-// slice to.
+// parse parses a WatchResponse{header: 1, watch_id: 2, created: 3, canceled: 4, compact_revision:
+// 5, cancel_reason: 6, events: 11} and appends the response's events to the slice `to`.
 func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Event, ok bool) {
 	var header, part []byte
 	for i := 0; i < len(b); {
@@ -226,9 +226,9 @@ func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Ev
 	return to, ok
 }
 
-// parseWatchEvent parses an Event{type: 1, kv: 2, prev_kv: 3}. Only the event's type decides
-// whether the key was deleted. kine does not count versions, so its PUT events have version 0,
-// and its DELETE events contain the last value.
+// parseWatchEvent parses an Event{type: 1, kv: 2, prev_kv: 3}. Only the event's type shows whether
+// the key was deleted. kine does not count versions, so its PUT events have version 0, and its
+// DELETE events contain the last value.
 func parseWatchEvent(b []byte, e *store.Event) bool {
 	const deleted = 1
 	var part []byte
@@ -303,8 +303,8 @@ func (c *codec) cancelEnding(tag uint32) {
 	}
 }
 
-// lostEndings appends events for the operations that wait until their watcher is cancelled. The
-// watchers have ended, because their stream has ended.
+// lostEndings fails the operations that wait for the cancellation of their watchers, because the
+// watchers' stream has ended.
 func (c *codec) lostEndings(to []store.Event, r *h2.Reply) []store.Event {
 	for _, e := range c.endings {
 		if e.tag != gaveUp {

@@ -71,8 +71,8 @@ func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 	}
 }
 
-// TestLiveWatchOfCompactedRevision checks that a watcher that starts at a compacted revision
-// ends with an error that explains it. The other watchers on the stream must continue.
+// TestLiveWatchOfCompactedRevision checks that a watcher that starts at a compacted revision ends
+// with an error that mentions the compaction. The other watchers on the stream must continue.
 func TestLiveWatchOfCompactedRevision(t *testing.T) {
 	l, w := dialLive(t)
 	var last int64

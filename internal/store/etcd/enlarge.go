@@ -36,7 +36,7 @@ func (a *admin) Promote(ctx context.Context, at kv.MemberPlace) error {
 		case err != nil:
 			return err
 		case m == nil:
-			return errors.New("it is not a member")
+			return fmt.Errorf("the cluster has no member with the peer URL %s", peerURL(at))
 		case !m.IsLearner: // an earlier attempt succeeded, but its reply was lost
 			return nil
 		}
@@ -68,7 +68,8 @@ func (a *admin) Dismiss(ctx context.Context, at kv.MemberPlace) error {
 	return nil
 }
 
-// change calls try, which changes the membership, until it succeeds or changeWithin has passed.
+// change calls the function `try`, which changes the cluster's membership, until the call succeeds
+// or changeWithin has passed.
 func (a *admin) change(ctx context.Context, try func(context.Context, *clientv3.Client) error) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -79,13 +80,13 @@ func (a *admin) change(ctx context.Context, try func(context.Context, *clientv3.
 	return retry(ctx, func() error { return try(ctx, c) })
 }
 
-// memberAt returns the member whose peer URL is that of at, or nil if there is none.
-func memberAt(ctx context.Context, c *clientv3.Client, at kv.MemberPlace) (*etcdserverpb.Member, error) {
+// memberAt returns the member with the peer URL of `place`, or nil if there is none.
+func memberAt(ctx context.Context, c *clientv3.Client, place kv.MemberPlace) (*etcdserverpb.Member, error) {
 	list, err := c.MemberList(ctx)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return slices.Contains(m.PeerURLs, peerURL(at)) })
+	i := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return slices.Contains(m.PeerURLs, peerURL(place)) })
 	if i < 0 {
 		return nil, nil
 	}

@@ -1,5 +1,5 @@
-// Package etcd implements the store etcd, with its v3 gRPC API: its capabilities, the launch
-// and administration of members, and the protocol codec.
+// Package etcd implements the store etcd with etcd's v3 gRPC API: the store's capabilities, the
+// launch and administration of members, and the protocol codec.
 package etcd
 
 import (
@@ -37,7 +37,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Txn:    "KV.Txn of several puts",
 
 			kv.TxnGet:    "KV.Txn of one range",
-			kv.STM:       "KV.Range of each key, then KV.Txn that compares and puts, repeated until it succeeds, as in package concurrency of etcd's client",
+			kv.STM:       "KV.Range of each key, then KV.Txn that compares and puts; both are repeated until KV.Txn succeeds, as in package concurrency of etcd's client",
 			kv.KeepAlive: "Lease.LeaseKeepAlive, one stream per lease",
 			kv.Watch:     "Watch.Watch, many watchers per stream",
 		},
@@ -57,7 +57,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		Durability: "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set",
 		Disk: &kv.DiskRule{
 			Percentile: 99, Limit: 10 * time.Millisecond,
-			Source: "etcd's documentation asks for a p99 of fdatasync below 10 ms; above it, heartbeats are missed and leaders change under load",
+			Source: "etcd's documentation recommends a p99 of fdatasync below 10 ms; with slower disks, members miss heartbeats and the leader changes under load",
 		},
 		Upgrades: UpgradeNeeds,
 		Variables: map[string]string{
@@ -68,31 +68,31 @@ func (*Store) Capabilities() kv.Capabilities {
 	}
 }
 
-// features maps each optional feature to how etcd provides it.
+// features returns a description of how etcd provides each optional feature.
 func features() map[kv.Feature]string {
 	return map[kv.Feature]string{
-		kv.RangeForms:       "KV.Range with count_only, keys_only or a limit, in pages at one revision; KV.RangeStream since 3.7",
-		kv.TLS:              "of the client's URL",
-		kv.Users:            "Auth.Authenticate, whose token each request carries",
-		kv.RoleQuery:        "Maintenance.Status of the member",
+		kv.RangeForms:       "KV.Range with count_only, keys_only or a limit; pages that are read at the same revision; KV.RangeStream since etcd 3.7",
+		kv.TLS:              "TLS on the client URL",
+		kv.Users:            "Auth.Authenticate, which returns a token for the requests",
+		kv.RoleQuery:        "Maintenance.Status, sent to each member",
 		kv.Compaction:       "KV.Compact",
-		kv.Defragmentation:  "Maintenance.Defragment, one member after the other",
+		kv.Defragmentation:  "Maintenance.Defragment, sent to one member after the other",
 		kv.LeaderTransfer:   "Maintenance.MoveLeader",
 		kv.PrefixDelete:     "KV.DeleteRange",
-		kv.Hashes:           "Maintenance.HashKV up to one revision",
+		kv.Hashes:           "Maintenance.HashKV, which hashes the data up to a given revision",
 		kv.Leases:           "Lease.LeaseGrant and Lease.LeaseRevoke",
-		kv.Metrics:          "Prometheus's format at /metrics of the client's URL",
-		kv.LogSignals:       "its JSON log",
-		kv.Snapshots:        "Maintenance.Snapshot of the member, a copy of its whole database",
-		kv.Alarms:           "Maintenance.Alarm: NOSPACE of the member, which makes the cluster refuse puts",
-		kv.SpaceQuota:       "quota-backend-bytes: a member whose database reaches it raises NOSPACE",
+		kv.Metrics:          "metrics in Prometheus's format at /metrics on the client URL",
+		kv.LogSignals:       "etcd's JSON log",
+		kv.Snapshots:        "Maintenance.Snapshot, which returns a copy of the member's whole database",
+		kv.Alarms:           "Maintenance.Alarm raises the alarm NOSPACE for a member, and the cluster then refuses puts",
+		kv.SpaceQuota:       "quota-backend-bytes: a member raises the alarm NOSPACE when its database reaches this size",
 		kv.AuthSwitch:       "Auth.AuthEnable and Auth.AuthDisable, with a temporary user root",
 		kv.Replacement:      "Cluster.MemberRemove, then Cluster.MemberAdd with the same peer URLs",
 		kv.Learners:         "Cluster.MemberAddAsLearner, Cluster.MemberPromote and Cluster.MemberRemove",
-		kv.Certificates:     "cert-file and key-file, which are read for each new connection; needs settings: {tls: true}",
+		kv.Certificates:     "etcd reads cert-file and key-file again for each new connection; requires settings: {tls: true}",
 		kv.Order:            "the revision in each response's header, and each key's mod_revision",
-		kv.CallWatchers:     "Watch.Watch: create_request and cancel_request on one stream of the connection",
-		kv.ApplicationCalls: "KV.Txn with any guard, Lease.LeaseGrant, KV.Compact, Maintenance.Status, and Watch.Watch that requires a leader",
+		kv.CallWatchers:     "Watch.Watch, with create_request and cancel_request messages on one stream per connection",
+		kv.ApplicationCalls: "KV.Txn with any guard, Lease.LeaseGrant, KV.Compact, Maintenance.Status, and Watch.Watch with the requirement that the member has a leader",
 		kv.NullServer:       "the gRPC services KV, Watch, Lease, Lock, Cluster, Maintenance and Auth",
 	}
 }
@@ -114,7 +114,7 @@ func (*Store) Server(asked string) (store.ServerSource, error) {
 // client URLs.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return []store.MetricSource{{URL: a.URL(endpoint) + "/metrics", Names: metricNames(), Refusals: []store.MetricRefusal{
-		{Remedy: "include the client URL in --listen-metrics-urls, or in --listen-client-http-urls where that is set"},
+		{Remedy: "add the client URL to --listen-metrics-urls or, if --listen-client-http-urls is set, to that flag"},
 	}}}
 }
 
@@ -133,9 +133,8 @@ func metricNames() []store.MetricName {
 	}
 }
 
-// UpgradeNeeds is the text of kv.Capabilities.Upgrades, which is the same for all versions of
-// etcd.
-const UpgradeNeeds = "etcd is upgraded by one minor version at a time, and 3.7 ends on what 3.5 left in a member's log: each needs a snapshot by 3.6 (3.6.11 or later) before, which it writes after snapshot-count writes (there 10,000)"
+// UpgradeNeeds is the text of kv.Capabilities.Upgrades for all versions of etcd.
+const UpgradeNeeds = "upgrade etcd by one minor version at a time; etcd 3.7 exits if a member's log still contains entries from etcd 3.5, so before the upgrade to 3.7 each member must have written a snapshot with etcd 3.6 (3.6.11 or later), which it does after snapshot-count writes (10,000 by default in 3.6)"
 
 // NullServer implements store.NullServed.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) { return nullserver.New(o) }

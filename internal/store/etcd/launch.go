@@ -17,9 +17,9 @@ import (
 // A healthy cluster needs two to three seconds on two cores.
 const startTimeout = 60 * time.Second
 
-// Launch implements store.Store. By default each member is this program, which runs as `member
-// etcd --config FILE`. With Exec, each member is the given binary, which gets etcd's ordinary
-// flags.
+// Launch implements store.Store. By default each member is a process of this program, started with
+// the arguments `member etcd --config FILE`. If spec.Exec is set, each member runs that binary with
+// etcd's ordinary flags.
 func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
@@ -35,8 +35,8 @@ func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	return l, err
 }
 
-// LaunchMembers returns the Launch for a cluster of any etcd version. The options have the
-// names of etcd's flags. The caller must have checked them.
+// LaunchMembers returns the Launch for a cluster of any etcd version. The names of the options are
+// those of etcd's flags. The caller must have checked the options.
 func LaunchMembers(spec store.LaunchSpec, options []store.Setting) (store.Launch, error) {
 	if err := spec.Check("etcd"); err != nil {
 		return store.Launch{}, err
@@ -57,9 +57,9 @@ func LaunchMembers(spec store.LaunchSpec, options []store.Setting) (store.Launch
 	return l, nil
 }
 
-// configure passes options to a process. If the process has its own binary, they become flags.
-// Otherwise they are written to a configuration file, and the process is this program, whose
-// path is self.
+// configure passes options to a process. If p.Path is set, the options become flags of that binary.
+// Otherwise configure writes the options to a configuration file and makes the process run this
+// program, whose path is self.
 func configure(p *store.Process, self string, options []store.Setting) error {
 	if p.Path != "" {
 		for _, o := range options {
@@ -150,7 +150,7 @@ func inSection(flag string) (section, name string, ok bool) {
 	return section, name, slices.Contains([]string{certFlag, keyFlag, authorityFlag, mutualFlag}, name)
 }
 
-// authorityFile returns the path of the certificate of the authority, which signed the members'
+// authorityFile returns the path of the certificate of the authority that signed the members'
 // certificates.
 func authorityFile(m kv.MemberPlace) string { return filepath.Join(m.Dir, "tls", "ca.crt") }
 

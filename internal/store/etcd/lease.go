@@ -81,11 +81,11 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// To find the leases of keys, the keys are read in pages. The pages contain the values, because
-// with keys_only etcd 3.7 omits the leases, too. The first page has firstPage keys. Each
-// further page has as many keys as fit into pageBytes, if they are as large as the keys before;
-// gRPC refuses a message above 4 MiB. A page that cannot be read is requested up to pageTries
-// times.
+// Constants for LeasesOf, which reads keys in pages to find their leases. The pages contain the
+// values, because with keys_only etcd 3.7 also omits the leases. The first page has firstPage keys.
+// The size of each later page is chosen so that it has about pageBytes bytes if its keys and values
+// are as large as those of the previous page, because gRPC refuses a message above 4 MiB. A page
+// that cannot be read is requested up to pageTries times.
 const (
 	firstPage = 2
 	pageBytes = 1 << 20
@@ -93,7 +93,8 @@ const (
 	pageTries = 3
 )
 
-// nextPage returns how many keys to request, if n keys with their values had size bytes.
+// nextPage returns how many keys to request for the next page. The n keys of the previous page,
+// with their values, had `size` bytes.
 func nextPage(n, size int) int64 {
 	if n == 0 {
 		return firstPage
@@ -101,8 +102,8 @@ func nextPage(n, size int) int64 {
 	return int64(min(max(pageBytes*n/max(size, 1), 1), maxPage))
 }
 
-// page reads a page of keys. If the page is too large for a message, it reads a smaller page.
-// Each try has its own time limit. The response's bytes do not count as a flood.
+// page reads a page of keys. If the page is too large for a message, it reads a smaller page. Each
+// try has its own time limit. The bytes of the response do not use up the read limit.
 func (a *admin) page(ctx context.Context, c *clientv3.Client, from, end string, limit int64) (r *clientv3.GetResponse, size int, err error) {
 	for try := 0; ; {
 		asked, cancel := context.WithTimeout(ctx, a.timeout)
@@ -137,7 +138,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("cannot read the leases of etcd's keys with the prefix %q: %s", prefix, reason(ctx, err))
 	}
-	keys := map[int64]int{} // number of each lease's keys with the prefix
+	keys := map[int64]int{} // maps each lease to the number of its keys with the prefix
 	end := clientv3.GetPrefixRangeEnd(string(prefix))
 	limit := int64(firstPage)
 	for from, more := string(prefix), true; more; {

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestLiveInterruptedGrantReturnsAllLeases checks that Grant, if it is interrupted, returns all
-// leases that exist, so that the caller can revoke them.
+// TestLiveInterruptedGrantReturnsAllLeases checks that an interrupted Grant returns all leases that
+// it has created, so that the caller can revoke them.
 func TestLiveInterruptedGrantReturnsAllLeases(t *testing.T) {
 	l, _ := dialLive(t)
 	a, err := New().Admin(store.Access{Endpoints: []string{l.endpoint}})

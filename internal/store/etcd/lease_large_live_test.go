@@ -13,9 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestLiveLeasesOfLargeKeysAreFound checks that leases are found if the keys' values are large.
-// Reads are limited to protect against a flood of unrequested data (4 MiB at once, then 1 MiB
-// per second). That limit must not slow down pages that were requested.
+// TestLiveLeasesOfLargeKeysAreFound checks that leases are found if the keys' values are large. The
+// admin limits its reads to 4 MiB at once and then 1 MiB per second, as a protection against a
+// flood of unrequested data. This limit must not slow down the requested pages.
 func TestLiveLeasesOfLargeKeysAreFound(t *testing.T) {
 	l, _ := dialLive(t)
 	admin := adminOf(t, store.Access{Endpoints: []string{l.endpoint}})

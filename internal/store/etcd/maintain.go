@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// CheckRights implements store.Operator. To test the right to compact, it requests compaction
-// at a revision that is always compacted already: etcd checks the right before it checks the
+// CheckRights implements store.Operator. To test the right to compact, it requests a compaction at
+// a revision that is always compacted already. etcd checks the right first and then refuses the
 // revision, so the request has no effect. To test the right to defragment, it lists the users,
 // because etcd requires the same role for both requests.
 func (a *admin) CheckRights(ctx context.Context, what kv.Feature) error {
@@ -44,8 +44,8 @@ func (a *admin) Compact(ctx context.Context) (int64, error) {
 	return a.compact(ctx, 0, clientv3.WithCompactPhysical())
 }
 
-// CompactBehind implements store.Operator. It does not wait until the space is free, because a
-// load runs at the same time.
+// CompactBehind implements store.Operator. It does not wait until etcd has freed the space, because
+// a load runs at the same time.
 func (a *admin) CompactBehind(ctx context.Context, behind int64) (int64, error) {
 	return a.compact(ctx, behind)
 }
@@ -115,8 +115,8 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	return nil
 }
 
-// connectMember returns an admin for a single member, whose reads are limited by pace, and its
-// client. The caller must close the admin.
+// connectMember returns an admin for a single member, and the admin's client. The parameter `pace`
+// limits the admin's reads. The caller must close the admin.
 func (a *admin) connectMember(ctx context.Context, endpoint string, pace *readPace) (*admin, *clientv3.Client, error) {
 	access := a.access
 	access.Endpoints = []string{endpoint}
@@ -155,9 +155,9 @@ func lacking(err error) bool {
 	return ok && lacks(s.Code(), s.Message())
 }
 
-// deletePage is the number of keys per page; deletesAtOnce is the number of concurrent deletes.
-// More concurrent deletes would only wait longer, because the database behind kine writes them
-// one after the other.
+// deletePage is the number of keys per page; deletesAtOnce is the number of concurrent deletes. A
+// higher number would not be faster, because the database behind kine writes them one after the
+// other.
 const (
 	deletePage    = 500
 	deletesAtOnce = 4
@@ -187,15 +187,15 @@ func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted
 	}
 }
 
-// Hash implements store.Operator with HashKV, which hashes all keys and values up to a
-// revision. Every member is asked for the hash at the first member's revision.
+// Hash implements store.Operator with HashKV, which hashes all keys and values up to a revision. It
+// requests the hash from every member at the same revision, which is the first member's revision.
 func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var (
-		revision int64 // the first member's revision; 0 requests its present revision
+		revision int64 // the first member's revision; 0 in the first request, which means the present revision
 		all      []store.MemberHash
 	)
 	for _, e := range a.access.Endpoints {
@@ -240,7 +240,7 @@ func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	case errors.Is(err, rpctypes.ErrAuthNotEnabled):
 		return "authentication is off in this cluster, and no request carried a token", nil
 	case err != nil:
-		return "", fmt.Errorf("cannot log in as the user: %s", reason(ctx, err))
+		return "", fmt.Errorf("cannot log in to etcd as the given user: %s", reason(ctx, err))
 	}
 	return "", nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// errParentGone is the cause for the end of a member whose parent process has ended.
+// errParentGone is the reason why a member stops when its parent process has ended.
 var errParentGone = errors.New("the process that started this member has ended")
 
 // closeGrace limits how long a member may take to close after its parent process has ended. The
@@ -53,15 +53,15 @@ func (*Store) RunMember(ctx context.Context, configFile string) error {
 	}
 }
 
-// waitForParent blocks until the parent's end of the pipe is closed. The kernel closes it
-// whenever the parent ends, even if the parent is killed.
+// waitForParent blocks until the parent's end of the pipe stdin is closed, and then calls cancel.
+// When the parent ends or is killed, the kernel closes the parent's end of the pipe.
 func waitForParent(stdin io.Reader, cancel context.CancelCauseFunc) {
 	_, _ = io.Copy(io.Discard, stdin)
 	cancel(errParentGone)
 }
 
-// closeMember closes a member gracefully. If the parent process has ended, it waits at most
-// closeGrace, because no other process would end the member.
+// closeMember closes a member gracefully. If the parent process has ended, closeMember waits at
+// most closeGrace, because no other process would kill a member that does not close.
 func closeMember(ctx context.Context, e *embed.Etcd) error {
 	if !errors.Is(context.Cause(ctx), errParentGone) {
 		e.Close()

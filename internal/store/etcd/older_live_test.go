@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// TestLiveOlderEtcd checks that a range as a stream fails with an explanation before etcd 3.7,
-// and that the other forms of a range work as in newer versions.
+// TestLiveOlderEtcd checks etcd versions before 3.7: a streamed range must fail with an error that
+// explains why, and the other forms of a range must work as in newer versions.
 func TestLiveOlderEtcd(t *testing.T) {
 	old := etcdv2.New()
 	c := servers.Start(t, old, servers.Cluster{
@@ -43,7 +43,7 @@ func TestLiveOlderEtcd(t *testing.T) {
 		form.End = []byte("l")
 		return store.Op{Kind: kv.Range, Key: []byte("k"), Range: &form}
 	}
-	if e := w.Want(kv.StoreError, ranged(store.RangeOp{Streamed: true})); !strings.Contains(string(e.Text), "the server has no streamed ranges") {
+	if e := w.Want(kv.StoreError, ranged(store.RangeOp{Streamed: true})); !strings.Contains(string(e.Text), "the server does not support streamed ranges") {
 		t.Errorf("%s", e.Text)
 	}
 	if e := w.Want(kv.OK, ranged(store.RangeOp{PageSize: 10})); e.Count != keys || e.Extra != 2 {

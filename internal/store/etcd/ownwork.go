@@ -27,14 +27,15 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	case kv.AuthSwitch:
 		return a.enableAuth(ctx)
 	}
-	return nil, fmt.Errorf("etcd has no maintenance work %s", what)
+	return nil, fmt.Errorf("etcd does not support the maintenance work %s", what)
 }
 
 // maxSnapshot is the number of bytes of a snapshot that are read at full speed. The rest is
 // read at readPerSecond.
 const maxSnapshot = 16 << 30
 
-// snapshot requests a snapshot from a member, which is its whole database, and discards it.
+// snapshot requests a snapshot from a member and discards it. The snapshot is a copy of the
+// member's whole database.
 func (a *admin) snapshot(ctx context.Context, member store.Member) error {
 	alone, c, err := a.connectMember(ctx, member.Endpoint, newBurstPace(a.access.Connect, maxSnapshot))
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *Settings) CheckQuota() error {
 	if s.QuotaBackendBytes > 0 && s.QuotaBackendBytes <= MostFilled {
 		return nil
 	}
-	return fmt.Errorf("filling etcd's quota writes at most %d GiB: set a smaller quota, for example settings: {quota-backend-bytes: 67108864}", MostFilled>>30)
+	return fmt.Errorf("to fill etcd's quota, quorumbench writes at most %d GiB; set a quota of at most this size, for example settings: {quota-backend-bytes: 67108864}", MostFilled>>30)
 }
 
 // fillQuota writes data until etcd responds that its quota is exhausted.
@@ -128,7 +129,7 @@ func (a *admin) makeRoom(ctx context.Context) error {
 	}
 	for _, alarm := range armed.Alarms {
 		if alarm.Alarm != etcdserverpb.AlarmType_NOSPACE {
-			continue // only NOSPACE can be the consequence of fillQuota
+			continue // fillQuota can only have raised NOSPACE
 		}
 		if _, err := c.AlarmDisarm(ctx, (*clientv3.AlarmMember)(alarm)); err != nil {
 			return fmt.Errorf("etcd did not disarm its alarms: %s", reason(ctx, err))

@@ -2,8 +2,8 @@ package etcd
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// Wire types: the low three bits of a field's tag. A tag is always a single byte here, because
-// every field that is parsed has a number below 16.
+// Wire types: the low three bits of a field's tag. The parsed tags are always single bytes, because
+// every field that the codec parses has a number below 16.
 const (
 	pbVarint = 0
 	pbBytes  = 2
@@ -28,7 +28,7 @@ func getVarint(b []byte, i int) (v uint64, next int) {
 	return 0, -1
 }
 
-// getBytes reads a length, and then as many bytes. The returned slice refers to b.
+// getBytes reads a length and then that number of bytes. The returned slice refers to b.
 func getBytes(b []byte, i int) (v []byte, next int) {
 	var n uint64
 	if i < len(b) && b[i] < 0x80 { // nearly always
@@ -76,7 +76,7 @@ func (f *fields) next() bool {
 	i++
 	form := tag & 0x87
 	if tag < 1<<3 {
-		form = 0xff // no field has the number 0
+		form = 0xff // 0 is not a valid field number
 	}
 	switch f.tag = tag; form {
 	case pbVarint:

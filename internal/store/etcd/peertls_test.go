@@ -44,7 +44,7 @@ func TestPeersUseTLS(t *testing.T) {
 	if flags := strings.Join(l.Processes[0].Args, " "); !strings.Contains(flags, "--peer-cert-file=/d/m1/tls/member.crt") || !strings.Contains(flags, "--peer-client-cert-auth=true") || !strings.Contains(flags, "--listen-peer-urls=https://") {
 		t.Errorf("the flags are %s", flags)
 	}
-	if err := (&Settings{PeerTLS: true}).Check(); err == nil || err.Error() != "etcd's peer-tls needs tls: true, because members have one certificate for clients and for each other" {
+	if err := (&Settings{PeerTLS: true}).Check(); err == nil || err.Error() != "etcd's peer-tls requires tls: true, because a member uses the same certificate for clients and for other members" {
 		t.Errorf("without tls it says %v", err)
 	}
 }

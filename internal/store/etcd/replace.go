@@ -14,9 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// A membership change may fail at first, and is then tried again. If the member that has ended
-// was the leader, the cluster has no leader for a while. Also, etcd adds no member until the
-// others have been connected for some seconds.
+// A membership change may fail at first, so it is tried every changeEvery until changeWithin has
+// passed. One reason for a failure is that the member that ended was the leader, and the cluster
+// has not elected another leader yet. Another reason is that etcd does not add a member until the
+// other members have been connected for some seconds.
 const (
 	changeWithin = 30 * time.Second
 	changeEvery  = 200 * time.Millisecond
@@ -59,7 +60,8 @@ func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	return nil
 }
 
-// retry calls try until it succeeds or ctx ends. If ctx ends, it returns the last error.
+// retry calls the function `try` until a call succeeds or ctx ends. If ctx ends, it returns the
+// last error.
 func retry(ctx context.Context, try func() error) error {
 	ticker := time.NewTicker(changeEvery)
 	defer ticker.Stop()

@@ -59,7 +59,8 @@ type Settings struct {
 	// MaxWALs is the number of files of the write-ahead log that etcd keeps.
 	MaxWALs uint `yaml:"max-wals,omitempty" json:"max-wals,omitempty"`
 	// TLS makes members use TLS with clients. The certificates are created for the run. etcd has no
-	// flag with this name; the setting stands for the flags that give the certificate files.
+	// flag with this name; the setting replaces etcd's flags for the paths of the certificate
+	// files.
 	TLS bool `yaml:"tls,omitempty" json:"tls,omitempty"`
 	// PeerTLS makes members also use TLS with each other. They use the same certificates, and both
 	// sides must present a certificate. etcd has no flag with this name either. PeerTLS requires
@@ -69,7 +70,8 @@ type Settings struct {
 	LogLevel string `yaml:"log-level,omitempty" json:"log-level,omitempty"`
 }
 
-// etcd's defaults, which are needed to check two settings against each other.
+// etcd's defaults and its maximum election timeout. The defaults are needed to check two settings
+// against each other if only one of them is set.
 const (
 	defaultHeartbeat = 100    // ms
 	defaultElection  = 1000   // ms
@@ -90,7 +92,7 @@ func (s *Settings) Check() error {
 
 func (s *Settings) checkTLS() error {
 	if s.PeerTLS && !s.TLS {
-		return errors.New("etcd's peer-tls needs tls: true, because members have one certificate for clients and for each other")
+		return errors.New("etcd's peer-tls requires tls: true, because a member uses the same certificate for clients and for other members")
 	}
 	return nil
 }
@@ -124,7 +126,7 @@ func (s *Settings) checkCompaction() error {
 		}
 	case "revision":
 		if notANumber != nil || number < 0 {
-			return fmt.Errorf("etcd's auto-compaction-retention %q is not a number of revisions, which auto-compaction-mode revision needs", retention)
+			return fmt.Errorf("etcd's auto-compaction-retention %q is not a number of revisions, which the auto-compaction-mode revision requires", retention)
 		}
 	default:
 		return fmt.Errorf("etcd has no auto-compaction-mode %q; choose periodic or revision", s.AutoCompactionMode)

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// strictly returns a function that decodes text as strictly as a scenario file is decoded.
+// strictly returns a function that decodes text with the strict rules for scenario files.
 func strictly(text string) func(any) error {
 	return func(into any) error { return yaml.UnmarshalWithOptions([]byte(text), into, yaml.Strict()) }
 }

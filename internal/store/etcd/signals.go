@@ -10,8 +10,8 @@ import (
 
 // Signal implements store.Store. etcd writes one JSON object per log line. The object has the
 // fields level, ts, logger (optional), caller and msg, followed by fields that depend on the
-// message. Durations have Go's format. Signal does not use a JSON parser, because the line may
-// be cut, and because very few lines report an event.
+// message. Durations have Go's format. Signal does not use a JSON parser, because the line may be
+// truncated, and because very few lines report an event.
 func (*Store) Signal(line []byte) (store.Signal, bool) {
 	if !bytes.HasPrefix(line, []byte(`{"level":"`)) {
 		return store.Signal{}, false
@@ -49,7 +49,7 @@ var serverMessages = [...]pattern{
 	{"triggering snapshot", store.SnapshotStarted, ""},
 	{"saved snapshot", store.SnapshotDone, ""}, // in etcd 3.5
 	{"saved snapshot to disk", store.SnapshotDone, ""},
-	{"compacted Raft logs", store.LogTruncated, ""}, // etcd 3.6 and later log this at debug
+	{"compacted Raft logs", store.LogTruncated, ""}, // etcd 3.6 and later log this message at the level debug
 	{"created a new WAL segment", store.LogRolled, ""},
 	{"finished scheduled compaction", store.Compaction, "took"},
 	{"finished defragmenting directory", store.Defragmentation, "took"},
@@ -116,7 +116,7 @@ func termOf(msg []byte) uint64 {
 	return term
 }
 
-// hasPrefix reports whether words begins with want.
+// hasPrefix reports whether the slice words begins with the words in want.
 func hasPrefix(words [][]byte, want ...string) bool {
 	if len(words) < len(want) {
 		return false
@@ -129,8 +129,9 @@ func hasPrefix(words [][]byte, want ...string) bool {
 	return true
 }
 
-// logField returns the contents of a string field, with escapes as they are. Quotes inside a
-// string are escaped, so a quoted name that is followed by a colon is always a field's name.
+// logField returns the contents of a string field. It does not decode escape sequences. Quotes
+// inside a JSON string are escaped, so a quoted name that is followed by a colon is always a
+// field's name.
 func logField(line []byte, name string) ([]byte, bool) {
 	_, rest, found := bytes.Cut(line, []byte(`"`+name+`":"`))
 	if !found {
@@ -147,8 +148,8 @@ func logField(line []byte, name string) ([]byte, bool) {
 	return nil, false
 }
 
-// logTime returns the timestamp of a line. It is in UTC since etcd 3.6; older versions use
-// other time zones.
+// logTime returns the timestamp of a line. etcd 3.6 and later write timestamps in UTC; older
+// versions use other time zones.
 func logTime(line []byte) time.Time {
 	text, _ := logField(line, "ts")
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999Z0700"} {
@@ -159,7 +160,7 @@ func logTime(line []byte) time.Time {
 	return time.Time{}
 }
 
-// logDuration returns the duration in a field, or 0 if it is missing or invalid.
+// logDuration returns the duration in a field, or 0 if the field is missing or invalid.
 func logDuration(line []byte, name string) time.Duration {
 	text, _ := logField(line, name)
 	d, err := time.ParseDuration(string(text))

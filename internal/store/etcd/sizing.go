@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The documents that contain the advice.
+// Titles of the documents that contain the advice.
 const (
 	hardwareGuide = "etcd documentation, Hardware recommendations"
 	tuningGuide   = "etcd documentation, Tuning"
@@ -23,15 +23,15 @@ const (
 	ownQuota     = 2 << 30 // etcd's default quota
 	mostQuota    = 8 << 30 // the largest quota that the documents suggest
 	mostRequest  = 1.5 * (1 << 20)
-	entryBytes   = 64  // size of an entry in addition to its key and value: its revisions, and bbolt's key and element
+	entryBytes   = 64  // bytes of an entry in addition to its key and value, for its revisions and for bbolt's key and page element
 	pageFill     = 0.9 // share of a database page that contains data
 	leastBeats   = 0.5 // smallest recommended heartbeat interval, in round-trip times
 	mostBeats    = 1.5
 	electionRTTs = 10
 )
 
-// hardware lists the example clusters in the guide: the largest load that each one can serve,
-// and the machine that the guide recommends for it.
+// hardware lists the example clusters in hardwareGuide: the largest load that each cluster can
+// serve, and the machine that the guide recommends for each member.
 var hardware = []struct {
 	name           string
 	clients        int
@@ -59,20 +59,20 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	used := entry * (float64(l.Keys) + l.Writes*l.History.Seconds())
 	fills := store.Filling{
 		What: "database quota", Used: used, Limit: float64(quota), Source: limitsGuide,
-		Text: fmt.Sprintf("%s keys and the values replaced in the last %s, each with some %.0f bytes in the database (an estimate), of %s, which is %s",
+		Text: fmt.Sprintf("%s keys, and the values that were replaced in the last %s, each occupy an estimated %.0f bytes of the database; the quota is %s, which is %s",
 			text.Count(l.Keys), l.History, entry, text.Bytes(uint64(quota)), owner),
 	}
 	advice := []store.Advice{hardwareFor(&l, used)}
 	if used > 0.8*float64(quota) {
-		words := fmt.Sprintf("The database wants %s: compact more often than every %s, which keeps fewer replaced values", text.Bytes(uint64(used)), l.History)
+		words := fmt.Sprintf("The database needs %s: compact more often than every %s, so that it keeps fewer replaced values", text.Bytes(uint64(used)), l.History)
 		if used <= mostQuota {
-			words += fmt.Sprintf(", or set quota-backend-bytes higher; %s is the most that is suggested", text.Bytes(mostQuota))
+			words += fmt.Sprintf(", or increase quota-backend-bytes (the documentation suggests at most %s)", text.Bytes(mostQuota))
 		}
-		advice = append(advice, store.Advice{Topic: "database quota", Source: limitsGuide, Text: words + ". Beyond the quota every write is refused."})
+		advice = append(advice, store.Advice{Topic: "database quota", Source: limitsGuide, Text: words + ". If the database exceeds the quota, etcd refuses every write."})
 	}
 	if request := float64(l.KeySize + l.ValueSize); request > mostRequest {
 		advice = append(advice, store.Advice{Topic: "request size", Source: limitsGuide,
-			Text: fmt.Sprintf("A write of %s is larger than the %s that etcd takes unless max-request-bytes is set.", text.Bytes(uint64(request)), text.Bytes(mostRequest))})
+			Text: fmt.Sprintf("A write of %s is larger than %s, the largest request that etcd accepts unless max-request-bytes is set.", text.Bytes(uint64(request)), text.Bytes(mostRequest))})
 	}
 	if l.Members > 1 {
 		advice = append(advice, timing(&l, &s)...)
@@ -80,10 +80,10 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	if l.FsyncP99 > 0 {
 		verdict := "which is within"
 		if l.FsyncP99 > 10*time.Millisecond {
-			verdict = "which is beyond"
+			verdict = "which exceeds"
 		}
 		advice = append(advice, store.Advice{Topic: "disk", Source: "etcd documentation, FAQ (What does the etcd warning \"failed to send out heartbeat on time\" mean?)",
-			Text: fmt.Sprintf("The log's sync had a p99 of %s, %s the 10 ms below which it should stay.", text.Duration(float64(l.FsyncP99)), verdict)})
+			Text: fmt.Sprintf("The p99 of the syncs of the write-ahead log was %s, %s the recommended maximum of 10 ms.", text.Duration(float64(l.FsyncP99)), verdict)})
 	}
 	return []store.Filling{fills}, advice, nil
 }
@@ -97,10 +97,10 @@ func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
 			break
 		}
 	}
-	words := fmt.Sprintf("The load is that of a %s cluster: %s, %s and %s of data.", h.name, text.Plural(uint64(max(l.Clients, 0)), "client"), text.PerSecond(l.Requests), text.Bytes(uint64(data)))
-	words += fmt.Sprintf(" Each member needs its own machine with %d processors, %d GB of memory and a disk of %s IO/s (concurrent ones)", h.cpus, h.memoryGB, text.Count(uint64(h.iops)))
+	words := fmt.Sprintf("The load corresponds to a %s cluster in the documentation: %s, %s and %s of data.", h.name, text.Plural(uint64(max(l.Clients, 0)), "client"), text.PerSecond(l.Requests), text.Bytes(uint64(data)))
+	words += fmt.Sprintf(" Each member needs its own machine with %d processors, %d GB of memory and a disk that can do %s concurrent I/O operations per second", h.cpus, h.memoryGB, text.Count(uint64(h.iops)))
 	if l.Processors > 0 && l.Memory > 0 {
-		words += fmt.Sprintf("; the smallest here has %g processors and %s", l.Processors, text.Bytes(uint64(l.Memory)))
+		words += fmt.Sprintf("; the smallest machine of this cluster has %g processors and %s of memory", l.Processors, text.Bytes(uint64(l.Memory)))
 	}
 	return store.Advice{Topic: "hardware", Text: words + ".", Source: hardwareGuide}
 }
@@ -110,25 +110,25 @@ func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
 func timing(l *store.SizedLoad, s *Settings) []store.Advice {
 	if l.RoundTrip <= 0 {
 		return []store.Advice{{Topic: "heartbeat and election", Source: tuningGuide,
-			Text: "The round trip between members was not measured: the heartbeat-interval should be near it, and the election-timeout at least ten times it."}}
+			Text: "The round-trip time between members was not measured. Set heartbeat-interval to about this time, and election-timeout to at least ten times this time."}}
 	}
 	heartbeat := time.Duration(cmp.Or(s.HeartbeatInterval, defaultHeartbeat)) * time.Millisecond
 	election := time.Duration(cmp.Or(s.ElectionTimeout, defaultElection)) * time.Millisecond
 	rtt := text.Duration(float64(l.RoundTrip))
-	beats := fmt.Sprintf("The round trip between members has a mean of %s, and the heartbeat-interval is %s", rtt, heartbeat)
+	beats := fmt.Sprintf("The mean round-trip time between members is %s, and heartbeat-interval is %s", rtt, heartbeat)
 	switch {
 	case float64(heartbeat) < leastBeats*float64(l.RoundTrip):
-		beats += fmt.Sprintf(": too short; set it to about %s, as the recommended 0.5 to 1.5 round trips are", l.RoundTrip.Round(time.Millisecond))
+		beats += fmt.Sprintf(", which is too short: set heartbeat-interval to about %s (recommended are 0.5 to 1.5 round-trip times)", l.RoundTrip.Round(time.Millisecond))
 	case float64(heartbeat) > mostBeats*float64(l.RoundTrip):
-		beats += ": above the recommended 0.5 to 1.5 round trips, so that there is room for slow disks; a shorter one finds a lost leader sooner and sends more messages"
+		beats += ", which is above the recommended 0.5 to 1.5 round-trip times. A long interval tolerates slow disks; a shorter interval detects the loss of the leader sooner but needs more messages"
 	default:
-		beats += ": within the recommended 0.5 to 1.5 round trips"
+		beats += ", which is within the recommended 0.5 to 1.5 round-trip times"
 	}
-	elects := fmt.Sprintf("The election-timeout is %s, and must be at least ten round trips, which are %s", election, text.Duration(electionRTTs*float64(l.RoundTrip)))
+	elects := fmt.Sprintf("election-timeout must be at least ten round-trip times (%s), and it is %s", text.Duration(electionRTTs*float64(l.RoundTrip)), election)
 	if float64(election) < electionRTTs*float64(l.RoundTrip) {
-		elects += fmt.Sprintf(": set it to %s or more, the same on all members", (electionRTTs * l.RoundTrip).Round(10*time.Millisecond))
+		elects += fmt.Sprintf(": increase election-timeout to at least %s on all members", (electionRTTs * l.RoundTrip).Round(10*time.Millisecond))
 	} else {
-		elects += ": it is"
+		elects += ", which is long enough"
 	}
 	return []store.Advice{{Topic: "heartbeat", Text: beats + ".", Source: tuningGuide}, {Topic: "election timeout", Text: elects + ".", Source: tuningGuide}}
 }

@@ -32,13 +32,13 @@ func TestSizing(t *testing.T) {
 		return fills[0], text
 	}
 	fill, text := said()
-	if fill.Limit != 1<<30 || !strings.Contains(text, "that of a small cluster") || !strings.Contains(text, "above the recommended 0.5 to 1.5") || !strings.Contains(text, "100 ms: it is.") {
+	if fill.Limit != 1<<30 || !strings.Contains(text, "corresponds to a small cluster") || !strings.Contains(text, "above the recommended 0.5 to 1.5") || !strings.Contains(text, "(100 ms), and it is 1s, which is long enough.") {
 		t.Errorf("the limit is %g, and it says\n%s", fill.Limit, text)
 	}
 	before := fill.Used
 	l.Requests, l.Writes, l.RoundTrip, l.FsyncP99 = 5000, 5000, 250*time.Millisecond, 20*time.Millisecond
 	fill, text = said()
-	for _, want := range []string{"that of a large cluster", "too short; set it to about 250ms", "set it to 2.5s or more", "beyond the 10 ms"} {
+	for _, want := range []string{"corresponds to a large cluster", "too short: set heartbeat-interval to about 250ms", "increase election-timeout to at least 2.5s", "exceeds the recommended maximum of 10 ms"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
@@ -48,7 +48,7 @@ func TestSizing(t *testing.T) {
 	}
 	l.History, l.ValueSize, l.Settings, l.Members = time.Hour, 2<<20, nil, 1
 	fill, text = said()
-	for _, want := range []string{"compact more often", "larger than the 1.50 MiB", "xLarge"} {
+	for _, want := range []string{"compact more often", "larger than 1.50 MiB", "xLarge"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}

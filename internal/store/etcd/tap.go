@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// mostFree limits the number of ended calls and streams that are kept for reuse.
+// mostFree limits how many ended calls and streams are kept, so that their memory can be reused.
 const mostFree = 256
 
 // tap implements store.Tap for one connection between a client and a member.
@@ -23,8 +23,8 @@ type tap struct {
 	spare  []*tapped
 }
 
-// tapped is a stream that has not ended. asked contains the stream's call. If the stream is
-// long-lived, asked contains the calls that have no reply yet, in order.
+// tapped is a stream that has not ended. Its field `asked` contains the stream's call or, for a
+// long-lived stream, the calls that have no reply yet, oldest first.
 type tapped struct {
 	method string
 	stays  bool

@@ -59,8 +59,8 @@ func (s *speaker) data(b *testing.B, stream uint32, ends bool, m proto.Message) 
 	s.frame(h2.FrameData, flags, stream, append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...))
 }
 
-// BenchmarkTap measures how long it takes to decode and record one call. Of ten calls, three
-// write values of 256 bytes, and the others are local reads of these values.
+// BenchmarkTap measures how long it takes to decode and record one call. Three of every ten calls
+// write a value of 256 bytes, and the others are local reads of these values.
 func BenchmarkTap(b *testing.B) {
 	const calls = 10
 	client, server := newSpeaker(), newSpeaker()

@@ -5,8 +5,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
-// readRequest parses a request into the parts of a call. A request that it does not know
-// becomes one part with the action call.Other.
+// readRequest parses a request into the parts of a call. A request of an unknown method becomes one
+// part with the action call.Other.
 func readRequest(r *message.Reader, method string, b []byte) (ok bool) {
 	switch method {
 	case methodRange, methodRangeStream:
@@ -70,8 +70,9 @@ func (a *tapAnswer) read(method string, b []byte) {
 	c.Keys = max(c.Keys, 0)
 }
 
-// keysOf returns the number of keys that a part of a reply read, wrote or deleted:
-// ResponseOp{response_range: 1, response_put: 2, response_delete_range: 3}.
+// keysOf returns the number of keys that one operation of a transaction read, wrote or deleted. b
+// is the result of the operation, a ResponseOp{response_range: 1, response_put: 2,
+// response_delete_range: 3}.
 func keysOf(b []byte) (keys int64) {
 	for f := (fields{b: b}); f.next(); {
 		switch f.tag {

@@ -7,7 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
-// FuzzTapRequest checks that no request causes a panic or too many parts, whatever its method.
+// FuzzTapRequest checks that no request, of any method, causes a panic or results in too many
+// parts.
 func FuzzTapRequest(f *testing.F) {
 	for i := range tapMethods {
 		f.Add(uint8(i), []byte{1<<3 | pbBytes, 1, 'a'})

@@ -19,7 +19,7 @@ func newCodec(d store.Dialed) *codec {
 	c := &codec{Conn: http1.NewConn(http1.Config{Host: d.Endpoint, Parts: budget}), parts: budget}
 	for r, path := range paths {
 		fields := []http1.Field{{Name: "Content-Type", Value: "application/json"}}
-		if rpc(r) == ledWatchRPC { // the gateway passes this field to gRPC as metadata
+		if rpc(r) == ledWatchRPC { // the gateway forwards this header field as gRPC metadata
 			fields = append(fields, http1.Field{Name: "Grpc-Metadata-Hasleader", Value: "true"})
 		}
 		c.templates[r] = c.Template("POST", path, true, fields...)
@@ -38,7 +38,7 @@ func (c *codec) Room() int {
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
 	if op.Kind == kv.Watch {
-		if !op.Watch.Progress { // the gateway cannot request progress notifications
+		if !op.Watch.Progress { // if Progress is set, send nothing, because the gateway offers no progress request
 			c.createWatcher(op)
 		}
 		return
@@ -73,15 +73,16 @@ func (c *codec) Submit(op *store.Op) {
 	}
 }
 
-// refuse sends a read that changes nothing. It is sent because only Feed can return an event.
+// refuse handles an operation that the gateway does not support. Only Feed can return events, so
+// refuse sends a read, and Feed reports the error when the response arrives.
 func (c *codec) refuse() {
 	c.refused = true
 	c.send(rangeRPC, appendEnd(appendLocal(appendKey(c.body(rangeRPC), []byte("quorumbench/refused")), true)))
 }
 
-// sends reports whether the codec can send an application's call. It can send the same calls as
-// etcd's gRPC codec, except those that start or end watchers: here, a watcher is an operation
-// of kind Watch.
+// sends reports whether the codec can send a call of an application. The codec can send the same
+// calls as etcd's gRPC codec, except calls that start or end a watcher. Here, only an operation
+// of kind Watch starts a watcher.
 func sends(r *call.Call) bool {
 	if r.Pushed || len(r.Parts) == 0 {
 		return false
@@ -95,8 +96,8 @@ func sends(r *call.Call) bool {
 	return true
 }
 
-// Cancel implements store.Codec. If the request was written, the connection must still wait for
-// the response.
+// Cancel implements store.Codec. If the request was already written, the connection stays busy
+// until the response arrives.
 func (c *codec) Cancel(tag uint32) bool {
 	if c.watch.asked && tag == c.watch.tag {
 		c.watch.given = true
@@ -121,11 +122,11 @@ func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	return c.answered(r, to), nil
 }
 
-// explain adds a hint for users to an error.
+// explain adds a hint about the likely cause to an error.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, http1.ErrHTTP2):
-		return fmt.Errorf("%w: does this etcd serve HTTP there, not only gRPC?", err)
+		return fmt.Errorf("%w: does this etcd endpoint serve HTTP, or only gRPC?", err)
 	case errors.Is(err, http1.ErrTLS):
 		return fmt.Errorf("%w: are --cacert, --cert and --key missing?", err)
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// event sets the event for an operation from the body of a response with status 200.
+// event fills in the event of the operation in flight from the body of a response with status
+// 200.
 func (c *codec) event(body []byte, e *store.Event) {
 	var a reply
 	s := httpkv.NewJSONScanner(body)
@@ -60,13 +61,13 @@ func (c *codec) event(body []byte, e *store.Event) {
 	}
 }
 
-// needsNoRevision reports whether a response may lack the store's revision. Servers that
-// imitate etcd omit it in such responses.
+// needsNoRevision reports whether a response is valid without the store's revision. Servers that
+// imitate etcd omit the revision in the responses to a status request and a lease grant.
 func (c *codec) needsNoRevision(a *reply) bool {
 	return c.method == statusRPC || c.method == grantRPC && a.lease != 0
 }
 
-// parseKeepAlive sets the event for a keep-alive. A TTL of 0 means that the lease has expired.
+// parseKeepAlive fills in the event of a keep-alive. A TTL of 0 means that the lease has expired.
 func (c *codec) parseKeepAlive(a *reply, e *store.Event) {
 	e.Count = a.ttl
 	switch {
@@ -77,7 +78,7 @@ func (c *codec) parseKeepAlive(a *reply, e *store.Event) {
 	}
 }
 
-// againEvent sets the event for a recorded call in the same way as etcd's gRPC codec.
+// againEvent fills in the event of a recorded call in the same way as etcd's gRPC codec.
 func (c *codec) againEvent(a *reply, e *store.Event) {
 	switch c.method {
 	case rangeRPC:
@@ -89,7 +90,7 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 		e.Count = a.deleted
 	case txnRPC:
 		if e.Count = a.puts; c.guarded && !a.succeeded {
-			// If the call read a key because a guard did not hold, first is that key.
+			// A guard did not hold. If the call's else branch read a key, a.first is that key.
 			e.Outcome, e.Mod = kv.Conflict, a.first.Revision
 		}
 	case grantRPC:
@@ -101,7 +102,7 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 	}
 }
 
-// failed sets the event for a response whose status is not 200.
+// failed fills in the event if the response's status is not 200.
 func (c *codec) failed(r *http1.Response, e *store.Event) {
 	var a reply
 	s := httpkv.NewJSONScanner(r.Body)
@@ -125,9 +126,9 @@ func (c *codec) fail(e *store.Event, code int64, message []byte) {
 	}
 }
 
-// parse parses a response, or a message on a stream, which contains a result or an error. It
-// accepts a result inside a message, but no further nesting: a malicious server could nest
-// results without limit.
+// parse parses a response or a message on a stream. A message on a stream contains a result or an
+// error. parse reads one level of results but skips results inside a result, because a malicious
+// server could nest results without limit.
 func (c *codec) parse(s *httpkv.JSONScanner, a *reply) {
 	for ok := s.Object(); ok; {
 		var name []byte
@@ -169,7 +170,8 @@ func (c *codec) parse(s *httpkv.JSONScanner, a *reply) {
 	}
 }
 
-// parseMember parses a member of a response whose value is neither an object nor an array.
+// parseMember parses one member of a response if its value is a string, a number or a Boolean. It
+// skips members that the codec does not need.
 func (c *codec) parseMember(s *httpkv.JSONScanner, name []byte, a *reply) {
 	switch string(name) {
 	case "code":
@@ -199,7 +201,8 @@ func (c *codec) parseMember(s *httpkv.JSONScanner, name []byte, a *reply) {
 	}
 }
 
-// parseError parses the text of an error. On a stream, the error is an object.
+// parseError parses the value of the member "error". The value is a string in a response and an
+// object in a message on a stream.
 func (c *codec) parseError(s *httpkv.JSONScanner, a *reply) {
 	if s.IsString() {
 		a.message, c.buf = s.String(c.buf)
@@ -310,7 +313,7 @@ func (c *codec) parseResponseOp(s *httpkv.JSONScanner, a *reply) {
 	}
 }
 
-// bytes scans a base64 string. The decoded bytes that it returns are stored in c.buf.
+// bytes scans a base64 string and returns the decoded bytes, which it stores in c.buf.
 func (c *codec) bytes(s *httpkv.JSONScanner) []byte {
 	var text []byte
 	text, c.buf = s.String(c.buf)
@@ -324,7 +327,7 @@ func (c *codec) bytes(s *httpkv.JSONScanner) []byte {
 	return b[from:]
 }
 
-// number scans a 64-bit number. The gateway's JSON represents such a number as a string.
+// number scans a 64-bit number, which the gateway encodes as a JSON string.
 func number(s *httpkv.JSONScanner) int64 { return int64(unsigned(s)) }
 
 // unsigned scans an unsigned number. It converts a negative number modulo 2^64.

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Requests are the messages in etcd's rpc.proto as JSON. Bytes are written in base64, and
-// 64-bit numbers as strings.
+// The requests are messages from etcd's rpc.proto, encoded as JSON. Byte fields are base64
+// strings, and 64-bit numbers are decimal strings.
 
 // body starts a request and its JSON body.
 func (c *codec) body(m rpc) []byte { return append(c.Head(c.Begin(c.templates[m])), '{') }
@@ -44,7 +44,7 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return append(strconv.AppendInt(b, n, 10), '"')
 }
 
-// appendSome appends a number, unless it is 0.
+// appendSome appends a member with the value n, unless n is 0.
 func appendSome(b []byte, name string, n int64) []byte {
 	if n == 0 {
 		return b
@@ -57,9 +57,9 @@ func appendWord(b []byte, name, word string) []byte {
 	return append(append(b, word...), '"')
 }
 
-// appendFlag appends a member with the value true, unless the flag is false.
-func appendFlag(b []byte, name string, is bool) []byte {
-	if !is {
+// appendFlag appends a member with the value true if the flag is set.
+func appendFlag(b []byte, name string, flag bool) []byte {
+	if !flag {
 		return b
 	}
 	return append(appendName(b, name), "true"...)
@@ -67,8 +67,8 @@ func appendFlag(b []byte, name string, is bool) []byte {
 
 func appendLocal(b []byte, local bool) []byte { return appendFlag(b, "serializable", local) }
 
-// appendPut completes a PutRequest. It does not use call.Part, because most of a load's writes
-// are puts, which must be fast.
+// appendPut completes a PutRequest. It takes the key and value directly, without a call.Part,
+// because most writes of a load are puts and must be fast.
 func appendPut(b, key, value []byte) []byte {
 	b = appendKey(b, key)
 	if len(value) > 0 {
@@ -89,9 +89,9 @@ func (c *codec) list(op *store.Op) {
 	c.send(rangeRPC, appendRead(c.body(rangeRPC), &p))
 }
 
-// swap sends a transaction that puts the value if the key's mod_revision is op.Revision, where
-// 0 means that the key does not exist. Otherwise the transaction reads the key. If op.Revision
-// is negative (unknown), swap compares with 0.
+// swap sends a transaction that compares the key's mod_revision with op.Revision, or with 0 if
+// op.Revision is negative (unknown). The mod_revision of a missing key is 0. If the numbers are
+// equal, the transaction puts the value. Otherwise it reads the key.
 func (c *codec) swap(op *store.Op) {
 	b := append(appendName(c.body(txnRPC), "compare"), '[', '{')
 	b = appendWord(b, "target", "MOD")
@@ -143,7 +143,7 @@ func (c *codec) replay(r *call.Call) {
 	}
 }
 
-// appendTxn completes a TxnRequest that consists of the parts in all.
+// appendTxn completes a TxnRequest that contains all the given parts.
 func appendTxn(b []byte, all []call.Part) []byte {
 	for _, of := range [...]struct {
 		name   string
@@ -170,7 +170,7 @@ func appendTxn(b []byte, all []call.Part) []byte {
 	return appendEnd(b)
 }
 
-// appendPart appends the fields of a Compare or a RequestOp and completes it.
+// appendPart appends the fields of a Compare or a RequestOp, and the closing brace.
 func appendPart(b []byte, p *call.Part) []byte {
 	switch p.Action {
 	case call.Compare:
@@ -210,7 +210,7 @@ func appendCompare(b []byte, p *call.Part) []byte {
 func appendRead(b []byte, p *call.Part) []byte {
 	b = appendSome(appendSome(appendKeys(b, p), "limit", p.Limit), "revision", p.Number)
 	b = appendLocal(b, p.Flags&call.Local != 0)
-	if p.Flags&call.Sorted != 0 { // recordings omit the sort target
+	if p.Flags&call.Sorted != 0 { // recordings do not contain the sort target
 		order := "ASCEND"
 		if p.Flags&call.Descending != 0 {
 			order = "DESCEND"
@@ -233,7 +233,8 @@ func appendRemove(b []byte, p *call.Part) []byte {
 	return appendEnd(appendFlag(appendKeys(b, p), "prev_kv", p.Flags&call.Before != 0))
 }
 
-// appendKeys appends the key and range_end for the keys that a part applies to.
+// appendKeys appends the members that select a part's keys: key and, unless the part applies to a
+// single key, range_end.
 func appendKeys(b []byte, p *call.Part) []byte {
 	if len(p.Key) > 0 || p.Scope == call.SingleKey {
 		b = appendKey(b, p.Key)
@@ -257,7 +258,8 @@ func appendKeys(b []byte, p *call.Part) []byte {
 // be modified.
 var firstKey = []byte{0}
 
-// appendAfter appends a range_end: the first key after all keys with the prefix.
+// appendAfter appends the member range_end for a prefix. Its value is the first key after all
+// keys with the prefix.
 func appendAfter(b, prefix []byte) []byte {
 	n := len(prefix)
 	for n > 0 && prefix[n-1] == 0xff {
@@ -266,7 +268,8 @@ func appendAfter(b, prefix []byte) []byte {
 	if n == 0 {
 		return appendBytes(b, "range_end", firstKey)
 	}
-	// Only the last group of three bytes changes, so it is encoded separately.
+	// Base64 encodes groups of three bytes. Only the last group differs from that of the prefix,
+	// so it is encoded separately.
 	whole, last := (n-1)/3*3, [3]byte{}
 	rest := last[:copy(last[:], prefix[whole:n])]
 	rest[len(rest)-1]++

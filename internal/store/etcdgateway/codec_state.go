@@ -21,7 +21,7 @@ const (
 	revokeRPC
 	keepAliveRPC
 	watchRPC
-	ledWatchRPC // a watch that the server ends if the member knows no leader
+	ledWatchRPC // a watch that the member cancels when it has no leader
 	statusRPC
 	numRPCs
 )
@@ -33,10 +33,11 @@ var paths = [numRPCs]string{
 	"/v3/lease/grant", "/v3/lease/revoke", "/v3/lease/keepalive", "/v3/watch", "/v3/watch", "/v3/maintenance/status",
 }
 
-// codec implements etcd's gateway on one connection, with one request in flight. The response
-// for a watcher does not end, so the watcher's connection accepts no other operations.
+// codec implements the protocol of etcd's gateway on one connection, with at most one request in
+// flight. The response to a watch request does not end, so the watcher's connection accepts no
+// other operations.
 type codec struct {
-	grants *store.Grants // collects leases granted to operations; nil if not wanted
+	grants *store.Grants // collects the IDs of the leases that operations obtain; nil if they are not needed
 	*http1.Conn
 	parts     *parts.Budget
 	templates [numRPCs]*http1.Template
@@ -44,10 +45,10 @@ type codec struct {
 	// Fields for the operation in flight.
 	tag     uint32
 	kind    kv.Kind
-	refused bool // the gateway has no such operation, so the codec sent a read instead
+	refused bool // the gateway does not support the operation, so the codec sent a read instead
 	lease   int64
 	keys    store.Keys
-	values  bool // the values are passed to keys, too
+	values  bool // keys receives the values, too
 	method  rpc
 	call    bool        // the operation is a recorded call
 	guarded bool        // the recorded call has guards
@@ -55,33 +56,33 @@ type codec struct {
 
 	watch    watching
 	to       []store.Event // during Feed: receives the watcher's events
-	buf      []byte        // contains base64 that was decoded from responses
+	buf      []byte        // contains bytes that were decoded from base64 in responses
 	part     reply         // one of the results in the response to a transaction
 	text     []byte        // text of an error
-	messages []byte        // the start of an incomplete message for a watcher
+	messages []byte        // the part of an incomplete watch message that has arrived
 }
 
 // watching is the state of the watcher that uses the connection.
 type watching struct {
 	asked   bool
 	created bool
-	given   bool // the caller has abandoned the watcher
+	given   bool // append no more events: the watcher has ended, or the caller has abandoned it
 	number  uint32
 	tag     uint32
 }
 
-// Texts that are shared and must not be modified.
+// Texts of events. Many events share each text, so it must not be modified.
 var (
-	noSuchOperation = []byte("etcd's gateway has no such operation")
-	malformed       = []byte("the server sent a response that etcd's gateway does not send")
+	noSuchOperation = []byte("etcd's gateway does not support this kind of operation")
+	malformed       = []byte("the server's response is not in the format of etcd's gateway")
 	anotherLease    = []byte("the response is for another lease")
 	noLease         = []byte("etcdserver: requested lease not found")
-	noRevision      = []byte("the response has no revision")
-	notSucceeded    = []byte("the server did not execute a transaction without guards")
+	noRevision      = []byte("the response contains no revision")
+	notSucceeded    = []byte("the response says that a transaction was not executed, but the transaction has no conditions")
 )
 
-// reply holds the fields of a response that the codec needs. They are 0 or false if the
-// response does not contain them.
+// reply holds the fields of a response that the codec needs. Fields that the response lacks are 0
+// or false.
 type reply struct {
 	header            store.Event // only its member and term are used
 	revision          int64       // the revision in the header
@@ -96,5 +97,5 @@ type reply struct {
 	reason            []byte
 	code              int64 // code of the error; 0 if there is no error
 	message           []byte
-	inner             bool // the reply is inside another reply, and may contain no further reply
+	inner             bool // the reply is nested in another reply; deeper nesting is not allowed
 }

@@ -93,8 +93,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestOutcomes checks that an outcome is definite only if nothing was executed. The response
-// may be from etcd or from another server.
+// TestOutcomes checks that an error response results in a definite error only if the server
+// executed nothing. Some of the responses are from servers other than etcd.
 func TestOutcomes(t *testing.T) {
 	for in, want := range map[string]kv.Outcome{
 		answer("503 X", `{"error":"etcdserver: request timed out","code":14,"message":"etcdserver: request timed out"}`):                     kv.StoreTimeout,
@@ -151,8 +151,8 @@ func TestRequestsOfPatroni(t *testing.T) {
 	checkSameJSON(t, body, `{"create_request": {"key": "L3NlcnZpY2UvZGVtby8=", "range_end": "L3NlcnZpY2UvZGVtbzA=", "start_revision": "3"}}`)
 }
 
-// checkSameJSON compares two JSON texts. It treats a 64-bit number and the same number in a
-// string as equal.
+// checkSameJSON checks that two JSON texts are equal. The number 30 in want matches the string
+// "30", because the codec encodes 64-bit numbers as strings.
 func checkSameJSON(t *testing.T, got, want string) {
 	t.Helper()
 	var a, b any
@@ -165,8 +165,8 @@ func checkSameJSON(t *testing.T, got, want string) {
 	}
 }
 
-// TestRequestsAreMessages generates random calls. It checks that etcd's own JSON decoder
-// obtains the intended message from each request.
+// TestRequestsAreMessages sends random calls. It checks that etcd's own JSON decoder decodes each
+// request into the intended message.
 func TestRequestsAreMessages(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	key := func() []byte {
@@ -319,8 +319,8 @@ func TestNestedAnswers(t *testing.T) {
 	}
 }
 
-// TestTheServerIsEtcds checks that the store has the same optional interfaces and features as
-// the store etcd, except features that its capabilities list as missing.
+// TestTheServerIsEtcds checks that the store offers the optional parts of the store etcd:
+// embedded members, sizes, metrics and promises.
 func TestTheServerIsEtcds(t *testing.T) {
 	var st store.Store = New()
 	_, embedded := st.(store.Embedded)
@@ -335,14 +335,14 @@ func TestTheServerIsEtcds(t *testing.T) {
 	}
 }
 
-// FuzzReply checks that any response to any operation ends the operation exactly once.
+// FuzzReply checks that every operation ends exactly once, whatever the server responds.
 func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Get), ok(`,"kvs":[{"key":"aw==","mod_revision":"5"}]`))
 	f.Add(byte(kv.CAS), ok(`,"responses":[{"response_range":{"kvs":[{"key":"aw=="}]}}]`))
 	f.Add(byte(kv.KeepAlive), answer("200 OK", `{"result":{`+header+`,"ID":"6","TTL":"30"}}`))
 	f.Add(byte(kv.Put), answer("503 X", `{"error":"etcdserver: no leader","code":14}`))
 	f.Add(byte(kv.Put), answer("200 OK", `{"error":{"grpc_code":-1,"message":"\u00e9"}}`))
-	for kind := byte(128); kind < 128+16; kind++ { // these kinds stand for recorded calls
+	for kind := byte(128); kind < 128+16; kind++ { // the test uses kinds from 128 for recorded calls
 		f.Add(kind, ok(`,"ID":"6","TTL":"30","kvs":[{"key":"aw==","mod_revision":"5"}],"responses":[{"response_range":{"kvs":[{"key":"aw=="}]}}]`))
 	}
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
@@ -413,8 +413,8 @@ func BenchmarkKeepAlive(b *testing.B) {
 	benchmark(b, store.Op{Kind: kv.KeepAlive, Lease: 6}, answer("200 OK", `{"result":{`+header+`,"ID":"6","TTL":"30"}}`+"\n"))
 }
 
-// TestNothingIsAllocated checks that the codec allocates no memory, for each kind of operation
-// and for watch events.
+// TestNothingIsAllocated checks that the codec allocates no memory for common operations and for
+// watch events.
 func TestNothingIsAllocated(t *testing.T) {
 	c := newCodec(store.Dialed{Endpoint: "h:1"})
 	events := make([]store.Event, 0, 8)
@@ -469,8 +469,8 @@ func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 	}
 }
 
-// TestStandInsLeaveRevisionsOut sends responses without revisions, as servers that imitate etcd
-// send them.
+// TestStandInsLeaveRevisionsOut checks which responses the codec accepts without a revision.
+// Servers that imitate etcd omit some revisions.
 func TestStandInsLeaveRevisionsOut(t *testing.T) {
 	for _, tc := range []struct {
 		action call.Action

@@ -38,7 +38,7 @@ func (c *codec) createWatcher(op *store.Op) {
 	c.Stream(c.handlePiece)
 }
 
-// handlePiece handles bytes of a watcher's response as they arrive.
+// handlePiece handles the next bytes of the response to a watch request.
 func (c *codec) handlePiece(piece []byte) error {
 	for {
 		end := bytes.IndexByte(piece, '\n')
@@ -94,10 +94,10 @@ func (c *codec) message(line []byte) error {
 		c.endWatcher(store.Event{Outcome: a.ended(), Text: a.cancelReason()})
 	case !w.created && !a.created:
 		c.to = c.to[:from]
-		return errors.New("the server sent events of a watcher before it confirmed the watcher's creation")
+		return errors.New("the server sent watch events before it confirmed that the watcher was created")
 	case a.created && (w.created || len(c.to) > from):
 		c.to = c.to[:from]
-		return errors.New("the server created a watcher that was not requested")
+		return errors.New("the server confirmed a watcher's creation twice, or in the same message as watch events")
 	case a.created:
 		if w.created = true; !w.given {
 			c.to = append(c.to, store.Event{Tag: w.tag, Watcher: w.number, Member: a.header.Member, Term: a.header.Term, Revision: a.revision})
@@ -115,8 +115,8 @@ func (c *codec) message(line []byte) error {
 	return nil
 }
 
-// parseWatchEvent parses an Event. Only the event's type decides whether the key was deleted.
-// If the type is missing, it is PUT, because JSON omits the default.
+// parseWatchEvent parses an Event. Only the event's type decides whether the key was deleted. A
+// missing type means PUT, because the gateway's JSON omits default values.
 func (c *codec) parseWatchEvent(s *httpkv.JSONScanner) {
 	e := store.Event{What: store.Notify}
 	deleted := false
@@ -146,12 +146,13 @@ func (c *codec) parseWatchEvent(s *httpkv.JSONScanner) {
 	case deleted:
 		e.Version, e.Value = 0, nil
 	case e.Version <= 0:
-		e.Version = -1 // the server does not count versions
+		e.Version = -1 // unknown, because the server does not count versions
 	}
 	c.to = append(c.to, e)
 }
 
-// isDelete scans the type of an Event, which is a name or a number in JSON.
+// isDelete scans an Event's type and reports whether it is DELETE. In JSON, the type is a name or
+// a number.
 func isDelete(s *httpkv.JSONScanner) bool {
 	if !s.IsString() {
 		return s.Int() == int64(mvccpb.Event_DELETE)
@@ -169,18 +170,19 @@ func (a *reply) ended() kv.Outcome {
 	return etcd.OutcomeOf(codes.Unknown, a.reason)
 }
 
-// cancelReason returns a sentence that explains why the server cancelled a watcher.
+// cancelReason returns text for users that explains why the server cancelled a watcher.
 func (a *reply) cancelReason() []byte {
 	switch {
 	case a.compacted > 0:
-		return fmt.Appendf(nil, "the server cancelled a watcher: its start revision is compacted (up to revision %d)", a.compacted)
+		return fmt.Appendf(nil, "the server cancelled a watcher because compaction removed its start revision (compact revision: %d)", a.compacted)
 	case len(a.reason) > 0:
 		return fmt.Appendf(nil, "the server cancelled a watcher: %s", strings.TrimPrefix(string(a.reason), "etcdserver: "))
 	}
 	return []byte("the server cancelled a watcher and gave no reason")
 }
 
-// endWatcher reports that the watcher has ended, or was not created. It does so only once.
+// endWatcher appends the event e, which reports that the watcher has ended or could not be
+// created. It appends only one such event.
 func (c *codec) endWatcher(e store.Event) {
 	w := &c.watch
 	if e.Watcher, e.Tag = w.number, w.tag; w.created {
@@ -189,11 +191,11 @@ func (c *codec) endWatcher(e store.Event) {
 	if !w.given {
 		c.to = append(c.to, e)
 	}
-	w.given = true // nothing more may be reported for this watcher
+	w.given = true // append no more events for this watcher
 }
 
-// watchEnded handles the unexpected end of a watcher's response, which may be an error
-// response. Afterwards the connection can be used again.
+// watchEnded handles the end of the response to a watch request. A response that is not an error
+// response should not end. Afterwards the connection can be used again.
 func (c *codec) watchEnded(r *http1.Response, to []store.Event) []store.Event {
 	var e store.Event
 	if e.Outcome, e.Text = kv.StoreError, []byte("the server ended the watch stream"); r.Status != 200 {
@@ -208,8 +210,8 @@ func (c *codec) watchEnded(r *http1.Response, to []store.Event) []store.Event {
 	return to
 }
 
-// watchLost handles the end of a connection that a watcher used. It reports nothing for a
-// watcher that was already created, because the engine creates such a watcher again.
+// watchLost handles the loss of a watcher's connection. It reports nothing for a watcher that was
+// already created, because the engine re-creates that watcher.
 func (c *codec) watchLost(end http1.End, to []store.Event) []store.Event {
 	w := &c.watch
 	if end == http1.Nothing || w.given || w.created {

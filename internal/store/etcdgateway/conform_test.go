@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// TestConform checks that etcd's own gRPC client reads what the codec has written as JSON, and
-// that the codec reads what the client has written.
+// TestConform checks that etcd's own gRPC client can read what the codec wrote as JSON, and that
+// the codec can read what the client wrote.
 func TestConform(t *testing.T) {
 	storetest.Conform(t, storetest.Fixture{
 		Store: New(), Start: start, Official: view, Members: true, Terms: true,
@@ -38,7 +38,7 @@ func view(t testing.TB, a store.Access) storetest.Client {
 	return official.EtcdView{Client: official.Etcd(t, a), Context: t.Context()}
 }
 
-// start starts members in this process. They cannot be killed.
+// start starts members inside the test process, so a test cannot kill them.
 func start(t *testing.T, o storetest.Options) *storetest.Server {
 	t.Helper()
 	spec := store.LaunchSpec{

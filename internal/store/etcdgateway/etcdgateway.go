@@ -23,8 +23,8 @@ func New() *Store { return &Store{etcd.New()} }
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// fromEtcd lists the features that administration provides. They do not depend on the protocol
-// that the load uses, so they are the same as for the store etcd.
+// fromEtcd lists the features that use etcd's administrative API. This API does not depend on the
+// load's protocol, so these features are the same as in the store etcd.
 var fromEtcd = []kv.Feature{
 	kv.TLS, kv.RoleQuery, kv.Compaction, kv.Defragmentation, kv.LeaderTransfer, kv.PrefixDelete, kv.Hashes, kv.Leases, kv.Metrics, kv.LogSignals,
 	kv.Snapshots, kv.Alarms, kv.SpaceQuota, kv.Replacement, kv.Learners, kv.Certificates,
@@ -42,11 +42,11 @@ func (s *Store) Capabilities() kv.Capabilities {
 	}
 	can.Operations = map[kv.Kind]string{
 		kv.Put:       "POST /v3/kv/put",
-		kv.Get:       "POST /v3/kv/range of one key",
-		kv.Range:     "POST /v3/kv/range of an interval",
-		kv.Delete:    "POST /v3/kv/deleterange of one key",
+		kv.Get:       "POST /v3/kv/range for one key",
+		kv.Range:     "POST /v3/kv/range for an interval",
+		kv.Delete:    "POST /v3/kv/deleterange for one key",
 		kv.CAS:       "POST /v3/kv/txn that compares the key's mod_revision",
-		kv.Txn:       "POST /v3/kv/txn of several puts",
+		kv.Txn:       "POST /v3/kv/txn with several puts",
 		kv.KeepAlive: "POST /v3/lease/keepalive",
 		kv.Watch:     "POST /v3/watch, one watcher per connection",
 	}
@@ -99,7 +99,8 @@ func (s *Store) CertificateFiles(at kv.MemberPlace) (certificate, key string) {
 	return s.server.CertificateFiles(at)
 }
 
-// RunMember implements store.Embedded. Launch does not use it: it starts members as `member etcd`.
+// RunMember implements store.Embedded. Members that Launch starts do not use this method, because
+// their command is `member etcd`.
 func (s *Store) RunMember(ctx context.Context, configFile string) error {
 	return s.server.RunMember(ctx, configFile)
 }
@@ -107,7 +108,7 @@ func (s *Store) RunMember(ctx context.Context, configFile string) error {
 // Promises implements store.Store.
 func (s *Store) Promises() store.Promises { return s.server.Promises() }
 
-// Size implements store.Sizer. The sizes and the advice are those for etcd.
+// Size implements store.Sizer. It returns the sizes and the advice of the store etcd.
 func (s *Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	return s.server.Size(l)
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Probe checks that the proxy at an endpoint serves requests. If ready is set, the proxy has
-// served before, and a cheap request is sufficient.
+// Probe checks that the proxy at an endpoint serves requests. If `ready` is set, the proxy has
+// responded before, so a cheap request is sufficient.
 type Probe func(ctx context.Context, a store.Access, endpoint string, ready bool) error
 
-// Admin implements store.Admin for proxies. It asks the proxies and the etcd members behind
+// Admin implements store.Admin for proxies. It queries the proxies and the etcd members behind
 // them.
 type Admin struct {
 	name    string
@@ -33,8 +33,8 @@ type Admin struct {
 	ready map[string]bool // the proxies that have responded before
 }
 
-// errNoProcess means that no proxy listens at an endpoint.
-var errNoProcess = errors.New("no process listens there")
+// errNoProcess means that no process listens at the proxy's endpoint.
+var errNoProcess = errors.New("no process listens at this address")
 
 // NewAdmin returns an Admin for the proxies of the named store. It returns an error if the
 // Access requires TLS or authentication, because the proxies support neither.
@@ -78,13 +78,13 @@ func (a *Admin) Members(context.Context) (out []store.Member, err error) {
 	return out, nil
 }
 
-// Status implements store.Admin. The state of a member is that of the etcd member that its
-// proxy uses. If that etcd member is not known, the member's role is unknown.
+// Status implements store.Admin. A member has the state of the etcd member that its proxy uses.
+// If the address of this etcd member is not known, the member's role is unknown.
 func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	var behind store.Status
 	proxies := make([]error, len(a.access.Endpoints))
-	// The proxies are asked concurrently. Otherwise a paused member would use up the time limit,
-	// and the other members would be reported as failed.
+	// Query all proxies and etcd members concurrently. Otherwise one paused member could use up
+	// the time limit, and Status would report the other members as failed.
 	var asked sync.WaitGroup
 	if a.etcd != nil {
 		asked.Go(func() { behind, _ = a.etcd.Status(ctx) }) // each member's error is in its status
@@ -111,7 +111,8 @@ func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	return status, errors.Join(errs...)
 }
 
-// memberWithError returns the member with the error that occurred when its proxy was asked.
+// memberWithError returns m after the query of its proxy. If the query failed, the result
+// contains the error but no state.
 func memberWithError(m store.Member, err error) store.Member {
 	switch {
 	case err == nil:
@@ -141,7 +142,8 @@ func (a *Admin) Role(ctx context.Context, i int) store.Member {
 // UserUnchecked implements store.Admin. Proxies have no users.
 func (*Admin) UserUnchecked(context.Context) (string, error) { return "", nil }
 
-// findMember returns the state of a member, which is the state of its proxy's etcd member.
+// findMember returns the member whose proxy is at an endpoint, with the state of the proxy's etcd
+// member.
 func (a *Admin) findMember(endpoint string, servers []store.Member) store.Member {
 	m := store.Member{Endpoint: endpoint, Role: kv.Unknown}
 	server := a.access.Behind[endpoint]
@@ -177,12 +179,12 @@ func (a *Admin) ask(ctx context.Context, endpoint string) error {
 	return nil
 }
 
-// reason returns an error as text for users.
+// reason converts an error into an error whose text users understand.
 func reason(ctx context.Context, err error) error {
 	var op *net.OpError
 	switch {
 	case errors.Is(context.Cause(ctx), context.Canceled):
-		return errors.New("it was cancelled")
+		return errors.New("the query was cancelled")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return errors.New("no response within the time limit")
 	case store.IsRefused(err):

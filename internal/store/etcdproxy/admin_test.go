@@ -12,8 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
 )
 
-// TestAStandstillIsNoLossOfTheOthers checks a proxy whose etcd member is paused, so that the
-// request to it uses up the time limit. The other proxies must not be reported as failed.
+// TestAStandstillIsNoLossOfTheOthers checks the status of a cluster in which one etcd member is
+// paused. The query of this etcd member uses up the time limit, but a proxy with another etcd
+// member must not be reported as failed.
 func TestAStandstillIsNoLossOfTheOthers(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections but sends nothing
 	if err != nil {

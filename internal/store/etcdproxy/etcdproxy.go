@@ -33,8 +33,8 @@ func (Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return etcd.New().Metrics(store.Access{}, server)
 }
 
-// Signal implements store.Store. It recognizes the messages in etcd's log. The proxies' own
-// logs report no events.
+// Signal implements store.Store. It recognizes the messages in etcd's log. The logs of the
+// proxies contain no events.
 func (Store) Signal(line []byte) (store.Signal, bool) {
 	s, ok := etcd.New().Signal(line)
 	if s.Kind == store.Serving { // etcd serves requests, but the proxy may not serve yet
@@ -43,18 +43,19 @@ func (Store) Signal(line []byte) (store.Signal, bool) {
 	return s, ok
 }
 
-// Capabilities completes own, the capabilities of the named store. It adds the features that
-// the etcd behind the proxies provides, and explains which features are missing. roleQuery
-// describes how to check that a proxy serves requests.
+// Capabilities completes the capabilities of the named store, which it receives in the parameter
+// `own`. It adds the features that the etcd members behind the proxies provide, and explains
+// which features are missing. The parameter `roleQuery` describes the request that checks whether
+// a proxy serves requests.
 func Capabilities(name, roleQuery string, own kv.Capabilities) kv.Capabilities {
 	own.Features = map[kv.Feature]string{
-		kv.RoleQuery:  roleQuery + ", and Maintenance.Status of its etcd member",
-		kv.Metrics:    "those of its etcd member, if its address is known",
-		kv.LogSignals: "the log of its etcd member",
+		kv.RoleQuery:  roleQuery + ", and a Maintenance.Status request to the proxy's etcd member",
+		kv.Metrics:    "the metrics of the proxy's etcd member, if that member's address is known",
+		kv.LogSignals: "the log of the proxy's etcd member",
 	}
 	own.NoFeatures = map[kv.Feature]string{kv.TLS: noTLS(name), kv.Users: noUsers(name)}
-	own.NonVoters = kv.NonVoters{Name: "proxy of a learner"} // a learner grants no lease, and so no session
-	own.Durability = "that of its etcd members: a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set"
+	own.NonVoters = kv.NonVoters{Name: "proxy of a learner"} // a learner grants no leases, so its proxy grants no sessions
+	own.Durability = "a write is acknowledged once a majority of the etcd members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set"
 	own.Disk = etcd.New().Capabilities().Disk
 	return own
 }
@@ -68,10 +69,10 @@ func noUsers(name string) string { return name + " has no users; omit the user" 
 // proxyPort is the index of the proxy's port in a MemberPlace. etcd uses the ports before it.
 const proxyPort = 2
 
-// Launch returns the launch of an embedded etcd cluster in which a proxy is in front of each
-// member. name is the store's name, and path is the path of the proxy's binary. args returns
-// the arguments for a proxy that listens at address (HOST:PORT) and uses the etcd member with
-// the given URL.
+// Launch returns the processes of an embedded etcd cluster with a proxy in front of each member.
+// The parameter `name` is the store's name, and `path` is the path of the proxy's binary. `args`
+// returns the arguments for a proxy that listens at an address (HOST:PORT) and uses the etcd
+// member with a given URL.
 func Launch(name, path string, spec store.LaunchSpec, args func(address, etcdURL string) []string) (store.Launch, error) {
 	spec.Exec = ""
 	l, err := etcd.New().Launch(spec)
@@ -88,6 +89,6 @@ func Launch(name, path string, spec store.LaunchSpec, args func(address, etcdURL
 		l.Processes[i] = proxy
 	}
 	l.Notes = slices.Insert(l.Notes, 0,
-		fmt.Sprintf("each member is a %s with its own etcd member, and both count as one member with etcd's role", name))
+		fmt.Sprintf("each member consists of a %s process and its own etcd member, and has the role of this etcd member", name))
 	return l, nil
 }

@@ -44,7 +44,7 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, a.access.Endpoints[i]) })
 }
 
-// ask requests the state of one member.
+// ask queries the state of one member.
 func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -72,7 +72,7 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	}
 	var err error
 	if m.ID, err = strconv.ParseUint(self.ID, 16, 64); err != nil {
-		return fail(fmt.Errorf("its member ID is %q, which is invalid", self.ID))
+		return fail(fmt.Errorf("the member reports the invalid member ID %q", self.ID))
 	}
 	m.Name, m.Version = self.Name, version.Server
 	m.Leader, _ = strconv.ParseUint(self.LeaderInfo.Leader, 16, 64)
@@ -93,7 +93,7 @@ func unanswered(endpoint string, err error) store.Member {
 	}
 }
 
-// Role implements store.Admin. If the member has the JSON gateway, it needs only one request.
+// Role implements store.Admin. If the member has the JSON gateway, Role sends only one request.
 // Otherwise it sends the same requests as Status.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	endpoint := a.access.Endpoints[i]
@@ -143,8 +143,8 @@ func (a *admin) gateway(ctx context.Context, endpoint string) (s gatewayStatus, 
 	return s, err
 }
 
-// addTerm sets the fields that the v2 API does not report, from the gateway's response. Older
-// versions have no gateway, but they send the term in the header of every response about a key.
+// addTerm queries the gateway and sets the fields that the v2 API does not report. Older versions
+// of etcd have no gateway, but the header of every response about a key contains the term.
 func (a *admin) addTerm(ctx context.Context, m *store.Member) {
 	if status, err := a.gateway(ctx, m.Endpoint); err == nil {
 		m.Term, m.DBSize = status.RaftTerm, status.DBSize

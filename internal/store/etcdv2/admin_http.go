@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// call sends a request to one endpoint. If into is a func(io.Reader) error, it reads the
-// response's body. If into is nil, the body is ignored. Otherwise the body is decoded as JSON
-// into *into.
+// call sends a request to one endpoint. If `into` is a func(io.Reader) error, call passes the
+// response's body to this function. If `into` is nil, call ignores the body. Otherwise `into` is
+// a pointer, and call decodes the body as JSON into its target.
 func (a *admin) call(ctx context.Context, method, endpoint, target string, into any) (http.Header, error) {
 	var body io.Reader
 	if method == http.MethodPost {
@@ -56,7 +56,7 @@ func (a *admin) call(ctx context.Context, method, endpoint, target string, into 
 // maxError limits the number of bytes that are read from an error response.
 const maxError = 1 << 20
 
-// apiStatus is the error that an error response becomes.
+// apiStatus is the error for a response with an error status.
 type apiStatus struct {
 	status int
 	code   int // error code of the v2 API; 0 for other errors
@@ -77,12 +77,13 @@ func statusError(status int, body []byte) error {
 		return &apiStatus{status, e.ErrorCode, e.Message[:min(len(e.Message), httpkv.MaxText)]}
 	}
 	if status == http.StatusNotFound {
-		return &apiStatus{status, 0, "there is no v2 API: etcd needs --enable-v2, and etcd 3.6 and later do not have it"}
+		return &apiStatus{status, 0, "the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions not at all"}
 	}
 	return &apiStatus{status, 0, fmt.Sprintf("HTTP status %d", status)}
 }
 
-// tryEndpoints calls the endpoints in order until one responds. into is the same as in call.
+// tryEndpoints calls the endpoints in order until one responds. The parameter `into` has the same
+// meaning as in call.
 func (a *admin) tryEndpoints(ctx context.Context, method, target string, into any) error {
 	var errs []string
 	for _, e := range a.access.Endpoints {

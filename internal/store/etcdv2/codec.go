@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Indexes into Config.KeepFields, the header fields that are kept from a response.
+// Indexes into Config.KeepFields, which lists the response header fields that the codec reads.
 const (
 	fieldIndex = iota
 	fieldTerm
 	fieldLocation
 )
 
-// newCodecs returns a function that creates the codecs for one event loop. If there is a user,
-// each request contains basic authentication (RFC 7617).
+// newCodecs returns a function that creates the codecs for one event loop. If the access has a
+// user, each request contains a header field for basic authentication (RFC 7617).
 func newCodecs(a store.Access) store.Codecs {
 	return func(d store.Dialed) store.Codec { return newCodec(d, a.User, a.Password) }
 }
@@ -31,7 +31,7 @@ func newCodec(d store.Dialed, user, password string) *codec {
 	}
 	c := &codec{}
 	c.Init(cfg, c, httpkv.StoreInfo{
-		Operations: New().Capabilities().Operations, Name: "etcd's v2 API", HTTP2: "does this etcd serve HTTP there, not only gRPC?",
+		Operations: New().Capabilities().Operations, Name: "etcd's v2 API", HTTP2: "does this etcd endpoint serve HTTP, or only gRPC?",
 	})
 	c.get = c.Template("GET", "/v2/keys/", false)
 	c.del = c.Template("DELETE", "/v2/keys/", false)

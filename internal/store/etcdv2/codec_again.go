@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// The functions in this file send recorded calls again. They are the inverse of tap.go.
+// This file replays recorded calls: it converts a call into a request. The file tap.go does the
+// inverse.
 
 // Replays implements store.Replayer. The codec cannot replay watches, requests that only create
 // or remove a folder, and administration.
@@ -31,7 +32,7 @@ func (*Store) Requires(*call.Part) []byte { return nil }
 func (c *codec) Replay(r *call.Call) {
 	guards, p := r.Parts[:len(r.Parts)-1], &r.Parts[len(r.Parts)-1]
 	c.again = *p
-	c.again.Key, c.again.End, c.again.Value, c.again.Name = nil, nil, call.Value{}, nil // the caller owns this memory
+	c.again.Key, c.again.End, c.again.Value, c.again.Name = nil, nil, call.Value{}, nil // these slices belong to the caller, so do not keep them
 	key := httpkv.TrimSlash(p.Key)
 	if p.Scope == call.Prefix {
 		key = bytes.TrimSuffix(key, []byte{'/'})
@@ -95,7 +96,7 @@ func appendGuards(b []byte, guards []call.Part) []byte {
 	return b
 }
 
-// replayAnswered sets the event for a recorded call from the response.
+// replayAnswered fills in the event of a recorded call from the response.
 func (c *codec) replayAnswered(r *http1.Response, e *store.Event) {
 	e.Term = r.Uint(fieldTerm)
 	p := &c.again
@@ -132,7 +133,7 @@ func (c *codec) replayFailed(r *http1.Response, e *store.Event) {
 	if ok && a.code == keyNotFound {
 		switch {
 		case c.again.Action == call.Read && c.again.Scope == call.Prefix:
-			return // an empty folder; no keys were read
+			return // a missing folder counts as empty: no keys were read
 		case c.again.Action == call.Read:
 			e.Outcome = kv.Miss
 			return

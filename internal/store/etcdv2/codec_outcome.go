@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Error codes of the v2 API that are used in more places than outcomeOf. They are defined in
-// etcd's api/v2error.
+// Error codes of the v2 API that the code refers to by name. The codes are defined in etcd's
+// api/v2error.
 const (
 	keyNotFound  = 100
 	testFailed   = 101
@@ -51,7 +51,7 @@ func (c *codec) parseError(body []byte) (a apiError, ok bool) {
 	return a, s.End() && a.code > 0
 }
 
-// failed sets the event for a response whose status is neither 200 nor 201.
+// failed fills in the event if the response's status is not 200 or 201.
 func (c *codec) failed(r *http1.Response, e *store.Event) {
 	a, ok := c.parseError(r.Body)
 	if !ok {
@@ -77,7 +77,7 @@ func (c *codec) failed(r *http1.Response, e *store.Event) {
 	e.Text = c.text[:min(len(c.text), httpkv.MaxText)]
 }
 
-// notFound sets the event for the error that a key does not exist.
+// notFound fills in the event after the error that the key does not exist.
 func (c *codec) notFound(e *store.Event) {
 	switch {
 	case c.Purpose == httpkv.Listing, c.Kind == kv.Delete: // no keys were counted or deleted
@@ -90,8 +90,8 @@ func (c *codec) notFound(e *store.Event) {
 	}
 }
 
-// revisionIn returns the key's version from the cause of a failed comparison, such as "[7 !=
-// 9]". It returns AnyIndex if the cause has no version.
+// revisionIn returns the key's version from the cause of a failed comparison, such as "[7 != 9]".
+// It returns AnyIndex if the cause contains no version.
 func revisionIn(cause []byte) int64 {
 	_, after, ok := bytes.Cut(cause, []byte(" != "))
 	if ok {
@@ -121,9 +121,10 @@ func outcomeOf(code int64, cause string) kv.Outcome {
 	return kv.StoreError
 }
 
-// outcomeOfCause maps the cause of a Raft Internal Error, which is one of the server's own
-// errors (etcdserver/errors.go). The server may have proposed a v2 request before it returned
-// the error. Only the causes that are mapped to definite outcomes exclude that.
+// outcomeOfCause maps the cause of a Raft Internal Error to an outcome. The cause is one of the
+// errors in the server's etcdserver/errors.go. With most causes, the server may have proposed the
+// request before it returned the error. A cause maps to a definite outcome only if it excludes
+// that possibility.
 func outcomeOfCause(cause string) kv.Outcome {
 	cause = strings.TrimPrefix(cause, "etcdserver: ")
 	switch {
@@ -148,7 +149,7 @@ func outcomeOfCause(cause string) kv.Outcome {
 func appendText(b []byte, r *http1.Response) []byte {
 	switch {
 	case r.Status == 404:
-		return append(b, "there is no v2 API: etcd needs --enable-v2, and etcd 3.6 and later do not have it"...)
+		return append(b, "the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions not at all"...)
 	case r.Status >= 300 && r.Status < 400:
 		return append(append(b, "the server redirects the request to "...), r.Field(fieldLocation)...)
 	}

@@ -11,10 +11,10 @@ var (
 	plainEnd      = []byte("}}")
 )
 
-// parsePlain parses a response that has exactly this form and whose strings contain no escapes.
-// Nearly all responses do, and parsePlain needs a third of the JSON scanner's time. For any
-// other response it returns false. Such a response may still be valid, so it must then be
-// parsed by the scanner.
+// parsePlain parses a response that consists of exactly these parts and whose strings contain no
+// escapes. Nearly all responses have this form, and parsePlain takes only a third of the JSON
+// scanner's time. For any other response, parsePlain returns false. Such a response may be valid,
+// so the caller must parse it with the JSON scanner.
 func parsePlain(body []byte) (n node, ok bool) {
 	rest, ok := bytes.CutPrefix(body, plainKey)
 	if !ok {
@@ -35,8 +35,8 @@ func parsePlain(body []byte) (n node, ok bool) {
 	return n, len(rest) == 0 || len(rest) == 1 && rest[0] == '\n'
 }
 
-// cutPlain cuts off a string that contains no escapes. after is the text that must follow,
-// starting with the string's closing quote.
+// cutPlain cuts a string off the start of b. The string must not contain escapes. The text
+// `after`, which begins with the string's closing quote, must follow the string.
 func cutPlain(b, after []byte) (text, rest []byte, ok bool) {
 	end := bytes.IndexByte(b, '"')
 	if end < 0 || bytes.IndexByte(b[:end], '\\') >= 0 {
@@ -46,7 +46,8 @@ func cutPlain(b, after []byte) (text, rest []byte, ok bool) {
 	return b[:end], rest, ok
 }
 
-// cutNumber cuts off an integer that has at most 18 digits and no leading zeros.
+// cutNumber cuts an integer off the start of b. The integer must have at most 18 digits and no
+// leading zeros, and the text `after` must follow it.
 func cutNumber(b, after []byte) (n int64, rest []byte, ok bool) {
 	i := 0
 	for ; i < len(b) && b[i] >= '0' && b[i] <= '9'; i++ {
@@ -59,16 +60,16 @@ func cutNumber(b, after []byte) (n int64, rest []byte, ok bool) {
 	return n, rest, ok
 }
 
-// The parts of etcd's usual responses to a write. The response contains no key if the request
-// asked for no value; otherwise it contains the key.
+// The parts of etcd's two usual responses to a write. One form contains no key; etcd sends it if
+// the request sets noValueOnSuccess. The other form contains the key.
 var (
 	plainAction = []byte(`{"action":"`)
 	plainBare   = []byte(`"}`)
 	plainNode   = []byte(`","node":{"key":"`)
 )
 
-// plainWrite parses the response to a write that has one of these two forms, as nearly all
-// responses have. For any other response it returns false, like parsePlain.
+// plainWrite parses the response to a write if it has one of these two forms. Nearly all
+// responses do. For any other response, plainWrite returns false, like parsePlain.
 func plainWrite(body []byte) (action []byte, n node, ok bool) {
 	body = bytes.TrimSuffix(body, []byte("\n"))
 	rest, ok := bytes.CutPrefix(body, plainAction)

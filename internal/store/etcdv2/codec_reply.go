@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-var malformed = []byte("the server sent a response that etcd's v2 API does not send")
+var malformed = []byte("the server's response is not in the format of etcd's v2 API")
 
-// event sets the event for an operation from the response.
+// event fills in the event of the operation in flight from the response.
 func (c *codec) event(r *http1.Response, e *store.Event) {
 	e.Term = r.Uint(fieldTerm)
 	if c.Purpose == httpkv.Listing {
@@ -29,15 +29,15 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 		ok = c.parseList(r.Body, e)
 	case c.Kind == kv.Get:
 		ok = c.parseGet(r.Body, e)
-	default: // for a write, the store's index is the version that the write created
+	default: // a write: the version that it created is the store's index in the response header
 		e.Revision = int64(r.Uint(fieldIndex))
 		if c.Kind == kv.Delete {
 			e.Count = 1
 		}
 		ok = c.parseWritten(r.Body, e)
 	}
-	// The index is exact: etcd holds the store's lock while it executes the operation and records
-	// the index.
+	// The index in the response header is the store's index just after the operation, because
+	// etcd holds the store's lock while it executes the operation and records the index.
 	if e.Outcome == kv.OK {
 		e.At = int64(r.Uint(fieldIndex))
 	}
@@ -51,12 +51,12 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 
 // Descriptions of responses that the v2 API cannot have sent. They must not be modified.
 var (
-	noIndex     = []byte("the response has no index above 0, but etcd gives every key one")
-	otherAction = []byte("the response is about another action than the requested one")
-	stray       = []byte("a list contains a key outside of the requested folder")
+	noIndex     = []byte("the response contains no index above 0, but every key in etcd has one")
+	otherAction = []byte("the action in the response is not the requested action")
+	stray       = []byte("the list contains a key that is outside the requested folder")
 )
 
-// wrong changes the event's outcome to WrongAnswer.
+// wrong changes the event to a wrong response with the given explanation.
 func wrong(e *store.Event, why []byte) {
 	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Term: e.Term, Outcome: kv.WrongAnswer, Text: why}
 }
@@ -68,8 +68,8 @@ type node struct {
 	folder     bool
 }
 
-// parseWritten parses the response to a write, which contains the action and the key. The key
-// is missing if the request asked for no value.
+// parseWritten parses the response to a write. The response contains the action and, unless the
+// request sets noValueOnSuccess, the key.
 func (c *codec) parseWritten(body []byte, e *store.Event) bool {
 	action, n, ok := plainWrite(body)
 	if !ok {
@@ -92,7 +92,7 @@ func (c *codec) parseWritten(body []byte, e *store.Event) bool {
 	return true
 }
 
-// asks reports whether the action is the one that the operation requested.
+// asks reports whether the operation in flight requested the given action.
 func (c *codec) asks(action string) bool {
 	switch c.Kind {
 	case kv.Put:
@@ -103,7 +103,7 @@ func (c *codec) asks(action string) bool {
 	return action == "compareAndSwap" || action == "create"
 }
 
-// parseEvent parses the response to a write with the JSON scanner.
+// parseEvent uses the JSON scanner to parse the response to a write.
 func (c *codec) parseEvent(body []byte) (action []byte, n node, ok bool) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -157,7 +157,7 @@ func (c *codec) parseGet(body []byte, e *store.Event) bool {
 	return true
 }
 
-// parseOne parses the response about one key or folder with the JSON scanner.
+// parseOne uses the JSON scanner to parse a response that contains one key or folder.
 func (c *codec) parseOne(body []byte) (n node, ok bool) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -176,7 +176,8 @@ func closeNode(s *httpkv.JSONScanner) {
 	}
 }
 
-// asGiven returns a key from a response in the form in which the operation gave it.
+// asGiven returns a key from a response in the spelling of the operation: with a leading slash
+// only if the operation's key has one.
 func (c *codec) asGiven(key []byte) []byte {
 	if c.Cut {
 		return key
@@ -184,8 +185,8 @@ func (c *codec) asGiven(key []byte) []byte {
 	return httpkv.TrimSlash(key)
 }
 
-// parseList counts the keys below a folder that are in the requested interval. It stores the
-// smallest of them in the event; the lists themselves are not sorted.
+// parseList counts the listed keys that are in the requested interval. It searches for the
+// smallest of these keys, because the list is not sorted, and stores it in the event.
 func (c *codec) parseList(body []byte, e *store.Event) bool {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -217,10 +218,9 @@ func (c *codec) parseList(body []byte, e *store.Event) bool {
 // maxDepth limits how deep folders may be nested.
 const maxDepth = 1000
 
-// parseNode parses an object such as
-// {"key":"/k","value":"v","modifiedIndex":2,"createdIndex":1} or, for a folder,
-// {"key":"/f","dir":true,"nodes":[...]}. If e is not nil, it counts the keys below the node in
-// e.
+// parseNode parses an object such as {"key":"/k","value":"v","modifiedIndex":2,"createdIndex":1}
+// or, for a folder, {"key":"/f","dir":true,"nodes":[...]}. If e is not nil, parseNode also counts
+// the keys below the node and adds the count to e.
 func (c *codec) parseNode(s *httpkv.JSONScanner, e *store.Event, depth int) (n node, ok bool) {
 	if depth > maxDepth || !s.Object() {
 		return n, false

@@ -14,8 +14,8 @@ func (c *codec) Submit(op *store.Op) {
 	c.Codec.Submit(op)
 }
 
-// Write implements httpkv.API with PUT /v2/keys/KEY and the form value=VALUE. If index is above
-// 0, the write is a compare-and-swap with prevIndex. If index is 0, prevExist=false requires
+// Write implements httpkv.API with PUT /v2/keys/KEY and the form value=VALUE. If `index` is above
+// 0, the write is a compare-and-swap with prevIndex. If `index` is 0, prevExist=false requires
 // that the key does not exist. noValueOnSuccess makes the server omit the old and the new value
 // from the response.
 func (c *codec) Write(key, value []byte, index int64) {

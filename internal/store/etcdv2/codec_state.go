@@ -19,6 +19,6 @@ type codec struct {
 	strayed    bool      // Range: the response contains a key outside that folder
 	again      call.Part // the last part of a recorded call, without its key and value
 
-	buf  []byte // contains decoded parts of responses
+	buf  []byte // holds strings that were decoded from responses
 	text []byte // text of an error
 }

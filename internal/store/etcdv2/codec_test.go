@@ -70,7 +70,7 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Get}, answer("404 X", apiErrorText(100, "/b")), store.Event{Outcome: kv.Miss}},
 		{store.Op{Kind: kv.Get}, answer("200 OK", two), store.Event{Outcome: kv.BadRequest, Text: []byte("the key is a folder")}},
 		{store.Op{Kind: kv.Get}, answer("404 X", "404 page not found"), store.Event{Outcome: kv.BadRequest,
-			Text: []byte("there is no v2 API: etcd needs --enable-v2, and etcd 3.6 and later do not have it")}},
+			Text: []byte("the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions not at all")}},
 		{store.Op{Kind: kv.Put}, answer("201 Created", `{"action":"set"}`), store.Event{Revision: 77}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", `{"action":"get"}`+"\n"), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", "{}"), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
@@ -180,7 +180,7 @@ func TestCompareAndSetReadsFirst(t *testing.T) {
 func TestServersThatAreNotEtcd(t *testing.T) {
 	s := newScripted(t)
 	s.Ask(store.Op{Kind: kv.Get})
-	want := "the server answered with HTTP/2, not HTTP/1.1: does this etcd serve HTTP there, not only gRPC?"
+	want := "the server answered with HTTP/2, not HTTP/1.1: does this etcd endpoint serve HTTP, or only gRPC?"
 	if _, err := s.Codec.Feed([]byte("HTTP/2 200\r\n"), nil); err == nil || err.Error() != want {
 		t.Error(err)
 	}

@@ -33,7 +33,8 @@ func fixture() storetest.Fixture {
 	}
 }
 
-// awkwardKeys returns unusual keys in UTF-8. Other keys are impossible in the v2 API's JSON.
+// awkwardKeys returns unusual keys. All of them are valid UTF-8, because the v2 API's JSON cannot
+// represent other keys.
 func awkwardKeys() (keys []string) {
 	for r := range rune(256) {
 		if r != '/' {
@@ -93,7 +94,7 @@ type apiAnswer struct {
 	}
 }
 
-// ask sends a request. path is the part of the path that follows /v2.
+// ask sends a request. The parameter `path` is the URL's path without the prefix /v2.
 func (c *api) ask(ctx context.Context, method, path, contentType, body string) (*apiAnswer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+"/v2"+path, strings.NewReader(body))
 	if err != nil {
@@ -118,7 +119,7 @@ func (c *api) ask(ctx context.Context, method, path, contentType, body string) (
 // key sends a request about one key.
 func (c *api) key(ctx context.Context, method, key, form string) (*apiAnswer, error) {
 	path := "/" + (&url.URL{Path: strings.TrimPrefix(key, "/")}).EscapedPath()
-	// Net/url writes this prefix if the path contains a colon.
+	// The package net/url adds ./ to a path that contains a colon.
 	path = strings.Replace(path, "/./", "/", 1)
 	a, err := c.ask(ctx, method, "/keys"+path, "application/x-www-form-urlencoded", form)
 	if err == nil && a.ErrorCode != 0 && a.ErrorCode != keyNotFound {
@@ -186,8 +187,8 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 	return s
 }
 
-// TestLiveCleanedKeys checks that etcd simplifies keys like paths. A read shows the resulting
-// key.
+// TestLiveCleanedKeys checks that etcd simplifies a key like a file path, and that a read returns
+// the simplified key.
 func TestLiveCleanedKeys(t *testing.T) {
 	w := storetest.Dial(t, New(), start(t, storetest.Options{}).Access)
 	w.Want(kv.OK, storetest.Put("a//b/../c", []byte("v")))

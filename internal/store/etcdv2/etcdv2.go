@@ -1,5 +1,6 @@
-// Package etcdv2 implements the store etcd with its old v2 HTTP API, which exists up to etcd
-// 3.5: its capabilities, the launch and administration of members, and the API's codec.
+// Package etcdv2 implements the store etcdv2: etcd with its old v2 HTTP API, which exists up to
+// etcd 3.5. The package contains the store's capabilities and the API's codec, and it launches
+// and administers members.
 package etcdv2
 
 import (
@@ -31,18 +32,18 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.CAS:    "PUT /v2/keys/KEY?prevIndex=MODIFIEDINDEX",
 		},
 		Reads: map[kv.Consistency]string{
-			kv.Linearizable: "?quorum=true: the read passes through the Raft log like a write, and the contacted member responds once it has applied it",
+			kv.Linearizable: "?quorum=true: the read passes through the Raft log like a write, and the contacted member responds once it has applied the read",
 			kv.Local:        "the contacted member responds from its own state, which may be arbitrarily old",
 		},
 		Features: map[kv.Feature]string{
-			kv.TLS:          "of the client's URL",
+			kv.TLS:          "TLS at the client URL",
 			kv.Users:        "HTTP basic authentication",
-			kv.RoleQuery:    "/v2/stats/self of the member",
-			kv.PrefixDelete: "DELETE of each key and folder",
-			kv.Metrics:      "Prometheus's format at /metrics of the client's URL",
-			kv.LogSignals:   "its JSON log",
-			kv.NullServer:   "the HTTP API of the operations",
-			kv.Order:        "X-Etcd-Index of each response, and each key's modifiedIndex",
+			kv.RoleQuery:    "/v2/stats/self at the member",
+			kv.PrefixDelete: "one DELETE request for each key and folder",
+			kv.Metrics:      "/metrics at the client URL, in Prometheus's format",
+			kv.LogSignals:   "the members' JSON logs",
+			kv.NullServer:   "the HTTP API for the operations",
+			kv.Order:        "X-Etcd-Index in each response, and each key's modifiedIndex",
 		},
 		NoFeatures: map[kv.Feature]string{
 			kv.Compaction:      "etcd's v2 API keeps the last 1000 events and no other history, so there is nothing to compact",
@@ -51,7 +52,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		},
 		InFlight:   1,
 		ALPN:       []string{"http/1.1"},
-		NonVoters:  kv.NonVoters{Name: "learner", Forwards: true}, // in the v3 API a learner refuses most requests, but in the v2 API it refuses none
+		NonVoters:  kv.NonVoters{Name: "learner", Forwards: true}, // unlike in the v3 API, a learner refuses no requests
 		Durability: "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
 		Disk:       etcd.New().Capabilities().Disk, // etcd uses the same log for both APIs
 		Upgrades:   etcd.UpgradeNeeds,
@@ -70,7 +71,7 @@ func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 // Codecs implements store.Store.
 func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }
 
-// Metrics implements store.Store. It returns the same metrics as for the store etcd.
+// Metrics implements store.Store. It returns the same metrics as the store etcd.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return etcd.New().Metrics(a, endpoint)
 }

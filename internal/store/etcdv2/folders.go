@@ -18,7 +18,7 @@ var (
 )
 
 // KeysOf implements store.Cleaner. It returns the keys and folders that are directly in the
-// prefix's folder and start with the prefix.
+// prefix's folder and whose names start with the prefix.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	p := page{prefix: string(httpkv.TrimSlash(prefix))}
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"

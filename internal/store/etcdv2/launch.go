@@ -9,10 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// Settings holds the launch settings that a scenario file may contain. Each setting has the
-// name and meaning of a command-line flag of etcd (see
-// https://etcd.io/docs/v3.5/op-guide/configuration). A setting that is omitted keeps etcd's
-// default. There are no settings that affect only the v3 API.
+// Settings holds the launch settings that a scenario file may contain. Each setting has the name
+// and meaning of a command-line flag of etcd (see
+// https://etcd.io/docs/v3.5/op-guide/configuration). If a setting is omitted, etcd's default
+// applies. Settings holds no settings that affect only the v3 API.
 type Settings struct {
 	store.PlainSettings `yaml:"-"`
 
@@ -39,8 +39,9 @@ func (s *Settings) Check() error {
 	return cmp.Or(etcd.CheckTiming(s.HeartbeatInterval, s.ElectionTimeout), etcd.CheckLogLevel(s.LogLevel))
 }
 
-// Launch implements store.Store. Each member is the binary Exec, or the installed server if
-// Exec is empty. The binary must be etcd 3.5 or older. It gets etcd's ordinary flags.
+// Launch implements store.Store. Each member runs the binary spec.Exec or, if Exec is empty, the
+// installed server. The binary must be etcd 3.5 or older. Its arguments are ordinary flags of
+// etcd.
 func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// The v2 API lists keys together with their values, and has no pages. So the list can be as
-// large as the whole store. It is parsed in small parts. The values are not kept, and only as
-// many names are kept as can be removed before the next list.
+// The v2 API lists keys together with their values and has no pages, so a list can be as large as
+// the whole store. Therefore a list is parsed in small parts. The parser discards the values. It
+// keeps only the names of one page, and these keys are removed before the next list is read.
 
 const (
 	// maxList limits the number of bytes that are read from a list.
 	maxList = 256 << 20
-	// maxPiece limits in bytes how far the JSON decoder may read ahead for one token, such as a
+	// maxPiece limits how many bytes the JSON decoder may read ahead for one token, such as a
 	// value or the white space between two values.
 	maxPiece = 8 << 20
 	// maxNested limits how deep folders may be nested.
@@ -25,7 +25,7 @@ const (
 	pageBytes  = 8 << 20
 )
 
-// piece is a key, or a folder with all its contents, that one request removes.
+// piece is what one request removes: a key, or a folder with all its contents.
 type piece struct {
 	name string
 	dir  bool
@@ -34,10 +34,10 @@ type piece struct {
 
 // page is a batch of pieces, which are removed before the next list is read.
 type page struct {
-	prefix string // the prefix that the pieces' names have, without the leading slash
+	prefix string // all pieces' names start with this prefix, after a leading slash
 	pieces []piece
 	bytes  int  // total length of the names
-	full   bool // set if there may be more pieces
+	full   bool // set if the list may contain more pieces
 }
 
 var (
@@ -103,10 +103,10 @@ func newListReader(body io.Reader) *listReader {
 }
 
 // Read implements io.Reader for the JSON decoder. The decoder buffers all input that it has not
-// parsed yet, so Read fails if that is more than maxPiece.
+// parsed yet. Read returns an error if the buffer contains more than maxPiece bytes.
 func (l *listReader) Read(b []byte) (n int, err error) {
 	if ahead := l.read - l.InputOffset(); ahead > maxPiece {
-		err = fmt.Errorf("the list has a piece longer than the limit of %d bytes", maxPiece)
+		err = fmt.Errorf("the list contains a value longer than the limit of %d bytes", maxPiece)
 	} else {
 		n, err = l.body.Read(b)
 	}
@@ -117,8 +117,8 @@ func (l *listReader) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// object parses an object. It calls field with the name of each member. field must parse the
-// member's value.
+// object parses an object. It calls the function `field` with the name of each member, and the
+// function must parse the member's value.
 func (l *listReader) object(field func(name string) error) error {
 	return l.readIn('{', func() error {
 		t, err := l.Token()
@@ -133,8 +133,8 @@ func (l *listReader) object(field func(name string) error) error {
 	})
 }
 
-// array parses an array. It calls element once for each element; element must parse the element's
-// value.
+// array parses an array. It calls the function `element` once for each element, and the function
+// must parse the element's value.
 func (l *listReader) array(element func() error) error { return l.readIn('[', element) }
 
 func (l *listReader) readIn(open json.Delim, each func() error) error {

@@ -44,8 +44,8 @@ func TestInvalidListsAreReported(t *testing.T) {
 		`{"node":{"nodes":[{"key":7}]}}`:                           "not a list",
 		`{"node":{"nodes":["/f/a"]}}`:                              "not a list",
 		listOf(strings.Repeat(`{"nodes":[`, 100_000)):              "not a list",
-		strings.Repeat(" ", 2*maxPiece):                            "a piece longer than the limit of 8388608 bytes",
-		listOf(`{"key":"` + strings.Repeat("k", 2*maxPiece) + `"`): "a piece longer than the limit of 8388608 bytes",
+		strings.Repeat(" ", 2*maxPiece):                            "a value longer than the limit of 8388608 bytes",
+		listOf(`{"key":"` + strings.Repeat("k", 2*maxPiece) + `"`): "a value longer than the limit of 8388608 bytes",
 	} {
 		p := page{prefix: "f/a"}
 		if err := p.read(strings.NewReader(list)); err == nil || !strings.Contains(err.Error(), want) {
@@ -63,8 +63,8 @@ func repeated(text string, times int) io.Reader {
 	return io.MultiReader(parts...)
 }
 
-// TestLongListsHavePages checks that a list of any length can be read, if its tokens are short,
-// and that the size of a page is limited.
+// TestLongListsHavePages checks that a list of any length can be read if each token is short, and
+// that the size of a page is limited.
 func TestLongListsHavePages(t *testing.T) {
 	open := `{"node":{"nodes":[{"key":"/f/a"}`
 	p := page{prefix: "f/a"}
@@ -79,8 +79,8 @@ func TestLongListsHavePages(t *testing.T) {
 	}
 }
 
-// TestPagesAreRemoved checks that DeletePrefix removes one page after the other, and that it
-// stops if the server does not remove the keys.
+// TestPagesAreRemoved checks that DeletePrefix removes page after page, and that it stops if the
+// server does not remove the keys.
 func TestPagesAreRemoved(t *testing.T) {
 	const name = 900 << 10 // length of a name; ten such names fill a page
 	for _, removes := range []bool{true, false} {

@@ -15,9 +15,9 @@ import (
 // deleters is the number of deletes that run concurrently.
 const deleters = 16
 
-// DeletePrefix implements store.Cleaner. The v2 API can delete keys and folders, but not all
-// keys with a prefix. So DeletePrefix lists the folder that contains the prefix, and removes
-// the keys and folders with the prefix one by one.
+// DeletePrefix implements store.Cleaner. The v2 API can delete keys and folders, but not all keys
+// with a prefix. So DeletePrefix lists the folder that contains the prefix, and deletes each key
+// and folder with the prefix by a separate request.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	p := page{prefix: string(httpkv.TrimSlash(prefix))}
 	if p.prefix == "" {
@@ -40,7 +40,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 			break
 		}
 		if p.pieces[0].name == before {
-			return fail(fmt.Errorf("%.200q still exists after its removal", before))
+			return fail(fmt.Errorf("%.200q still exists although etcd confirmed its deletion", before))
 		}
 		before = p.pieces[0].name
 		if err := a.removeAll(ctx, p.pieces); err != nil {

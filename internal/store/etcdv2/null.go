@@ -42,7 +42,7 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	}}, nil
 }
 
-// nullTerm and nullFields are part of every response about a key.
+// nullTerm is the Raft term. nullFields contains the header fields of every response about a key.
 const (
 	nullTerm   = 2
 	nullFields = "Content-Type: application/json\r\nX-Etcd-Cluster-Id: ce6e756c6c000000\r\nX-Raft-Index: 2\r\nX-Raft-Term: 2\r\n"
@@ -55,7 +55,7 @@ type nullError struct {
 	code                   int
 }
 
-// nullErrors maps each NAME in error=NAME in a script to an error.
+// nullErrors maps each NAME that a script's error=NAME can contain to an error.
 func nullErrors() map[string]nullError {
 	internal := func(cause string) nullError {
 		return nullError{"500 Internal Server Error", "Raft Internal Error", cause, raftInternal}
@@ -67,7 +67,7 @@ func nullErrors() map[string]nullError {
 		"store_timeout":  internal("etcdserver: request timed out"),
 		"no_space":       internal("etcdserver: no space"),
 		"denied":         {"401 Unauthorized", "The request requires user authentication", "Insufficient credentials", unauthorized},
-		"bad_request":    {"400 Bad Request", "Invalid field", "as the script says", 209},
+		"bad_request":    {"400 Bad Request", "Invalid field", "injected by the null server's script", 209},
 		"store_error":    internal("etcdserver: server stopped"),
 		"unavailable":    internal("null server: unavailable, injected by its script"),
 	}
@@ -97,13 +97,13 @@ type nullMember struct {
 	number  int
 	members []net.Listener
 	scheme  string
-	auth    string // the Authorization field that requests must have; empty for no authentication
+	auth    string // required value of a request's Authorization field; empty if authentication is off
 	errors  map[string]nullError
-	memory  *null.Space[struct{}] // nil if nothing is stored: every key exists, with the same value
+	memory  *null.Space[struct{}] // nil if the server stores nothing; then every key exists and has the same value
 	value   []byte
-	before  []byte // start of the response to a read without memory, up to the length
-	after   []byte // end of that response, after the key
-	yes     []byte // the whole response to a write
+	before  []byte // if memory is nil: start of the response to a read, up to Content-Length
+	after   []byte // if memory is nil: end of the response to a read, after the key
+	yes     []byte // if memory is nil: the whole response to a write
 }
 
 const nullPrefix = "/v2/keys"
@@ -166,14 +166,14 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 		}
 		body = `{"members":[` + strings.Join(list, ",") + `]}`
 	default:
-		return null.AppendAnswer(b, "404 Not Found", "", "This is quorumbench's null server: it has only keys and status.\n")
+		return null.AppendAnswer(b, "404 Not Found", "", "This is quorumbench's null server, which supports only requests for keys and status.\n")
 	}
 	return null.AppendAnswer(b, "200 OK", nullJSON, body)
 }
 
 func nullID(i int) string { return fmt.Sprintf("8e6e756c6c%06x", i+1) }
 
-// canned prepares the parts of the responses for a member that stores nothing.
+// canned prepares the constant parts of the responses of a member that stores nothing.
 func (m *nullMember) canned(value []byte) {
 	m.value = value
 	m.before = []byte("HTTP/1.1 200 OK\r\n" + nullFields + "X-Etcd-Index: 2\r\nContent-Length: ")
@@ -184,8 +184,8 @@ func (m *nullMember) canned(value []byte) {
 
 const nullBeforeKey = `{"action":"get","node":{"key":`
 
-// getCanned responds to a read on a member that stores nothing. A key that consists of plain
-// ASCII, as in most loads, is only copied.
+// getCanned responds to a read on a member that stores nothing. If the key is plain ASCII, as in
+// most loads, getCanned only copies it.
 func (m *nullMember) getCanned(b, key []byte) []byte {
 	var room [128]byte
 	text := null.AppendJSON(room[:0], key)
@@ -240,8 +240,8 @@ type nullNode struct {
 	Created  int64       `json:"createdIndex,omitempty"`
 }
 
-// folderNode returns the node for a folder and its contents. If recursive is not set, the
-// folders inside it contain only their names.
+// folderNode returns the node for a folder and its contents. If `recursive` is not set, the nodes
+// of its subfolders contain only their names.
 func folderNode(folder, prefix string, list []*nullEntry, recursive bool, wrong null.Kind) *nullNode {
 	n := &nullNode{Key: "/" + folder, Dir: true}
 	for len(list) > 0 {
@@ -278,7 +278,7 @@ func nodeOf(e *nullEntry, wrong null.Kind) *nullNode {
 	return n
 }
 
-// answerNode appends a response about a node. If node is nil, the response contains no node.
+// answerNode appends a response that contains the given node, or no node if it is nil.
 func answerNode(b []byte, status, action string, node *nullNode, index int64) []byte {
 	return answerJSON(b, status, nullFields+"X-Etcd-Index: "+strconv.FormatInt(index, 10)+"\r\n", struct {
 		Action string    `json:"action"`

@@ -50,8 +50,8 @@ func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
 	}
 }
 
-// endpointOf returns the name of a part of the API that is not about keys, or "other". Other
-// paths are not recorded, because a path can contain any text.
+// endpointOf returns the name of the part of the API that a path belongs to, or "other". It never
+// returns the path itself, because a path can contain any text.
 func endpointOf(path string) string {
 	for _, e := range []string{"keys", "members", "stats", "machines", "auth"} {
 		if rest, ok := strings.CutPrefix(path, "/v2/"+e); ok && (rest == "" || rest[0] == '/') {
@@ -67,7 +67,8 @@ func (t *tap) part(c *call.Call, a call.Action, b call.Branch, key string) *call
 	return &c.Parts[len(c.Parts)-1]
 }
 
-// folder changes a part so that it applies to all keys below its key.
+// folder changes a part so that it applies to all keys in a folder. The part's key is the
+// folder's name.
 func folder(p *call.Part) {
 	if p.Scope = call.Prefix; len(p.Key) > 0 {
 		p.Key = append(p.Key, '/')
@@ -97,8 +98,8 @@ func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 	}
 }
 
-// guards adds the conditions of a write to the call. It returns the branch that the write is
-// in.
+// guards adds the conditions of a write to the call. It returns the branch to which the write
+// belongs.
 func (t *tap) guards(c *call.Call, q, form httpkv.Query, key string) call.Branch {
 	given := func(name string) (string, bool) {
 		if value, ok := q.Get(name); ok {
@@ -171,8 +172,8 @@ func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 	}
 }
 
-// Answered implements httpkv.HeardAPI. For a write, the index in the response is the write's
-// index.
+// Answered implements httpkv.HeardAPI. In the response to a write, the index in the header is the
+// index of the write.
 func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	c.Revision = a.Uint(0)
 	if a.Status == 200 || a.Status == 201 {
@@ -201,7 +202,7 @@ func (t *tap) answered(c *call.Call, a *http1.HeardAnswer) {
 				c.Keys = 1
 				return
 			}
-			folder(p) // the keys that are directly in the folder, without deeper ones
+			folder(p) // the response lists only the keys directly in the folder
 			p.Flags |= call.KeysOnly
 		}
 		if t.parser.parseList(a.Body, &e) {

@@ -20,7 +20,8 @@ const (
 	// MaxConnections limits the number of concurrent connections to a server. Servers limit the
 	// number of connections from one address, and the load needs most of them.
 	MaxConnections = 8
-	// MaxRedirects limits how many redirects to the same server are followed for a request.
+	// MaxRedirects limits how many redirects to the same server the client follows for one
+	// request.
 	MaxRedirects = 3
 )
 
@@ -53,8 +54,8 @@ func sameServer(to *http.Request, via []*http.Request) error {
 
 type limitKey struct{}
 
-// WithResponseLimit returns a context for requests whose responses may have limit bytes instead
-// of MaxAnswer. It is used for lists of keys.
+// WithResponseLimit returns a context for requests whose responses may have up to `limit` bytes
+// instead of MaxAnswer. Requests for lists of keys need a higher limit.
 func WithResponseLimit(ctx context.Context, limit int64) context.Context {
 	return context.WithValue(ctx, limitKey{}, limit)
 }
@@ -62,8 +63,8 @@ func WithResponseLimit(ctx context.Context, limit int64) context.Context {
 // bounded is a transport that returns an error if a response is too large.
 type bounded struct{ *http.Transport }
 
-// RoundTrip implements http.RoundTripper. If the server refused a request because of too many
-// requests, RoundTrip sends it again after a pause.
+// RoundTrip implements http.RoundTripper. If the server refuses a request with status 429 (too
+// many requests), RoundTrip sends the request again after a pause.
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.Transport.RoundTrip(r)
 	for tries := 0; err == nil && answer.StatusCode == http.StatusTooManyRequests && store.WaitRefused(r.Context(), tries); tries++ {
@@ -98,7 +99,7 @@ func tooLong(limit int64) error {
 	return fmt.Errorf("the server's response is longer than the limit of %d bytes", limit)
 }
 
-// body is a response's body. Reading it returns an error if it is longer than limit.
+// body is the body of a response. Read returns an error once it has read more than limit bytes.
 type body struct {
 	io.ReadCloser
 	left, limit int64

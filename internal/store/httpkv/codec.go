@@ -16,9 +16,9 @@ import (
 // API encodes the requests of a store and parses its responses. The keys that it receives have
 // no leading slash (see TrimSlash).
 type API interface {
-	// Write sends a write of a key. If index is AnyIndex, the write is unconditional. If index is
-	// 0, the write succeeds only if the key does not exist. Otherwise it succeeds only if the key
-	// has the version index.
+	// Write sends a write of a key. If `index` is AnyIndex, the write is unconditional. If
+	// `index` is 0, the write succeeds only if the key does not exist. Otherwise it succeeds only
+	// if the key's version equals `index`.
 	Write(key, value []byte, index int64)
 	// Read sends a read of a key. The level kv.None means that the read must return the key's
 	// version for a compare-and-set.
@@ -35,8 +35,9 @@ type API interface {
 	// and returns false, or it sends the operation's next request and returns true.
 	Answered(r *http1.Response, e *store.Event) (more bool)
 
-	// Watch sends the first query for a watcher. Queries block, so the watcher needs its own
-	// connection. The next query is sent when the response to the previous query has arrived.
+	// Watch sends the first query for a watcher. A query blocks until a change occurs, so the
+	// watcher needs its own connection. WatchAnswered sends the next query when the response
+	// arrives.
 	Watch(op *store.Op)
 	// WatchAnswered handles the response to a watcher's query and appends the watcher's events. It
 	// then sends the next query, unless the watcher has ended or the connection accepts no more
@@ -45,21 +46,22 @@ type API interface {
 	// KeepAlive sends a request that renews a session or lease.
 	KeepAlive(op *store.Op)
 	// STM sends the first request of an optimistic transaction. The transaction needs several
-	// requests, and causes events before it ends.
+	// requests and can cause events before it ends.
 	STM(op *store.Op)
-	// STMAnswered handles the response to a request of the transaction. It appends events. It then
-	// either sends the next request, or appends the event for the operation's end. An abandoned
-	// transaction (r.Late) ends with an event of type store.Late, possibly after further requests.
+	// STMAnswered handles the response to a request of an optimistic transaction and appends its
+	// events. It then either sends the next request, or appends the event for the operation's
+	// end. An abandoned transaction (r.Late) ends with an event of type store.Late, possibly
+	// after further requests.
 	STMAnswered(r *http1.Response, to []store.Event) []store.Event
-	// CutOff appends the event for the end of a transaction whose connection has ended. written
-	// reports whether its request in flight was written completely.
+	// CutOff appends the event for the end of a transaction whose connection was lost. The
+	// parameter `written` reports whether the request in flight was written completely.
 	CutOff(written bool, to []store.Event) []store.Event
 	// Register sends a request about a service instance (see store.Op.Service).
 	Register(op *store.Op)
 }
 
 // Basic implements the methods of API for watches, sessions, optimistic transactions and
-// services. A store that has none of these embeds Basic. A Codec then never calls the methods.
+// services. A store without these features embeds Basic. Its Codec never calls these methods.
 type Basic struct{}
 
 // Watch implements API.
@@ -99,12 +101,12 @@ type Codec struct {
 	Kind       kv.Kind
 	Purpose    Purpose
 	Extra      uint32 // number of requests after the first
-	key, value []byte // CAS: for the write that follows the read; Range for a single key: the key
+	key, value []byte // CAS: key and value of the write that follows the read; Range for a single key: only the key
 	OfService  bool   // the operation is about a service instance (API.Register)
 	Interval          // Range: the requested keys
 	keys       store.Keys
-	Listed     bool // Range: the keys in the response are passed to keys
-	Values     bool // the keys are passed with their values
+	Listed     bool // Range: the caller wants the keys in the response
+	Values     bool // Range: the caller also wants the keys' values
 }
 
 // Purpose is the reason why the request in flight was sent.
@@ -116,22 +118,23 @@ const (
 	Listing                       // the request is the whole operation, which is a Range
 	ReplayedCall                  // the request is the whole operation, which is a recorded call
 	reading                       // CAS: the request reads the key's version before the write
-	refused                       // none: a read was sent, because the store has no such operation
+	refused                       // the store does not support the operation, so the request is a read instead
 	waiting                       // the request is a watcher's query (API.Watch)
 	stepping                      // one of the requests of an optimistic transaction (API.STM)
 )
 
-// IsWatch reports whether the connection is used by a watcher.
+// IsWatch reports whether a watcher uses the connection.
 func (d Purpose) IsWatch() bool { return d == waiting }
 
 // StoreInfo describes a store for the Codec and its messages.
 type StoreInfo struct {
-	// Operations are the operations that the store has. The Codec sends no others.
+	// Operations contains the operations that the store supports. The Codec sends no other
+	// operations.
 	Operations map[kv.Kind]string
 	Name       string
-	// HTTP2 is the end of the message about a server that speaks HTTP/2, such as "is this the
-	// store's HTTP port?". TLS is the end of the message about a server that speaks TLS. If TLS is
-	// empty, that message asks about the TLS flags.
+	// HTTP2 is the last part of the error message if the server speaks HTTP/2, such as "is this
+	// the store's HTTP port?". TLS is the last part of the error message if the server speaks
+	// TLS. If TLS is empty, the message asks whether the TLS flags are missing.
 	HTTP2, TLS string
 }
 
@@ -155,7 +158,7 @@ func (c *Codec) Submit(op *store.Op) {
 			c.keys = op.Range.Keys
 		}
 		c.api.Replay(op.Call)
-	case !c.has[op.Kind]: // send a read that changes nothing, because only Feed can return an event
+	case !c.has[op.Kind]: // send a read, because only Feed can return the error as an event
 		c.Purpose = refused
 		c.api.Read([]byte("quorumbench/refused"), kv.Local)
 	case op.Service != nil:
@@ -193,15 +196,15 @@ func (c *Codec) Submit(op *store.Op) {
 	}
 }
 
-// BeginList must be called at the start of a response to a Range. It determines whether the
-// caller wants the keys.
+// BeginList sets Listed and Values, which indicate what the caller of a Range wants. It must be
+// called before the response to the Range is parsed.
 func (c *Codec) BeginList() {
 	c.Listed = c.keys != nil
 	c.Values = c.Listed && c.keys.Begin(c.Tag)
 }
 
-// HandOut passes one key in the response to a Range to the caller. The key must be spelled as
-// in the operation. The value is passed only if Values is set. HandOut may be called only if
+// HandOut passes one key from a Range's response to the Range's caller. The key must be spelled
+// as in the operation. The value is passed only if Values is set. HandOut may be called only if
 // Listed is set.
 func (c *Codec) HandOut(key, value []byte) {
 	if !c.Values {
@@ -210,8 +213,8 @@ func (c *Codec) HandOut(key, value []byte) {
 	c.keys.Add(c.Tag, key, value, 0)
 }
 
-// HandOutVersion passes one key in the response to a recorded call to the caller, with its
-// value and version.
+// HandOutVersion passes one key, with its value and version, to the caller. The key is from the
+// response to a recorded call.
 func (c *Codec) HandOutVersion(key, value []byte, version int64) {
 	c.keys.Add(c.Tag, key, value, version)
 }
@@ -230,13 +233,13 @@ func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 		e.Revision = 0
 	case e.Outcome != kv.OK:
 		if !e.Outcome.Definite() && e.Outcome != kv.WrongAnswer {
-			// The write starts with a read. If the read fails, the write was certainly not sent.
+			// The compare-and-set failed at its read, so its write was certainly not sent.
 			e.Outcome = kv.NotSent
 		}
 		return false
 	}
 	if c.Draining() {
-		*e = store.Event{Tag: e.Tag, Outcome: kv.NotSent, Text: []byte("the server closes the connection")}
+		*e = store.Event{Tag: e.Tag, Outcome: kv.NotSent, Text: []byte("the server is about to close the connection, so the write was not sent")}
 		return false
 	}
 	c.Purpose = WholeOperation
@@ -253,8 +256,8 @@ func (c *Codec) Room() int {
 	return 0
 }
 
-// Cancel implements store.Codec. If the request was written, the connection must still wait for
-// its response, because the next response follows it.
+// Cancel implements store.Codec. If the request was already written, the connection must wait for
+// its response before it can receive the next response.
 func (c *Codec) Cancel(uint32) bool { return c.Conn.Cancel() }
 
 // Feed implements store.Codec.
@@ -282,7 +285,7 @@ func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
 	case r.Late:
 		*e = store.Event{Tag: c.Tag, What: store.Late}
 	case c.Purpose == refused:
-		e.Outcome, e.Text = kv.BadRequest, []byte(c.about.Name+" has no working operation of this kind")
+		e.Outcome, e.Text = kv.BadRequest, []byte(c.about.Name+" does not support operations of this kind")
 	case c.Purpose == reading:
 		more = c.swap(r, e)
 	default:
@@ -296,14 +299,14 @@ func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
 	return to
 }
 
-// handOutOne passes the key of a Range for a single key to the caller.
+// handOutOne passes the key to the caller after a Range for a single key.
 func (c *Codec) handOutOne(e *store.Event) {
 	if c.BeginList(); e.Outcome == kv.OK {
 		c.HandOut(c.key, e.Value)
 	}
 }
 
-// explain adds a hint for users to an error.
+// explain adds a hint about the likely cause to an error.
 func (c *Codec) explain(err error) error {
 	switch {
 	case errors.Is(err, http1.ErrHTTP2):
@@ -319,7 +322,7 @@ func (c *Codec) explain(err error) error {
 // Lost implements store.Codec.
 func (c *Codec) Lost(to []store.Event) []store.Event {
 	end, r := c.Conn.Lost()
-	outcome, whole := kv.NotSent, c.Purpose <= ReplayedCall // unless the request was the whole operation, the remaining requests cannot be sent any more
+	outcome, whole := kv.NotSent, c.Purpose <= ReplayedCall // an operation that needs further requests cannot complete, because they cannot be sent
 	switch {
 	case end == http1.Nothing:
 		return to
@@ -327,7 +330,7 @@ func (c *Codec) Lost(to []store.Event) []store.Event {
 		return c.answered(r, to)
 	case c.Purpose == stepping:
 		return c.api.CutOff(end == http1.Broken, to)
-	case c.Purpose == waiting: // the engine creates the watcher again on another connection
+	case c.Purpose == waiting: // the engine re-creates the watcher on another connection
 		return to
 	case end == http1.Answered && (whole || r.Late):
 		return c.answered(r, to)

@@ -98,8 +98,8 @@ func TestLost(t *testing.T) {
 	if e := newEcho().Lost(nil); len(e) != 0 {
 		t.Errorf("%+v", e)
 	}
-	// A write starts with a read. If that read fails, even with an indefinite error, the write was
-	// certainly not sent, so its error is definite.
+	// A compare-and-set starts with a read. If that read fails, even with an indefinite error,
+	// the write was certainly not sent, so the error of the compare-and-set is definite.
 	for status, want := range map[string]kv.Outcome{"500": kv.NotSent, "504": kv.NotSent, "429": kv.Refused} {
 		c = newEcho()
 		c.checkRequest(cas)
@@ -116,8 +116,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestRefused checks that an operation that the store does not have is not sent, so that its
-// error is definite.
+// TestRefused checks that the codec does not send an operation that the store does not support,
+// and that the error is definite.
 func TestRefused(t *testing.T) {
 	for k := range kv.NumKinds {
 		c := newEcho()
@@ -126,7 +126,7 @@ func TestRefused(t *testing.T) {
 		if k != kv.Get && k != kv.CAS && k != kv.Range {
 			want = kv.BadRequest
 		}
-		if e, err := c.Feed([]byte(answer), nil); err != nil || len(e) != 1 || e[0].Outcome != want || want.Failed() && string(e[0].Text) != "it has no working operation of this kind" {
+		if e, err := c.Feed([]byte(answer), nil); err != nil || len(e) != 1 || e[0].Outcome != want || want.Failed() && string(e[0].Text) != "it does not support operations of this kind" {
 			t.Errorf("%v: %+v %v", k, e, err)
 		}
 		if c.checkRequest(store.Op{Kind: k, Range: &store.RangeOp{}, Revision: -1}); want.Failed() {
@@ -224,7 +224,7 @@ func TestTexts(t *testing.T) {
 		err  error
 		want string
 	}{
-		{ended, cause, "it was cancelled"},
+		{ended, cause, "the request was cancelled"},
 		{t.Context(), &url.Error{Op: "Get", URL: "http://x", Err: context.DeadlineExceeded}, "no response within the time limit"},
 		{t.Context(), &url.Error{Op: "Get", URL: "http://x", Err: cause}, "connection refused"},
 		{t.Context(), cause, "connection refused"},

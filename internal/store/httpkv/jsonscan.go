@@ -4,11 +4,11 @@ import (
 	"bytes"
 )
 
-// maxDepth limits the nesting of values that are skipped.
+// maxDepth limits how deep a value that Skip skips may be nested.
 const maxDepth = 10_000
 
 // JSONScanner scans one JSON text. After the first unexpected token, all methods return zero
-// values. So loops end, and the caller needs to check for an error only once:
+// values. Therefore loops end, and the caller needs to check for an error only once:
 //
 //	s := NewJSONScanner(body)
 //	for more := s.Array(); more && s.Element(); {
@@ -158,8 +158,8 @@ func (s *JSONScanner) Int() int64 {
 	return n
 }
 
-// Skip skips a value of any type. It checks only the brackets, the strings, and which
-// characters the literals contain.
+// Skip skips a value of any type. It does not check the value completely: it only counts
+// brackets, finds the ends of strings, and checks the characters of numbers and literals.
 func (s *JSONScanner) Skip() {
 	depth := 0
 	for !s.failed {
@@ -213,7 +213,7 @@ func (s *JSONScanner) skipWord() {
 // IsString reports whether the next value is a string.
 func (s *JSONScanner) IsString() bool { return s.peek() == '"' }
 
-// Fail makes the scanner fail. The caller uses it if a value was not as expected.
+// Fail marks the text as invalid. A caller uses it if a value is not as expected.
 func (s *JSONScanner) Fail() { s.fail() }
 
 // rawString scans a string and returns the text between its quotes, without decoding escapes.
@@ -238,8 +238,8 @@ func (s *JSONScanner) rawString() ([]byte, bool) {
 	}
 }
 
-// escaped reports whether a character that follows b is escaped, which it is if b ends with an
-// odd number of backslashes.
+// escaped reports whether the character after b is escaped, that is, whether b ends with an odd
+// number of backslashes.
 func escaped(b []byte) bool {
 	n := 0
 	for n < len(b) && b[len(b)-1-n] == '\\' {

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TrimSlash returns a key without its leading slash. In a request's path, a slash comes before
-// the key in any case.
+// TrimSlash returns a key without its leading slash. A request's path always has a slash before
+// the key.
 func TrimSlash(key []byte) []byte {
 	if len(key) > 0 && key[0] == '/' {
 		return key[1:]
@@ -15,9 +15,9 @@ func TrimSlash(key []byte) []byte {
 	return key
 }
 
-// Interval holds the interval of keys that a Range requests, without their leading slashes. It
-// is needed for a store that lists only by prefix or folder, and without a limit. The parser
-// skips keys that are outside the interval.
+// Interval is the interval of keys that a Range requests. Its keys have no leading slash. Some
+// stores can list only all keys of a prefix or folder, without a limit. For these stores, the
+// parser skips keys that are outside the interval.
 type Interval struct {
 	From, To []byte // an empty To means that the interval has no end
 	Limit    int64  // maximum number of keys; 0 for all keys
@@ -34,8 +34,8 @@ func (i *Interval) want(op *store.Op) {
 	}
 }
 
-// AsSpelled returns a key as the operation spells it, with a leading slash if Cut is set. If it
-// adds a slash, the key is stored in buf, and rest is the extended buf.
+// AsSpelled returns a key in the operation's spelling: with a leading slash if Cut is set. If
+// AsSpelled adds a slash, it appends the key to buf. The result `rest` is buf after that.
 func (i *Interval) AsSpelled(buf, key []byte) (spelt, rest []byte) {
 	if !i.Cut {
 		return key, buf

@@ -12,7 +12,7 @@ import (
 )
 
 // OutcomeOf returns the outcome for an HTTP status that is not a success. It is used if the
-// store's text in the response is not known. A status maps to a definite outcome only if it
+// response contains no known error of the store. A status maps to a definite outcome only if it
 // proves that the store did not change.
 func OutcomeOf(status int) kv.Outcome {
 	switch {
@@ -44,12 +44,13 @@ func AppendText(b []byte, r *http1.Response) []byte {
 	return append(b, text[:min(len(text), MaxText)]...)
 }
 
-// Reason returns an error from net/http as text for users. ctx is the context of the request.
+// Reason converts an error from net/http into text for users. The parameter `ctx` is the context
+// of the request.
 func Reason(ctx context.Context, err error) string {
 	var failed *url.Error
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
-		return "it was cancelled"
+		return "the request was cancelled"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no response within the time limit"
 	case errors.As(err, &failed):

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// String scans a string and returns it decoded. If the string contains escapes, the decoded string
-// is appended to the given buffer. Otherwise the text refers to the input, and the buffer is
-// returned unchanged.
+// String scans a string and returns the decoded text and the buffer `to`. If the string contains
+// escapes, String appends the decoded text to the buffer. Otherwise the text refers to the input,
+// and the buffer is unchanged.
 func (s *JSONScanner) String(to []byte) (text, _ []byte) {
 	raw, ok := s.rawString()
 	if !ok {
@@ -33,9 +33,9 @@ func (s *JSONScanner) String(to []byte) (text, _ []byte) {
 	return to[from:], to
 }
 
-// unescape appends the character that the escape at the start of b stands for (RFC 8259,
-// section 7). It returns the length of the escape, or 0 if the escape is invalid. One half of a
-// surrogate pair is replaced by the replacement character.
+// unescape appends the character that the escape at the start of b stands for (RFC 8259, section
+// 7). It returns the length of the escape, or 0 if the escape is invalid. It replaces an unpaired
+// surrogate with the replacement character.
 func unescape(to, b []byte) ([]byte, int) {
 	if len(b) < 2 {
 		return to, 0
@@ -70,7 +70,8 @@ func unescape(to, b []byte) ([]byte, int) {
 	return utf8.AppendRune(to, r), 6
 }
 
-// hex4 parses an escape \uXXXX at the start of b. It returns -1 if there is none.
+// hex4 parses an escape \uXXXX at the start of b. It returns -1 if b does not start with such an
+// escape.
 func hex4(b []byte) rune {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1

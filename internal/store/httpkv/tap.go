@@ -26,11 +26,11 @@ type Request struct {
 	Query Query
 }
 
-// Query holds the parameters in a request's target. They are not decoded.
+// Query holds the parameters in a request's target, still encoded.
 type Query string
 
-// Get returns the value of the first parameter with the given name. given is false if there is
-// no such parameter.
+// Get returns the decoded value of the first parameter with the given name. The result `given` is
+// false if the query has no such parameter or its value is invalid.
 func (q Query) Get(name string) (value string, given bool) {
 	for rest := string(q); rest != ""; {
 		var one string
@@ -45,7 +45,7 @@ func (q Query) Get(name string) (value string, given bool) {
 	return "", false
 }
 
-// Has reports whether there is a parameter with the given name.
+// Has reports whether the query has a valid parameter with the given name.
 func (q Query) Has(name string) bool {
 	_, given := q.Get(name)
 	return given
@@ -61,8 +61,8 @@ type Tap struct {
 	free  []*call.Call
 }
 
-// NewTap returns a Tap for a connection, which must receive the connection's bytes from its
-// start. wanted lists the header fields of responses that the API needs.
+// NewTap returns a Tap for a connection. The Tap must receive the connection's bytes from the
+// start. The parameter `wanted` lists the response header fields that the API needs.
 func NewTap(cfg store.TapConfig, api HeardAPI, wanted ...string) *Tap {
 	t := &Tap{cfg: cfg, api: api}
 	t.heard = http1.NewOverhearer(t, wanted...)

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// build builds the server in a temporary folder and moves it into the cache. The caller must
-// hold the lock. So if folders of other builds of this server exist, no process uses them any
-// more.
+// build builds the server in a temporary folder and moves it into the cache. The caller must hold
+// the server's lock. Therefore, if folders of other builds of this server exist, no process uses
+// these folders any more.
 func (c Cache) build(ctx context.Context, s store.ServerSource, progress func(Update)) (err error) {
 	if err := c.sweep(s); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (c Cache) build(ctx context.Context, s store.ServerSource, progress func(Up
 	case store.Maven:
 		err = buildMaven(ctx, w, s, progress)
 	default:
-		err = fmt.Errorf("it is of kind %d, which nothing builds", s.Kind)
+		err = fmt.Errorf("quorumbench cannot build servers of kind %d", s.Kind)
 	}
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c Cache) prepare(s store.ServerSource) (w workspace, err error) {
 	w.in, w.out = filepath.Join(w.dir, "in"), filepath.Join(w.dir, "out")
 	defer func() {
 		if err != nil {
-			_ = os.RemoveAll(w.dir) // the first error is the relevant one
+			_ = os.RemoveAll(w.dir) // ignore this error: the earlier error is the relevant one
 		}
 	}()
 	if err := os.Mkdir(w.out, 0o755); err != nil {
@@ -95,9 +95,9 @@ func (c Cache) prepare(s store.ServerSource) (w workspace, err error) {
 	return w, nil
 }
 
-// place renames the result to its final name. An earlier result, which was damaged or built
-// from an older description, is moved to the workspace and removed with it. Members that still
-// run from that result keep their open files.
+// place renames the build's result to its final name. If an earlier result exists, it is damaged
+// or was built from an older description. place moves it into the workspace, which is removed
+// later. Members that still run from the earlier result keep their open files.
 func (c Cache) place(w workspace, s store.ServerSource) error {
 	final := filepath.Join(c.Dir, name(s))
 	if err := os.Rename(final, filepath.Join(w.dir, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {

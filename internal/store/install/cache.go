@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// missing returns an error that lists the tools that are not installed. If running is set, it
+// missing returns an error that lists the tools that are not installed. If `running` is set, it
 // checks only the tools that are needed to run the server.
 func missing(tools []store.Tool, running bool) error {
 	var errs []error

@@ -14,20 +14,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// check verifies the result of a build as the source's Check describes.
+// check verifies the result of a build against the source's Check.
 func check(ctx context.Context, w workspace, s store.ServerSource) error {
 	for _, path := range s.Check.Holds {
 		if info, err := fs.Stat(os.DirFS(w.out), path); err != nil || info.Size() == 0 {
-			return fmt.Errorf("the build ended well and left no %s", path)
+			return fmt.Errorf("the build succeeded but did not create %s", path)
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(s.Check.Sums)) {
 		sum, err := hashFile(filepath.Join(w.out, filepath.FromSlash(path)))
 		if err != nil {
-			return fmt.Errorf("the build ended well and left no %s", path)
+			return fmt.Errorf("the build succeeded but did not create %s", path)
 		}
 		if want := s.Check.Sums[path]; !strings.EqualFold(sum, want) {
-			return fmt.Errorf("%s is not the one that was expected: its SHA-256 is %s, not %s", path, sum, want)
+			return fmt.Errorf("%s is not the expected file: its SHA-256 is %s, not %s", path, sum, want)
 		}
 	}
 	if s.Kind != store.GoModule {
@@ -80,7 +80,7 @@ func checkVersion(ctx context.Context, w workspace, binary string, c store.Serve
 		return err
 	}
 	if !strings.Contains(said.String(), c.Says) {
-		return fmt.Errorf("`%s %s` does not say %q", filepath.Base(binary), strings.Join(c.Args, " "), c.Says)
+		return fmt.Errorf("the output of `%s %s` does not contain %q", filepath.Base(binary), strings.Join(c.Args, " "), c.Says)
 	}
 	return nil
 }

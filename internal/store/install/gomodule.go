@@ -14,8 +14,8 @@ import (
 // change go.mod and go.sum, and must not use the user's workspace, flags and C compiler.
 var goEnv = []string{"GOTOOLCHAIN=local", "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0"}
 
-// env returns goEnv and a folder for temporary files. That folder is inside the build's folder,
-// so it is removed even if the build is killed.
+// env returns goEnv and a GOTMPDIR for temporary files. GOTMPDIR is inside the build's folder, so
+// it is removed even if the build is killed.
 func (w workspace) env() []string { return append(slices.Clip(goEnv), "GOTMPDIR="+w.dir) }
 
 // buildGo builds the source's package into one binary.

@@ -17,9 +17,9 @@ import (
 )
 
 // Ensure returns the path of the server in the user's cache, in the same form as Installed. If
-// the server is missing, damaged, or was built from another description, Ensure builds it
-// first. If several processes call Ensure at the same time, one builds and the others wait. If
-// ctx ends during a build, no files remain. progress may be nil and is never called
+// the server is missing, damaged, or was built from another description, Ensure builds it first.
+// If several processes call Ensure at the same time, one builds and the others wait. If ctx ends
+// during a build, the build leaves no files. progress may be nil and is never called
 // concurrently.
 func Ensure(ctx context.Context, source store.ServerSource, progress func(Update)) (string, error) {
 	c, err := User()
@@ -61,7 +61,7 @@ func Executable(given string, source store.ServerSource) (string, error) {
 }
 
 // ExecutableForLaunch returns the result of Executable for a launch. A launch on other machines
-// needs no server on this machine, so the result is then only the store's name.
+// needs no server on this machine. In that case, the result is only the store's name.
 func ExecutableForLaunch(spec *store.LaunchSpec, source store.ServerSource) (string, error) {
 	if spec.Elsewhere {
 		return source.Store, nil
@@ -104,27 +104,27 @@ func (c Cache) Ensure(ctx context.Context, source store.ServerSource, progress f
 		return "", err
 	}
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
-		return "", fmt.Errorf("the folder for servers cannot be made: %w", err)
+		return "", fmt.Errorf("cannot create the folder for servers: %w", err)
 	}
 	unlock, err := lock(ctx, filepath.Join(c.Dir, "."+name(source)+".lock"), func() {
-		progress(Update{Step: "waiting for another process that builds it"})
+		progress(Update{Step: "waiting for another process that is building this server"})
 	})
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
 	if path, ok, err := c.Installed(source); ok && err == nil {
-		return path, nil // the process that held the lock built it
+		return path, nil // another process built the server while this call waited for the lock
 	}
 	if err := c.build(ctx, source, progress); err != nil {
 		if ctx.Err() != nil {
-			return "", context.Cause(ctx) // the build failed because of this
+			return "", context.Cause(ctx) // the build failed because ctx ended
 		}
 		return "", fmt.Errorf("%s %s could not be installed: %w", source.Store, source.Version, err)
 	}
 	path, ok, err := c.Installed(source)
 	if err == nil && !ok {
-		err = fmt.Errorf("%s %s was built and is not there; was %s emptied at the same time?", source.Store, source.Version, c.Dir)
+		err = fmt.Errorf("%s %s was built but has disappeared; check whether another process empties %s", source.Store, source.Version, c.Dir)
 	}
 	return path, err
 }

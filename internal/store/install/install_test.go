@@ -93,9 +93,9 @@ func TestDamagedServerIsFoundAndBuiltAgain(t *testing.T) {
 		"its manifest cannot be read": func() error {
 			return os.WriteFile(filepath.Join(dir, manifestFile), []byte(`{"schema"`), 0o644)
 		},
-		"its manifest lists no files":        func() error { return rewrite(dir, func(m *manifest) { clear(m.Files) }) },
-		`names "../x", which is outside`:     func() error { return rewrite(dir, func(m *manifest) { m.Files["../x"] = "" }) },
-		"run quorumbench stores install jar": func() error { return os.RemoveAll(filepath.Join(dir, "lib")) },
+		"its manifest lists no files":             func() error { return rewrite(dir, func(m *manifest) { clear(m.Files) }) },
+		`lists the file "../x", which is outside`: func() error { return rewrite(dir, func(m *manifest) { m.Files["../x"] = "" }) },
+		"run quorumbench stores install jar":      func() error { return os.RemoveAll(filepath.Join(dir, "lib")) },
 	} {
 		if err := damage(); err != nil {
 			t.Fatal(err)
@@ -122,11 +122,11 @@ func TestBuildThatFails(t *testing.T) {
 		"compile": {func(s *store.ServerSource) {
 			s.Files.(fstest.MapFS)["main.go.txt"] = &fstest.MapFile{Data: []byte("package main\n\nfunc main() { nothing() }\n")}
 		}, "undefined: nothing"},
-		"version": {func(s *store.ServerSource) { s.Check.Says = "tiny-9" }, "`tiny version` does not say \"tiny-9\""},
+		"version": {func(s *store.ServerSource) { s.Check.Says = "tiny-9" }, "the output of `tiny version` does not contain \"tiny-9\""},
 		"module":  {func(s *store.ServerSource) { s.Check.Module = "example.test/other@v1" }, "without the module example.test/other"},
 		"replaced": {func(s *store.ServerSource) { s.Check.Module = "example.test/said@v1" },
 			"the binary was built from example.test/said"},
-		"file":    {func(s *store.ServerSource) { s.Check.Holds = []string{"lib/x.jar"} }, "left no lib/x.jar"},
+		"file":    {func(s *store.ServerSource) { s.Check.Holds = []string{"lib/x.jar"} }, "did not create lib/x.jar"},
 		"sum":     {func(s *store.ServerSource) { s.Check.Sums = map[string]string{"tiny": "00"} }, "not 00"},
 		"package": {func(s *store.ServerSource) { s.Package = "example.test/nope" }, "example.test/nope"},
 		"kind":    {func(s *store.ServerSource) { s.Kind = 9 }, "of kind 9"},

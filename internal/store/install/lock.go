@@ -15,8 +15,8 @@ import (
 const lockPause = 100 * time.Millisecond
 
 // lock acquires the lock on a file. It waits while another process, or another caller in this
-// process, holds the lock. The lock is released when the process that holds it ends. If lock
-// has to wait, it calls waiting once before.
+// process, holds the lock. The lock is released when the process that holds it ends. If lock must
+// wait, it first calls the function `waiting` once.
 func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	ticker := time.NewTicker(lockPause)
 	defer ticker.Stop()
@@ -27,9 +27,9 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 		case err == nil:
 			return func() { _ = f.Close() }, nil // closing releases the lock
 		case errors.As(err, &unopened):
-			return nil, fmt.Errorf("the lock of an installation cannot be opened: %w", unopened)
+			return nil, fmt.Errorf("cannot open the lock file of an installation: %w", unopened)
 		case !errors.Is(err, fileutil.ErrLocked):
-			return nil, fmt.Errorf("%s cannot be locked: %w", path, err)
+			return nil, fmt.Errorf("cannot lock %s: %w", path, err)
 		}
 		if first {
 			waiting()

@@ -21,8 +21,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// holdLock is an environment variable. If it is set, this test program acquires the lock with
-// that path instead of running tests.
+// holdLock is an environment variable that contains a path. If it is set, this test program
+// acquires the lock at that path instead of running tests.
 const holdLock = "QUORUMBENCH_TEST_HOLD_LOCK"
 
 func TestMain(m *testing.M) {
@@ -38,14 +38,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Scripts for a fake mvn, which writes to the folder $lib. copies writes a jar. blocks first
-// waits until the test writes to the pipe; it also records that it has run.
+// Scripts for a fake mvn that creates a jar in the folder $lib. The script `copies` creates the
+// jar immediately. The script `blocks` records its process ID and creates the jar when the test
+// writes to the pipe.
 const (
 	copies = `mkdir -p "$lib"; echo jar > "$lib/a-2.0.jar"; echo "[INFO] Downloaded from central: https://repository.test/a/2.0/a-2.0.jar (1 kB at 2 kB/s)"`
 	blocks = `echo $$ >> "$HOME/runs"; mkdir -p "$lib"; cat "$HOME/pipe" > "$lib/a-2.0.jar"`
 )
 
-// fakeMaven returns a source that a shell script builds instead of mvn.
+// fakeMaven returns a cache and a Maven source. To build the source, a shell script runs instead
+// of mvn.
 func fakeMaven(t *testing.T, does string) (Cache, store.ServerSource) {
 	t.Helper()
 	home := t.TempDir()
@@ -225,7 +227,7 @@ func TestLockOfAnotherProcess(t *testing.T) {
 		t.Fatalf("waited %v, %v", waited, err)
 	}
 	unlock()
-	_ = holder.Wait() // it reports that the process was killed
+	_ = holder.Wait() // ignore the error: the test killed the process
 }
 
 func TestMavenReportsEachJar(t *testing.T) {
@@ -254,7 +256,7 @@ func TestSweep(t *testing.T) {
 func TestToolThatFails(t *testing.T) {
 	c, source := fakeMaven(t, `echo "[ERROR] no such thing"; exit 3`)
 	_, err := c.Ensure(t.Context(), source, nil)
-	want := "jars 2.0 could not be installed: `mvn` ended with exit status 3; the last that it said: [ERROR] no such thing"
+	want := "jars 2.0 could not be installed: `mvn` failed with exit status 3; its last output: [ERROR] no such thing"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}

@@ -52,7 +52,7 @@ func newManifest(dir string, source store.ServerSource) (*manifest, error) {
 		return err
 	})
 	if err == nil && len(m.Files) == 0 {
-		err = errors.New("the build left no file")
+		err = errors.New("the build created no files")
 	}
 	return m, err
 }
@@ -65,9 +65,9 @@ func (m *manifest) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, manifestFile), append(b, '\n'), 0o644)
 }
 
-// readManifest returns nil if the folder has no manifest. If it cannot read the manifest, it
-// returns an empty manifest together with the error, so that the caller treats the folder as
-// damaged.
+// readManifest reads a folder's manifest. It returns nil if the folder has no manifest. If it
+// cannot read the manifest, it returns an empty manifest and the error, so that the caller treats
+// the folder as damaged.
 func readManifest(dir string) (*manifest, error) {
 	b, err := files.Read(filepath.Join(dir, manifestFile), 4<<20)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +81,7 @@ func readManifest(dir string) (*manifest, error) {
 		return m, fmt.Errorf("its manifest cannot be read: %w", err)
 	}
 	if m.Schema != manifestSchema {
-		return nil, nil // another version of this program wrote it: the server is built again
+		return nil, nil // another version of quorumbench wrote the manifest, so the server must be built again
 	}
 	return m, nil
 }
@@ -94,7 +94,7 @@ func (m *manifest) compare(dir string) error {
 	}
 	for _, path := range slices.Sorted(maps.Keys(m.Files)) {
 		if !filepath.IsLocal(filepath.FromSlash(path)) {
-			return fmt.Errorf("its manifest names %q, which is outside of it", path)
+			return fmt.Errorf("its manifest lists the file %q, which is outside the folder", path)
 		}
 		sum, err := hashFile(filepath.Join(dir, filepath.FromSlash(path)))
 		switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// copyDependencies is the Maven goal that copies jars. It is written in full with a fixed
-// version, because the meaning of the goal's short name depends on the Maven version.
+// copyDependencies is the Maven goal that copies jars. The goal's full name contains a fixed
+// plugin version. The short name could mean another version, depending on the version of Maven.
 const copyDependencies = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 // buildMaven copies the jars of the runtime dependencies in pom.xml into the folder lib. Maven

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// An error contains the last lines that the tool printed, within these limits.
+// Limits for the part of a tool's output that an error contains: the last lines.
 const (
 	wordLines = 6
 	wordBytes = 300 // maximum length of a line
@@ -51,7 +51,7 @@ func run(ctx context.Context, c command) error {
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = killDelay
 	together(cmd)
-	runtime.LockOSThread() // the tool ends with this thread on Linux, see together
+	runtime.LockOSThread() // on Linux, the kernel kills the tool when this thread ends (see together)
 	err := cmd.Run()
 	runtime.UnlockOSThread()
 	out.flush()
@@ -66,10 +66,11 @@ func run(ctx context.Context, c command) error {
 	if !strings.HasPrefix(c.args[0], "-") {
 		what += " " + c.args[0]
 	}
-	return fmt.Errorf("`%s` ended with %w; the last that it said: %s", what, err, said)
+	return fmt.Errorf("`%s` failed with %w; its last output: %s", what, err, said)
 }
 
-// lines splits its input into lines, calls each with every line, and keeps the last lines.
+// lines splits its input into lines, calls the function `each` with every line, and keeps the
+// last lines.
 type lines struct {
 	mu   sync.Mutex
 	part []byte

@@ -14,18 +14,18 @@ type HTTPService interface {
 	// Operation reports whether a request is an operation on keys. The script applies only to
 	// operations, not to administration and denied requests.
 	Operation(r *HTTPRequest) bool
-	// Answer executes a request and appends the response. If wrong is null.Answer, the response
-	// must be correct. Otherwise wrong is the way in which the response must be wrong, such as
+	// Answer executes a request and appends the response. If `wrong` is null.Answer, the response
+	// must be correct. Otherwise `wrong` is the error that the response must contain, such as
 	// null.WrongKey or null.WrongValue.
 	Answer(b []byte, r *HTTPRequest, wrong Kind) []byte
-	// Error appends the response that a script demands with error=NAME.
+	// Error appends the error response for the NAME in a script's error=NAME.
 	Error(b []byte, name string) []byte
 	// Waits reports whether a request may have to wait for a change. Such a request must not be an
 	// Operation.
 	Waits(r *HTTPRequest) bool
-	// Wait reports whether the request must wait now. If so, the service calls the function wake
-	// when the change happens, at most once. The server answers the request after this call, or
-	// after the returned duration most.
+	// Wait reports whether the request must wait now. If so, the service must call the function
+	// `wake` when the change happens, but at most once. The server answers the request after this
+	// call. If the returned duration passes first, the server answers then.
 	Wait(r *HTTPRequest, wake func()) (waits bool, most time.Duration)
 }
 
@@ -42,10 +42,11 @@ func (NoWaiting) Wait(*HTTPRequest, func()) (waits bool, most time.Duration) { r
 type HTTPServer struct {
 	Script *Script
 	TLS    *tls.Config // nil for connections without TLS
-	// AuthField is the name of the header field that is stored in HTTPRequest.Auth, in lower case.
+	// AuthField is the lower-case name of the header field whose value is stored in
+	// HTTPRequest.Auth.
 	AuthField string
-	// Member returns the service for member i, counted from 0. all has the listeners of all members
-	// in the same order.
+	// Member returns the service for member i, counted from 0. The parameter `all` contains the
+	// listeners of all members in the same order.
 	Member func(i int, all []net.Listener) HTTPService
 }
 
@@ -76,9 +77,9 @@ func (o *HTTPServer) Serve(ctx context.Context, listeners []net.Listener) error 
 const keepBuffer = 1 << 20
 
 // conn is one connection. Its goroutine reads and answers requests. The server's schedule sends
-// delayed responses. While a response is delayed, the requests after it wait.
+// delayed responses. While a response is delayed, later requests on the connection wait.
 type conn struct {
-	Writer  // writes out; its lock guards the fields below
+	Writer  // writes the contents of out; the Writer's lock guards the fields below
 	server  *server
 	service HTTPService
 	member  int    // index of the member that accepted the connection
@@ -110,8 +111,8 @@ func (s *server) open(nc net.Conn, member int) *conn {
 // Serve implements Conn.
 func (c *conn) Serve() { c.Feed(c.handleRequests) }
 
-// handleRequests answers the complete requests in the input. While a response is delayed, it keeps
-// the requests for later.
+// handleRequests answers the complete requests in the input. While a response is delayed, it
+// stores later requests in c.in.
 func (c *conn) handleRequests(in []byte) (used int, goesOn bool) {
 	now := c.server.Clock.Now()
 	c.Lock()
@@ -204,7 +205,7 @@ func (c *conn) wait(now int64) bool {
 	return waits
 }
 
-// answerWaiting answers the request that waits for a change, unless it was already answered.
+// answerWaiting answers a request that waited for a change, unless it was already answered.
 func (c *conn) answerWaiting(p *pending) {
 	if c.waiting != p {
 		return
@@ -215,7 +216,7 @@ func (c *conn) answerWaiting(p *pending) {
 	c.announceClose(at)
 }
 
-// perform sends the delayed response in the way that the script demands.
+// perform sends the pending response with the fault that the script requires, if any.
 func (c *conn) perform() {
 	p := &c.pending
 	c.busy = false
@@ -244,8 +245,8 @@ func (c *conn) perform() {
 	}
 }
 
-// announceClose adds the field Connection: close to the response at out[at:] if it is the
-// connection's last response.
+// announceClose adds the header field Connection: close to the response at out[at:] if this is
+// the last response on the connection.
 func (c *conn) announceClose(at int) {
 	if !c.last {
 		return

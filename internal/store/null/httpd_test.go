@@ -65,8 +65,8 @@ type answered struct {
 	Close      bool
 }
 
-// talk sends in with one write and reads n responses. It returns their concatenated bodies and the
-// status of the last response.
+// talk sends the text `in` with one write and reads n responses. It returns the responses'
+// concatenated bodies and the last response's status.
 func talk(t *testing.T, c net.Conn, in string, n int) (bodies string, last answered) {
 	t.Helper()
 	if _, err := c.Write([]byte(in)); err != nil {

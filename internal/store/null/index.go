@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// settle adds to the index the entries that were added since the last call, and removes those that
-// were removed. It finds their positions by binary search and moves the entries between them as
-// blocks. So listing keys after every write stays cheap.
+// settle updates the index. It inserts the entries that were added since the last call, and drops
+// the entries that were removed. It finds their positions by binary search and moves the entries
+// between these positions as blocks. Therefore, listing keys after every write is cheap.
 func (s *Space[T]) settle() {
 	var added, removed []*Entry[T]
 	for i := range s.shards {
@@ -58,8 +58,8 @@ func (s *Space[T]) merge(added []*Entry[T]) {
 	}
 }
 
-// search returns the position of the first key in index[from:to] that is not less than key, or to
-// if there is none.
-func (s *Space[T]) search(from, to int, key []byte) int {
-	return from + sort.Search(to-from, func(i int) bool { return s.index[from+i].Key >= string(key) })
+// search returns the position of the first entry in index[from:end] whose key is greater than or
+// equal to `key`. It returns end if no entry has such a key.
+func (s *Space[T]) search(from, end int, key []byte) int {
+	return from + sort.Search(end-from, func(i int) bool { return s.index[from+i].Key >= string(key) })
 }

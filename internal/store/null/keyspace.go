@@ -26,7 +26,8 @@ type Space[T any] struct {
 // MaxShards is the maximum number of shards in a space.
 const MaxShards = 16
 
-// keepAdded is how many removed entries may remain in shard.added before they are deleted from it.
+// keepAdded limits how many removed entries shard.added keeps. If shard.added has more entries
+// than twice the number of the shard's keys plus keepAdded, its removed entries are deleted.
 const keepAdded = 64
 
 type shard[T any] struct {
@@ -48,7 +49,7 @@ type Entry[T any] struct {
 	indexed, removed bool
 }
 
-// NewSpace returns a space with the given number of shards and revision, and without keys.
+// NewSpace returns an empty space with the given number of shards and the given revision.
 func NewSpace[T any](shards int, revision int64) *Space[T] {
 	s := &Space[T]{seed: maphash.MakeSeed(), shards: make([]shard[T], shards)}
 	s.revision.Store(revision)
@@ -156,9 +157,9 @@ func (s *Space[T]) Remove(e *Entry[T]) {
 	}
 }
 
-// Interval returns, in order, the entries of the keys in the half-open interval [from, end). If end
-// is empty, the interval has no end. The result is valid until the next call of Interval, even if
-// some of its entries are removed in the meantime. The caller must hold all locks.
+// Interval returns the entries of the keys in the half-open interval [from, end), sorted by key.
+// If end is empty, the interval has no end. The result is valid until the next call of Interval,
+// even if some of its entries are removed in the meantime. The caller must hold all locks.
 func (s *Space[T]) Interval(from, end []byte) []*Entry[T] {
 	s.settle()
 	first, last := s.search(0, len(s.index), from), len(s.index)

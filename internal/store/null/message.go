@@ -27,8 +27,8 @@ type HTTPRequest struct {
 	Continue bool   // the client waits for 100 Continue and has not yet sent the body
 }
 
-// parse parses the request at the start of in (RFC 9112) and returns its length. It returns 0 if
-// the request is incomplete.
+// parse parses the request at the start of the input (RFC 9112) and returns the request's length.
+// It returns 0 if the request is incomplete.
 func (r *HTTPRequest) parse(in []byte, authField string) (n int, err error) {
 	*r = HTTPRequest{}
 	end := bytes.Index(in, []byte("\r\n\r\n"))
@@ -48,7 +48,7 @@ func (r *HTTPRequest) parse(in []byte, authField string) (n int, err error) {
 		line, head, _ = bytes.Cut(head, []byte("\r\n"))
 		name, value, ok := bytes.Cut(line, []byte(":"))
 		if !ok {
-			return 0, errors.New("a line of the header is not a field")
+			return 0, errors.New("a header line contains no colon")
 		}
 		value = bytes.TrimSpace(value)
 		switch {
@@ -96,7 +96,7 @@ func (r *HTTPRequest) startLine(line []byte) error {
 	return nil
 }
 
-// copied returns a copy of the request that shares no memory with it.
+// copied returns a deep copy of the request.
 func (r *HTTPRequest) copied() *HTTPRequest {
 	c := *r
 	for _, b := range []*[]byte{&c.Method, &c.Path, &c.Query, &c.Body, &c.Auth} {
@@ -105,8 +105,8 @@ func (r *HTTPRequest) copied() *HTTPRequest {
 	return &c
 }
 
-// Param returns the raw value of the first query parameter with the given name. ok is false if
-// there is none.
+// Param returns the raw value of the first query parameter with the given name. The result `ok`
+// is false if the query has no such parameter.
 func (r *HTTPRequest) Param(name string) (value []byte, ok bool) { return param(r.Query, name) }
 
 func param(list []byte, name string) (value []byte, ok bool) {
@@ -125,8 +125,8 @@ func param(list []byte, name string) (value []byte, ok bool) {
 	return nil, false
 }
 
-// Form returns the decoded value of a form field in the body. ok is false if the field is missing
-// or invalid.
+// Form returns the decoded value of a form field in the body. The result `ok` is false if the
+// field is missing or invalid.
 func (r *HTTPRequest) Form(name string) (value string, ok bool) {
 	raw, ok := param(r.Body, name)
 	if !ok {
@@ -136,14 +136,14 @@ func (r *HTTPRequest) Form(name string) (value string, ok bool) {
 	return value, err == nil
 }
 
-// AppendAnswer appends a response. status is for example "200 OK". fields has further header
-// fields, each with its line end.
+// AppendAnswer appends a response. An example of `status` is "200 OK". The parameter `fields`
+// contains additional header fields, each with a line end.
 func AppendAnswer(b []byte, status, fields, body string) []byte {
 	b = AppendHead(b, status, fields, len(body))
 	return append(b, body...)
 }
 
-// AppendDamaged appends a copy of value in which the last byte is changed.
+// AppendDamaged appends a copy of the value with a changed last byte.
 func AppendDamaged(b, value []byte) []byte {
 	b = append(b, value...)
 	if len(value) > 0 {
@@ -152,7 +152,8 @@ func AppendDamaged(b, value []byte) []byte {
 	return b
 }
 
-// AppendHead appends the head of a response whose body has size bytes.
+// AppendHead appends the head of a response. The parameter `size` is the length of the body in
+// bytes.
 func AppendHead(b []byte, status, fields string, size int) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = append(b, status...)
@@ -163,8 +164,8 @@ func AppendHead(b []byte, status, fields string, size int) []byte {
 	return append(b, "\r\n\r\n"...)
 }
 
-// AppendJSON appends s as a JSON string. It replaces invalid UTF-8. It only copies plain ASCII
-// text, such as a load's keys.
+// AppendJSON appends s as a JSON string. It replaces invalid UTF-8. It is fast for plain ASCII
+// text, such as a load's keys, because it only copies such text.
 func AppendJSON(b, s []byte) []byte {
 	for _, c := range s {
 		if c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {

@@ -18,16 +18,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// ReadScript parses the script for a null server and checks the server's user. names lists the
-// valid names for error=NAME. local is set if the server supports lag and refuse=local. The error
-// does not contain the user, because a user without a colon may be a password.
+// ReadScript parses the script for a null server and checks the server's user. The parameter
+// `names` lists the valid names for error=NAME. The parameter `local` is set if the server
+// supports lag and refuse=local. The error does not contain the user, because a user without a
+// colon may be a password.
 func ReadScript(o store.NullOptions, names []string, local bool) (*Script, error) {
 	if o.User != "" && !strings.Contains(o.User, ":") {
 		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
 	}
 	s, err := Parse(o.Script, names)
 	if err == nil && !local && (s.Lag > 0 || s.NoLocal) {
-		err = errors.New("the null server of this protocol supports neither lag nor refuse=local")
+		err = errors.New("this store's null server does not support lag or refuse=local; remove them from the script")
 	}
 	return s, err
 }
@@ -40,7 +41,7 @@ type Conn interface {
 	// Socket returns the network connection. The server closes it when the server stops or Serve
 	// returns.
 	Socket() net.Conn
-	// Hangup closes the connection, because the script contains close@.
+	// Hangup closes the connection, because a close@ in the script is due.
 	Hangup()
 }
 
@@ -174,7 +175,7 @@ func (s *Server[C, T]) accept(l net.Listener, member int) error {
 	}
 }
 
-// enter adds a connection. If the server is stopping, it returns false.
+// enter adds a connection and returns true. If the server is stopping, it only returns false.
 func (s *Server[C, T]) enter(c C) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +221,7 @@ func (s *Server[C, T]) Arrive(now int64, member int) (a Action, due int64) {
 	return a, due
 }
 
-// hangup closes every open connection, because the script contains close@.
+// hangup closes every open connection, because a close@ in the script is due.
 func (s *Server[C, T]) hangup() {
 	s.mu.Lock()
 	conns := make([]C, 0, len(s.conns))
@@ -297,8 +298,8 @@ const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nConte
 // first message in any protocol.
 const garbageSize = 4096
 
-// refuse handles connection n to a member in the way that the script's mode demands, without
-// speaking the protocol.
+// refuse handles a member's connection n in a mode in which the server does not speak the
+// protocol.
 func (b *Base) refuse(nc net.Conn, n uint64) {
 	switch b.Script.Mode {
 	case Garbage:
@@ -309,7 +310,8 @@ func (b *Base) refuse(nc net.Conn, n uint64) {
 		}
 		_ = b.write(nc, garbage)
 	case HTTP1:
-		// A web server responds after it has read a request, or bytes that it takes for a request.
+		// A web server responds only after it has read a request, or bytes that it mistakes for
+		// one.
 		if _, err := nc.Read(make([]byte, 1)); err != nil {
 			return
 		}

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// Parse parses a script. Statements are separated by semicolons or line ends. A # starts a comment,
-// which extends to the end of the line. errors has the valid names for error=NAME, which depend on
-// the protocol. In the list of statements, "..." stands for "every 50th operation":
+// Parse parses a script. Statements are separated by semicolons or line ends. A # starts a
+// comment, which extends to the end of the line. The parameter `errors` contains the valid names
+// for error=NAME, which depend on the protocol. In the list of statements, "..." stands for
+// "every 50th operation":
 //
 //	delay=1ms                  every response is delayed by 1 ms
 //	delay=uniform(1ms,5ms)     every response is delayed by a random time; also exponential(MEAN)
@@ -40,7 +41,8 @@ import (
 //	refuse=local               local reads fail, as if the server did not support them
 //	mode=garbage               do not speak the protocol: garbage, http1 or silent
 //
-// An error is one sentence with the position and the words that are valid there.
+// An error is one sentence with the position of the mistake and the words that are valid at that
+// position.
 func Parse(text string, errors []string) (*Script, error) {
 	p := parser{script: &Script{}, errors: errors, text: text}
 	for p.at <= len(text) && p.err == nil {
@@ -68,7 +70,7 @@ func Parse(text string, errors []string) (*Script, error) {
 }
 
 // parser parses one statement after another; the current statement is text[at:end]. It keeps the
-// first error. After an error its results are meaningless.
+// first error. After an error, the results of its methods are meaningless.
 type parser struct {
 	script  *Script
 	errors  []string
@@ -98,7 +100,7 @@ func (p *parser) named(name string, begin int) {
 	case "delay":
 		p.delay()
 	case "seed":
-		s.Seed = p.number("", "seed=7", 0, 64, "not a seed; write a whole number from 0")
+		s.Seed = p.number("", "seed=7", 0, 64, "not a seed; write a whole number of at least 0")
 	case "stall":
 		p.stall()
 	case "error":
@@ -126,7 +128,7 @@ func (p *parser) named(name string, begin int) {
 	case "goaway":
 		s.GoAway = p.every()
 	case "chunk":
-		s.Chunk = int(p.number("/", "chunk=7 or chunk=7/1ms", 1, 31, "not a number of bytes; write a whole number from 1"))
+		s.Chunk = int(p.number("/", "chunk=7 or chunk=7/1ms", 1, 31, "not a number of bytes; write a whole number of at least 1"))
 		if p.found('/') {
 			s.Pause = p.duration("")
 		}
@@ -139,7 +141,7 @@ func (p *parser) named(name string, begin int) {
 	case "mode":
 		s.Mode = map[string]Mode{"garbage": Garbage, "http1": HTTP1, "silent": Silent}[p.oneOf("mode", "garbage", "http1", "silent")]
 	default:
-		p.fail(begin, "unknown statement %q; known are %s", name, statements)
+		p.fail(begin, "unknown statement %q; use one of %s", name, statements)
 	}
 }
 
@@ -154,7 +156,7 @@ func (p *parser) delay() {
 		p.symbol(',', uniform)
 		p.space()
 		if d.High = p.duration(")"); d.High < d.Low {
-			p.fail(begin, "uniform(%s,%s) has swapped bounds; write the shorter one first", d.Low, d.High)
+			p.fail(begin, "the bounds in uniform(%s,%s) are swapped; write the lower bound first", d.Low, d.High)
 		}
 		p.symbol(')', uniform)
 	case strings.HasPrefix(rest, "exponential("):
@@ -222,14 +224,14 @@ func (p *parser) rule(r Rule) {
 func (p *parser) every() uint64 {
 	p.space()
 	if begin := p.at; p.word("") != "every" {
-		p.fail(begin, "the frequency is missing; write for example every 1000")
+		p.fail(begin, "the frequency is missing; write for example \"every 1000\"")
 	}
 	p.space()
 	begin := p.at
 	word := p.word("")
 	n, err := strconv.ParseUint(word, 10, 64)
 	if err != nil || n == 0 {
-		p.fail(begin, "every %q is invalid; write a whole number of at least 1, as in every 1000", word)
+		p.fail(begin, "invalid number %q after \"every\"; write a whole number of at least 1, as in \"every 1000\"", word)
 	}
 	return n
 }
@@ -243,14 +245,14 @@ func (p *parser) member() int {
 	number, named := strings.CutPrefix(word, "m")
 	n, err := strconv.ParseUint(number, 10, 31)
 	if err != nil || n == 0 || !named {
-		p.fail(begin, "on %q is invalid; write a member, as in on m2", word)
+		p.fail(begin, "invalid member %q after \"on\"; write a member as in \"on m2\"", word)
 	}
 	return int(n)
 }
 
-// number parses = and a whole number. The number must not be less than the parameter least, and
-// must have at most the given number of bits. It ends at a space or at a character in stop. The
-// parameter wrong is used in the error for an invalid number.
+// number parses = and a whole number. The number must be at least `least` and must fit into the
+// given number of bits. It ends at a space or at a character in `stop`. The parameter `wrong` is
+// the end of the error for an invalid number.
 func (p *parser) number(stop, form string, least uint64, bits int, wrong string) uint64 {
 	p.symbol('=', form)
 	begin := p.at
@@ -268,12 +270,12 @@ func (p *parser) oneOf(what string, names ...string) string {
 	begin := p.at
 	word := p.word("")
 	if !slices.Contains(names, word) {
-		p.fail(begin, "there is no %s %q; known are %s", what, word, strings.Join(names, ", "))
+		p.fail(begin, "unknown value of %s: %q; use one of %s", what, word, strings.Join(names, ", "))
 	}
 	return word
 }
 
-// duration parses a duration, which ends at a space or at a character in stop.
+// duration parses a duration, which ends at a space or at a character in `stop`.
 func (p *parser) duration(stop string) time.Duration {
 	begin := p.at
 	d, err := duration(p.word(stop))
@@ -290,14 +292,14 @@ func duration(word string) (time.Duration, error) {
 	d, err := time.ParseDuration(word)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is not a duration; write it as 250us, 1ms or 1.5s", word)
+		return 0, fmt.Errorf("%q is not a duration; write for example 250us, 1ms or 1.5s", word)
 	case d < 0 || d > longest:
-		return 0, fmt.Errorf("%s is out of range; durations must be 0 to %s", word, longest)
+		return 0, fmt.Errorf("%s is out of range; a duration must be between 0 and %s", word, longest)
 	}
 	return d, nil
 }
 
-// word returns the text up to the next space or the next character in stop.
+// word returns the text up to the next space or the next character in `stop`.
 func (p *parser) word(stop string) string {
 	begin := p.at
 	for p.at < p.end && strings.IndexByte(spaces+stop, p.text[p.at]) < 0 {
@@ -313,7 +315,7 @@ func (p *parser) symbol(c byte, form string) {
 	}
 }
 
-// found reports whether the next character is c, and skips it if so.
+// found reports whether the next character is c. If so, it skips the character.
 func (p *parser) found(c byte) bool {
 	if p.at == p.end || p.text[p.at] != c {
 		return false

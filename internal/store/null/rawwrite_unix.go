@@ -7,7 +7,7 @@ import "syscall"
 // rawWriter writes to a socket without blocking.
 type rawWriter struct {
 	conn syscall.RawConn
-	once func(fd uintptr) bool // stored, because a new closure for each write would be allocated
+	once func(fd uintptr) bool // stored, because a new closure for each write would allocate memory
 	data []byte
 	n    int
 	err  error

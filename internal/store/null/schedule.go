@@ -11,9 +11,8 @@ type Clock interface {
 	Close()       // afterwards no method may be called
 }
 
-// Schedule holds items until they are due. It uses a heap. One goroutine takes the items, and
-// sleeps until the first one is due. A schedule allocates no memory once it has reached its maximum
-// size.
+// Schedule holds items until they are due. One goroutine takes the items, and sleeps until the
+// first item is due. A schedule allocates no memory once it has reached its maximum size.
 type Schedule[T any] struct {
 	clock Clock
 	most  int
@@ -31,7 +30,8 @@ type Item[T any] struct {
 	What T
 }
 
-// entry is an item in the heap. turn preserves the order of items that are due at the same time.
+// entry is an item in the heap. The field `turn` preserves the order of items that are due at the
+// same time.
 type entry[T any] struct {
 	Item[T]
 	turn uint64
@@ -41,10 +41,10 @@ func (a *entry[T]) isBefore(b *entry[T]) bool {
 	return a.Due < b.Due || a.Due == b.Due && a.turn < b.turn
 }
 
-// NewSchedule returns a schedule whose Next never returns more than most items. most must be at
-// least 1.
-func NewSchedule[T any](clock Clock, most int) *Schedule[T] {
-	return &Schedule[T]{clock: clock, most: most}
+// NewSchedule returns a schedule. Its method Next returns at most maxItems items, and maxItems
+// must be at least 1.
+func NewSchedule[T any](clock Clock, maxItems int) *Schedule[T] {
+	return &Schedule[T]{clock: clock, most: maxItems}
 }
 
 // Add adds items.

@@ -53,8 +53,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestWaits checks that a waiting Next returns when a new item is due sooner, and when the schedule
-// is stopped.
+// TestWaits checks that a waiting Next returns when a new item becomes due before the other
+// items, and when the schedule is stopped.
 func TestWaits(t *testing.T) {
 	for name, newClock := range map[string]func() (Clock, func(int64)){
 		"simulated": func() (Clock, func(int64)) {

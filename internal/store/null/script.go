@@ -42,7 +42,7 @@ const (
 	LieOutlive // a key outlives the session that it is bound to
 )
 
-// LieDistance is how many revisions too low the revision is with LieBehind.
+// LieDistance is the amount by which LieBehind lowers the revision in a response.
 const LieDistance = 1000
 
 // ResponseRevision returns the revision to put into a response of kind k, if revision is the true
@@ -106,7 +106,7 @@ const (
 	Duplicate                   // the event is sent twice
 	Reorder                     // the event is sent after the watcher's next event, if there is one
 	Postpone                    // the event is sent later
-	Invent                      // an additional event follows that no write caused
+	Invent                      // the server also sends an event that no write caused
 )
 
 // EventRule sets the fault for every Every-th watch event. Events are counted over all watchers: a
@@ -123,8 +123,8 @@ type Stall struct {
 	Length time.Duration
 }
 
-// Script is the behavior of a null server. With the zero Script the server answers everything at
-// once. All times are measured from the arrival of the first operation.
+// Script is the behavior of a null server. With the zero Script, the server answers every request
+// immediately. All times are measured from the arrival of the first operation.
 type Script struct {
 	Mode   Mode
 	Seed   uint64          // for random delays and for Garbage
@@ -136,8 +136,8 @@ type Script struct {
 	GoAway uint64          // how many requests a connection accepts; 0 for no limit
 	Chunk  int             // maximum bytes per write; 0 for no limit
 	Pause  time.Duration   // pause between two chunks
-	// Lag is how far behind local reads are at all members except the first. NoLocal makes local
-	// reads fail. The null servers of some protocols support neither.
+	// Lag is the time by which local reads are stale at all members except the first. NoLocal
+	// makes local reads fail. Some protocols' null servers do not support these two fields.
 	Lag     time.Duration
 	NoLocal bool
 }
@@ -150,7 +150,8 @@ type Action struct {
 }
 
 // Decide returns the action for operation n (counted from 1). The operation arrived at the given
-// member (counted from 1). arrival is the time between the first operation and this arrival.
+// member (counted from 1). The parameter `arrival` is the time since the arrival of the first
+// operation.
 //
 // If a response would be due during a stall, it is delayed until the end of the stall. Example:
 // 1,000 operations per second arrive for 10 s, and the script is stall=1s@4s. Then the 1,000
@@ -236,10 +237,10 @@ type Run struct {
 // NewRun starts the execution of a script.
 func NewRun(s *Script) *Run { return &Run{script: s} }
 
-// Arrive assigns a number to an operation that arrived at a member (counted from 1) and returns the
-// script's action. now is in nanoseconds on any clock that is never negative. due is the time of
-// the action on the same clock. first is true for the first operation, from which all times are
-// measured.
+// Arrive assigns a number to an operation that arrived at a member (counted from 1) and returns
+// the script's action. The parameter `now` is a time in nanoseconds on a clock that is never
+// negative. The result `due` is the time of the action on the same clock. The result `first` is
+// true for the first operation; the script's times are measured from its arrival.
 func (r *Run) Arrive(now int64, member int) (a Action, due int64, first bool) {
 	n := r.count.Add(1)
 	start := r.start.Load()

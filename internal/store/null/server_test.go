@@ -17,7 +17,8 @@ import (
 // patience limits every wait, so that no test hangs forever.
 const patience = 2 * time.Minute
 
-// later is a connection that returns each byte that it reads, a microsecond later.
+// later is a connection that sends back each byte that it reads, one microsecond after it reads
+// it.
 type later struct {
 	Writer
 	server  *Server[*later, *later]
@@ -116,7 +117,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestStops checks that a server that stops closes its open connections, even if their clients send
+// TestStops checks that stopping a server closes its open connections, even if their clients send
 // nothing.
 func TestStops(t *testing.T) {
 	for _, text := range []string{"", "mode=silent", "mode=http1"} {

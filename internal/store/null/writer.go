@@ -9,12 +9,14 @@ import (
 	"time"
 )
 
-// keepAt is the maximum size in bytes of a buffer that is kept. It is also the limit for output
-// that waits for a slow client; above it, the server stops reading from this client.
+// keepAt is the maximum size in bytes of a buffer that is kept for reuse. It is also the limit
+// for output that waits for a slow client. Above this limit, the server stops reading from the
+// client.
 const keepAt = 4 << 20
 
-// linger is how long the server reads and discards the client's data after it has closed its side.
-// Closing a socket with unread bytes could discard the last responses.
+// linger is how long the server reads and discards the client's data after it has closed its own
+// side of the connection. If the server closed a socket with unread bytes, the last responses
+// could be lost.
 const linger = time.Second
 
 // Writer is the lock and the output of a connection, and is embedded in the connection. A goroutine
@@ -35,8 +37,9 @@ type Writer struct {
 	reset   bool       // close with a TCP reset
 }
 
-// Init initializes a Writer. The connection's output is in out. When closing is set, the connection
-// is closed after the output is written. The Writer's lock guards both.
+// Init initializes a Writer. The parameter `out` points to the connection's pending output. When
+// the flag that `closing` points to is set, the Writer closes the connection after it has written
+// the output. The Writer's lock guards both variables.
 func (w *Writer) Init(b *Base, nc net.Conn, out *[]byte, closing *bool) {
 	w.base, w.net, w.out, w.closing = b, nc, out, closing
 	w.written = sync.NewCond(w)
@@ -53,9 +56,9 @@ func (w *Writer) Socket() net.Conn { return w.net }
 // Ended reports whether the connection has ended. The caller must hold the lock.
 func (w *Writer) Ended() bool { return w.over }
 
-// Flush writes the output. If block is not set, it writes only as much as the network accepts, and
-// another goroutine writes the rest. The caller must hold the lock, but Flush releases it while a
-// write blocks.
+// Flush writes the output. If `block` is not set, it writes only as much as the network accepts
+// immediately, and another goroutine writes the rest. The caller must hold the lock, but Flush
+// releases it while a write blocks.
 func (w *Writer) Flush(block bool) {
 	if w.writing || w.over {
 		return
@@ -162,8 +165,8 @@ func (w *Writer) End() {
 	w.end()
 }
 
-// Hangup implements Conn. It closes the connection after the responses that are already in the
-// output. Other requests get no response.
+// Hangup implements Conn. It closes the connection after it has written the responses that are
+// already in the output. Other requests get no response.
 func (w *Writer) Hangup() {
 	w.Lock()
 	defer w.Unlock()
@@ -174,10 +177,10 @@ func (w *Writer) Hangup() {
 // readBuffer is the initial size of the read buffer, in bytes.
 const readBuffer = 64 << 10
 
-// Feed reads from the connection and calls the function take with the bytes. It stops when the
-// connection ends or take returns goesOn = false. If take does not use all bytes, Feed calls it
-// again with the rest and further bytes, in a larger buffer if necessary. The function must limit
-// how many bytes it leaves.
+// Feed reads from the connection and calls the function `take` with the bytes. Feed stops when
+// the connection ends or the function returns goesOn = false. If the function does not use all
+// bytes, Feed calls it again with the remaining bytes and further bytes, in a larger buffer if
+// necessary. The function must limit how many bytes it leaves unused.
 func (w *Writer) Feed(take func(in []byte) (used int, goesOn bool)) {
 	defer w.End()
 	buf, held := make([]byte, readBuffer), 0

@@ -28,9 +28,10 @@ func served(t *testing.T, st store.NullServed) (endpoint string) {
 	return storetest.ServeNull(t, st, 1, store.NullOptions{Memory: true})[0]
 }
 
-// TestMuteMemberDelaysNoOther checks that a paused member does not delay queries of other members,
-// although it uses up its time limit. Status must return all members together, and Role must return
-// another member's role at once. The process of a paused member must not count as ended.
+// TestMuteMemberDelaysNoOther checks that a paused member does not delay queries of other
+// members, although the query of the paused member uses up the time limit. Status must return all
+// members together. Role must return another member's role immediately. A paused member must not
+// be reported as gone.
 func TestMuteMemberDelaysNoOther(t *testing.T) {
 	const given = time.Second
 	for _, st := range registry.All() {

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// All returns every store. User messages list the stores in the same order.
+// All returns all stores. Messages to users list the stores in the same order.
 func All() []store.Store {
 	return []store.Store{
 		etcd.New(),
@@ -39,8 +39,8 @@ func Names() []string {
 	return out
 }
 
-// Lookup returns the store with the given name. If there is none, the error suggests a similar name
-// or lists all names.
+// Lookup returns the store with the given name. If no store has this name, the error suggests a
+// similar name or lists all names.
 func Lookup(name string) (store.Store, error) {
 	for _, s := range All() {
 		if s.Name() == name {

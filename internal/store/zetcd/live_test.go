@@ -96,13 +96,13 @@ func statusOf(t *testing.T, c *proxied.Cluster) {
 // noQuorum is how long a test waits to be sure that no reply arrives.
 const noQuorum = 3 * time.Second
 
-// TestLiveWithoutQuorum checks that without a quorum writes and linearizable reads do not succeed,
-// but local reads do.
+// TestLiveWithoutQuorum checks that, without a quorum, local reads succeed but writes and
+// linearizable reads do not.
 func TestLiveWithoutQuorum(t *testing.T) {
 	c := proxied.Start(t, New(), servers.Installed(t, New()), 3)
 	w := storetest.Dial(t, New(), c.Access)
 	other := storetest.Dial(t, New(), c.Access)
-	other.Ready() // opening its session needs a write
+	other.Ready() // wait for the session now, because opening it needs a write
 	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
 	c.EndServers(1, 2)
 	w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})

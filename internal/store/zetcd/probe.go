@@ -16,14 +16,14 @@ import (
 const probeTimeout = 2000
 
 // probe checks that a zetcd process serves requests. The first probe opens and closes a session,
-// which requires a working etcd. Later probes (ready is set) send a four-letter word, which causes
-// no request to etcd.
+// which requires a working etcd. Later probes (`ready` is set) send a four-letter word, which
+// causes no request to etcd.
 func probe(ctx context.Context, a store.Access, endpoint string, ready bool) error {
 	conn, err := a.Connect(ctx, endpoint)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // ignore the error: the relevant part was read
+	defer func() { _ = conn.Close() }() // ignore the error: the response was already read
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if !ready {
@@ -37,7 +37,7 @@ func probe(ctx context.Context, a store.Access, endpoint string, ready bool) err
 		return hungUp(err)
 	}
 	if string(answer) != "imok" {
-		return errors.New("it does not speak ZooKeeper's protocol")
+		return errors.New("the server does not speak ZooKeeper's protocol")
 	}
 	return nil
 }
@@ -66,10 +66,11 @@ func session(conn net.Conn) error {
 	}
 }
 
-// hungUp describes the end of a connection in words that a user understands.
+// hungUp converts the error for the end of a connection into an error whose text users
+// understand.
 func hungUp(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("it closed the connection, as it does if etcd does not respond")
+		return errors.New("the proxy closed the connection; zetcd does this if etcd does not respond")
 	}
 	return err
 }

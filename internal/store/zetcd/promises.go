@@ -6,26 +6,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// txns is the source of the guarantees. zetcd itself documents none, but it executes each request
-// as one etcd transaction.
-const txns = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), by the etcd behind it: "
+// txns is the source of the guarantees. zetcd's documentation contains no guarantees, but zetcd
+// executes each request as one etcd transaction.
+const txns = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), which apply to the etcd behind zetcd: "
 
 // Promises implements store.Store. A zxid is the revision of the request's etcd transaction minus
 // 1. Promises does not include linearizable reads, because a read is local to the proxy's etcd
 // member, as in ZooKeeper.
 //
-// It does not include either that a write is executed only once, or that a failed write is not
-// executed. If another write overtakes a transaction, zetcd v0.0.5 retries the transaction and
-// returns the error of the first attempt, even if the retry succeeds (wrapErr in zketcd.go). The
-// codec then repeats a put, as that error requires.
+// Promises also omits two other guarantees: that a write is executed only once, and that a failed
+// write is not executed. If another write overtakes a transaction, zetcd v0.0.5 retries the
+// transaction and returns the error of the first attempt, even if the retry succeeds (wrapErr in
+// zketcd.go). The codec then repeats a put, as that error requires.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
-			history.Order:    txns + "operations \"occur in a total order, consistent with real-time order of those operations\", which the revisions imply",
-			history.Snapshot: txns + "an answer's header has the revision of the store at which it was made",
+			history.Order:    txns + "operations \"occur in a total order, consistent with real-time order of those operations\"; the revisions show this order",
+			history.Snapshot: txns + "the header of a response contains the revision of the store at which the response was created",
 			history.Durable:  txns + "\"Any completed operations are durable\"",
 		},
-		Own:     kv.Linearizable, // sync reads from etcd's leader; the read is then local
+		Own:     kv.Linearizable, // sync is a linearizable read in etcd; the read after it is local
 		Counted: true,
 		Unsure:  true,
 	}

@@ -25,35 +25,36 @@ func New() *Store { return &Store{} }
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Capabilities implements store.Store. The descriptions are zetcd's own: its requests are the same
-// as ZooKeeper's, but have other guarantees.
+// Capabilities implements store.Store. It does not use ZooKeeper's descriptions, because zetcd
+// handles the same requests with other guarantees.
 func (*Store) Capabilities() kv.Capabilities {
-	can := etcdproxy.Capabilities(Name, "the word ruok of the proxy", kv.Capabilities{
+	can := etcdproxy.Capabilities(Name, "the four-letter word ruok, sent to the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
-			kv.Put:    "setData: an etcd transaction that reads and writes the node's version, time and data, which zetcd retries after a conflict; create if the node does not exist (a second request, within the operation's time)",
-			kv.Get:    "getData: one etcd transaction of six ranges",
-			kv.Exists: "exists: the same etcd transaction",
-			kv.Range:  "getChildren2 of the key's parent: names without values, always the whole list; the names in the interval are counted",
-			kv.Delete: "delete of any version",
+			kv.Put:    "setData: an etcd transaction that reads and writes the node's version, time and data; zetcd retries the transaction after a conflict. If the node does not exist, create follows (a second request, which the operation's time includes)",
+			kv.Get:    "getData: one etcd transaction with six ranges",
+			kv.Exists: "exists: the same etcd transaction as getData",
+			kv.Range:  "getChildren2 of the key's parent, which always returns all names, without values; quorumbench counts the names in the interval",
+			kv.Delete: "delete, whatever the node's version is",
 			kv.CAS:    "setData with the version that the node must have; create if the node must not exist",
-			kv.Txn:    "multi of setData, for existing keys: a failed multi returns \"api error\" without the reason, so no create can follow",
+			kv.Txn:    "multi of setData, only for existing keys: a failed multi returns \"api error\" without the reason, so quorumbench cannot create missing nodes",
 		},
 		Reads: map[kv.Consistency]string{
-			kv.Linearizable: "sync, then getData: zetcd's sync is a linearizable read (ReadIndex) of its etcd member, from whose applied state getData is answered; a zetcd with several etcd endpoints may ask another member",
-			kv.Local:        "getData: a serializable transaction of the proxy's etcd member, which responds from its applied state and may be stale",
+			kv.Linearizable: "sync, then getData: sync is a linearizable read (ReadIndex) on zetcd's etcd member, and that member responds to getData from its applied state. A zetcd process with several etcd endpoints may send getData to another member",
+			kv.Local:        "getData: a serializable transaction on the proxy's etcd member, which responds from its applied state; the response may be stale",
 		},
 		ShortOf: map[kv.Consistency]string{
-			kv.Linearizable: "sync, then getData: the sync is a quorum read of the proxy's etcd member, but the getData is not; it is answered from that member's applied state",
+			kv.Linearizable: "sync, then getData: the proxy's etcd member executes the sync as a quorum read, but it responds to the getData from its applied state",
 		},
 		Ordered: true,
 	})
-	can.Features[kv.Order] = "the zxid of each response, which is etcd's revision minus 1, and each node's mzxid and version"
+	can.Features[kv.Order] = "the zxid in each response, which is etcd's revision minus 1, and each node's mzxid and version"
 	return can
 }
 
-// serverFiles are the input for building the server. The lines with replace in go.mod.txt are
-// necessary. With newer versions of etcd's client and gRPC, zetcd distributes its requests over the
-// members, returns "required revision is a future revision", and crashes if a multi fails.
+// serverFiles are the input files for building the server. The replace directives in go.mod.txt
+// are necessary. With newer versions of etcd's client and gRPC, zetcd would distribute its
+// requests over the members, return "required revision is a future revision", and crash if a
+// multi fails.
 //
 //go:embed server/*.txt
 var serverFiles embed.FS
@@ -93,7 +94,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	return admin{proxies, zookeeper.Folders(a)}, nil
 }
 
-// admin queries the proxies. For parent nodes it uses ZooKeeper's protocol.
+// admin queries the proxies. To find and remove parent nodes, it uses ZooKeeper's protocol.
 type admin struct {
 	*etcdproxy.Admin
 	store.FolderKeeper
@@ -112,8 +113,8 @@ func (*Store) Requires(p *call.Part) []byte { return zookeeper.Requires(p) }
 // zetcd supports (not setACL, getACL, users, TTL nodes and persistent watches).
 func (*Store) Codecs(a store.Access) store.Codecs { return dialect.Codecs(a) }
 
-// dialect describes which of ZooKeeper's guarantees zetcd v0.0.5 lacks. A read returns the revision
-// of the etcd member that answers it, and a zetcd process with several endpoints may use a member
-// that lags. The root's Stat counts an additional child, because ZooKeeper has its own node there.
-// zetcd reads the Stats for the reply to a multi after the whole transaction.
+// dialect describes which of ZooKeeper's guarantees zetcd v0.0.5 lacks. A read returns the state
+// of one etcd member, and a zetcd process with several endpoints may choose a member that lags.
+// The root's Stat counts an additional child, because in ZooKeeper the root contains ZooKeeper's
+// own node. zetcd reads the Stats for the reply to a multi after the whole transaction.
 var dialect = zookeeper.Dialect{GoesBack: true, HidesChild: true, LateStats: true}

@@ -16,7 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// TestCapabilities checks that zetcd reuses none of ZooKeeper's descriptions.
+// TestCapabilities checks that zetcd has its own descriptions of reads, durability and
+// transactions.
 func TestCapabilities(t *testing.T) {
 	own, model := New().Capabilities(), zookeeper.New().Capabilities()
 	for c, is := range own.Reads {
@@ -57,7 +58,7 @@ func TestLaunch(t *testing.T) {
 	if b.Name != "m1-etcd" || b.Path != "/self" || b.Endpoint != "127.0.0.1:1" || b.DataDir != p.DataDir || b.LogFile == p.LogFile {
 		t.Errorf("the server behind: %+v", b)
 	}
-	if l.Synced || !strings.HasPrefix(l.Notes[0], "each member is a zetcd with its own etcd member") {
+	if l.Synced || !strings.HasPrefix(l.Notes[0], "each member consists of a zetcd process and its own etcd member") {
 		t.Errorf("%+v", l)
 	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -72,8 +73,8 @@ func TestAdminRefuses(t *testing.T) {
 	for want, a := range map[string]store.Access{
 		"zetcd does not support TLS":                       {Endpoints: []string{"h:1"}, TLS: &tls.Config{MinVersion: tls.VersionTLS12}},
 		"zetcd has no users":                               {Endpoints: []string{"h:1"}, User: "u", Password: "p"},
-		"no process listens there":                         {Endpoints: []string{"127.0.0.1:1"}},
-		"it closed the connection":                         {Endpoints: []string{server(t, "")}},
+		"no process listens at this address":               {Endpoints: []string{"127.0.0.1:1"}},
+		"the proxy closed the connection":                  {Endpoints: []string{server(t, "")}},
 		"no response within the time limit":                {Endpoints: []string{server(t, "wait")}, DialTimeout: 50 * time.Millisecond},
 		"zetcd at 127.0.0.1:1 did not respond: no process": {Endpoints: []string{"127.0.0.1:1", server(t, "")}},
 	} {

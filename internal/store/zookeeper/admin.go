@@ -25,8 +25,8 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 // Close implements store.Admin. It does nothing, because every query closes its own connection.
 func (*admin) Close() error { return nil }
 
-// Status implements store.Admin. It queries all endpoints concurrently. Each query is limited by
-// the dial timeout.
+// Status implements store.Admin. It queries all endpoints concurrently. The dial timeout limits
+// each query.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	s, err := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.askOne(ctx, a.access.Endpoints[i]) })
 	if err != nil {
@@ -46,9 +46,9 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return s, nil
 }
 
-// askBehind queries again the members whose newest transaction is from an earlier term. If a member
-// does not respond this time, askBehind keeps the member's previous response. (A silent member may
-// have used up the time limit.)
+// askBehind repeats the query of each member whose newest transaction is from an earlier term. If
+// a member does not respond this time, askBehind keeps the member's previous response. (A silent
+// member may have used up the time limit.)
 func (a *admin) askBehind(ctx context.Context, s *store.Status, term uint64) {
 	var asked sync.WaitGroup
 	for i := range s.Members {
@@ -151,7 +151,7 @@ func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, z
 		return m, 0
 	}
 	if err == nil && field(text, "Mode:") == "" {
-		err = errors.New("its response to srvr is not a ZooKeeper server's")
+		err = errors.New("the response to the four-letter word srvr is not in ZooKeeper's format")
 	}
 	if err != nil {
 		m.Err, m.Gone = fmt.Errorf("%s did not respond like ZooKeeper: %s", endpoint, reason(ctx, err)), store.IsRefused(err)
@@ -174,10 +174,10 @@ func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, z
 	return m, zxid
 }
 
-// identify fills in a member's number and peers, which the four-letter word conf reports. They do
-// not change, so identify queries each endpoint only once. A standalone server has no number, and a
-// member may be configured not to answer conf. In these two cases identify derives a number from
-// the endpoint.
+// identify fills in a member's number and peers, which the four-letter word conf reports. The
+// number and the peers do not change, so identify queries each endpoint only once. A standalone
+// server has no number, and a member may be configured not to answer conf. In these two cases
+// identify derives a number from the endpoint.
 func (a *admin) identify(ctx context.Context, m *store.Member) {
 	a.mu.Lock()
 	known := a.identities[m.Endpoint]
@@ -200,7 +200,7 @@ func (a *admin) identify(ctx context.Context, m *store.Member) {
 		a.mu.Unlock()
 	}
 	m.ID = known.id
-	if m.ID < 1<<8 { // the range of myid; ZooKeeper members have numbers but no names
+	if m.ID < 1<<8 { // the number is a myid; derive a name from it, because members have no names
 		m.Name = fmt.Sprintf("m%d", m.ID)
 	}
 	if m.Cluster == "" { // a standalone server has no peers, even if its configuration lists some

@@ -14,9 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// asker is a session with one member that sends one request at a time. It uses the load's protocol
-// code instead of the common Go library, because that library trusts the server: the program would
-// crash if a server sent a session timeout of 0 ms or a list of 2^31 names.
+// asker is a session with one member that sends one request at a time. It uses the load's
+// protocol code instead of the common Go library, because that library trusts the server. With
+// that library, quorumbench would crash if a server sent a session timeout of 0 ms or a list of
+// 2^31 names.
 type asker struct {
 	ctx     context.Context
 	timeout time.Duration // limit for one request

@@ -66,13 +66,13 @@ func (c *codec) Submit(op *store.Op) {
 	case kv.Watch:
 		c.watch(call, p, op)
 	default:
-		c.refuse(call, "ZooKeeper has no such operation")
+		c.refuse(call, "ZooKeeper does not support this kind of operation")
 	}
 }
 
-// submitCAS sends a compare-and-set. An operation's Revision is the node's version plus 1, because
-// a new node has version 0, and Revision 0 means that the node must not exist. If Revision is
-// negative, the current version is read first.
+// submitCAS sends a compare-and-set. The operation's Revision is the node's expected version plus
+// 1, because new nodes have version 0, and Revision 0 means that the node must not exist. If
+// Revision is negative, submitCAS first reads the node's current version.
 func (c *codec) submitCAS(call jute.Call, p jute.Path, op *store.Op) {
 	switch {
 	case op.Revision < 0:
@@ -83,7 +83,7 @@ func (c *codec) submitCAS(call jute.Call, p jute.Path, op *store.Op) {
 		call.Sub = callCASCreate
 		c.conn.Create(call, jute.NewNode{Path: p, Data: op.Value, ACL: c.acl})
 	case op.Revision > 1<<31:
-		c.refuse(call, "a ZooKeeper node cannot have this version")
+		c.refuse(call, "the expected version is too high for a ZooKeeper node")
 	default:
 		call.Sub = callCAS
 		c.conn.SetData(call, p, op.Value, int32(op.Revision-1))
@@ -118,11 +118,11 @@ func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	return to, explain(err)
 }
 
-// explain adds to an error what the user can do about it.
+// explain adds a hint about the cause or the effect to an error.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, jute.ErrHTTP):
-		return fmt.Errorf("%w: is this ZooKeeper's client port, and not its admin server's?", err)
+		return fmt.Errorf("%w: is this ZooKeeper's client port, and not the port of its admin server?", err)
 	case errors.Is(err, jute.ErrTLS):
 		return fmt.Errorf("%w: are --cacert, --cert and --key missing?", err)
 	case errors.Is(err, jute.ErrExpired):
@@ -148,7 +148,7 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 			e.Outcome = kv.NotSent
 		}
 		if len(r.Request) > jute.DefaultMaxBuffer {
-			e.Text = fmt.Appendf(nil, "the request has %d bytes; a server closes the connection on a request larger than its jute.maxbuffer, %d by default",
+			e.Text = fmt.Appendf(nil, "the request has %d bytes; a server closes the connection if a request is larger than its jute.maxbuffer (default: %d bytes)",
 				len(r.Request), jute.DefaultMaxBuffer)
 		}
 		to = append(to, e)

@@ -40,8 +40,9 @@ func Replays(r *call.Call) bool {
 	return true
 }
 
-// Requires returns the node that must exist before a part can be executed. It is the node itself if
-// the part sets its data or lists its children, or the parent if the part creates a node.
+// Requires returns the node that must exist before a part can be executed. If the part sets a
+// node's data or lists its children, this is the node itself. If the part creates a node, it is
+// the node's parent.
 func Requires(p *call.Part) []byte {
 	switch {
 	case p.Action == call.Read && p.Scope == call.Prefix:
@@ -126,8 +127,8 @@ func (c *codec) replay(request jute.Call, op *store.Op) {
 	}
 }
 
-// replayGet sends a recorded read. The read sets a watch only if watch is true and the read is a
-// local read of one node.
+// replayGet sends a recorded read. The request sets a watch only if `watch` is true and the read
+// is a local read of one node.
 func (c *codec) replayGet(request jute.Call, path jute.Path, p *call.Part, watch bool) {
 	switch {
 	case p.Scope == call.Prefix:
@@ -208,7 +209,7 @@ func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
 		e.Outcome = kv.Conflict
 		return true
 	case jute.APIError:
-		if r.Sub == callAgainMulti { // a proxy does not return which guard failed
+		if r.Sub == callAgainMulti { // a proxy does not report which guard failed
 			e.Outcome = kv.Conflict
 			return true
 		}
@@ -283,8 +284,9 @@ func (c *codec) parseReplayedMulti(r *jute.Reply, b *jute.Reader, e *store.Event
 	return b.OK()
 }
 
-// partFailed sets the outcome from the error code of one operation in a failed transaction. The
-// code RuntimeInconsistency only means that another operation of the transaction failed.
+// partFailed sets the outcome of a failed transaction from the error code of one of its
+// operations. The code RuntimeInconsistency only means that another operation of the transaction
+// failed.
 func partFailed(e *store.Event, code jute.Code) {
 	switch {
 	case code != jute.OK && code != jute.RuntimeInconsistency && !guardFailed(jute.OpMulti, code):

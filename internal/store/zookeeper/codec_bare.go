@@ -10,10 +10,11 @@ import (
 
 // Some applications set a watch with a read: the operation has Op.Watch, and Op.Call has a Watch
 // part. The codec then sets a plain ZooKeeper watch. The watch fires once and reports the kind of
-// change, and the codec does not set it again. It ends with its connection. An exists sets the
-// watch even if the node does not exist; a getData sets it only if the node exists.
+// change, and the codec does not set it again. When the connection ends, the watch ends. An
+// exists request sets the watch even if the node does not exist; a getData request sets it only
+// if the node exists.
 
-// setBare adds a watch that a read requests.
+// setBare adds the watch that a read will set.
 func (w *watches) setBare(tag, watcher uint32, p jute.Path) {
 	if len(w.bare) < cap(w.bare) {
 		w.bare = w.bare[:len(w.bare)+1] // reuse the memory of a watch that has fired
@@ -26,8 +27,8 @@ func (w *watches) setBare(tag, watcher uint32, p jute.Path) {
 }
 
 // bareDone records whether the read with this tag set its watch. A session has at most one watch
-// per path, even if several reads set it. So bareDone drops an earlier watch that the same watcher
-// set on the path.
+// per path, even if several reads set it. So if the same watcher has an earlier watch on the
+// path, bareDone drops the earlier watch.
 func (w *watches) bareDone(tag uint32, set bool) {
 	for i := range w.bare {
 		b := &w.bare[i]

@@ -12,7 +12,8 @@ import (
 )
 
 // bench runs operations in batches of ten. The simulated server sends a response to each request.
-// mzxids holds the offsets, in a response, of the mzxids in the Stats of written nodes.
+// A response to a write contains the Stat of each written node, and the parameter `mzxids`
+// contains the offsets of the Stats' mzxids in the response.
 func bench(b *testing.B, op store.Op, mzxids []int, records ...[]byte) {
 	const batch = 10
 	s := granted(b)

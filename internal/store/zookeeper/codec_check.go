@@ -15,24 +15,25 @@ import (
 
 // The reasons why a response is impossible. Do not modify these slices.
 var (
-	neverMade    = []byte("the response contains a node whose mzxid is negative, which no node can have")
+	neverMade    = []byte("the response contains a node with a negative mzxid, which is impossible")
 	notThisWrite = []byte("the response to a write contains a node whose mzxid is 0 or less, as if no transaction had changed it")
-	fromLater    = []byte("the response contains a node that was changed by a later transaction than the response's zxid")
-	otherTxn     = []byte("the response to a write contains a node that another transaction changed last")
-	neverWritten = []byte("the response to a write contains a node of version 0 or -1, as if it had never been written")
-	otherVersion = []byte("the response to a compare-and-set contains a node whose version does not follow the compared one")
-	otherLength  = []byte("the response contains a node whose data differs in length from its Stat, or from the written data")
+	fromLater    = []byte("the response contains a node whose mzxid is higher than the response's zxid")
+	otherTxn     = []byte("the response to a write contains a node whose last change is from another transaction")
+	neverWritten = []byte("the response to a write contains a node with version 0 or -1, as if the node had never been written")
+	otherVersion = []byte("the response to a compare-and-set contains a node whose version is not the next version after the compared version")
+	otherLength  = []byte("the data length in a node's Stat differs from the length of the data that was returned or written")
 	noZxid       = []byte("the response confirms the write, but its zxid is 0 or less")
-	wentBack     = []byte("the response is older than an earlier one on the same session: its zxid decreased, or did not increase for a write")
-	otherNode    = []byte("the server created another node than the requested one")
+	wentBack     = []byte("the response is older than an earlier response in the same session: its zxid is lower or, for a write, not higher")
+	otherNode    = []byte("the node that the server created is not the requested node")
 	otherSync    = []byte("the response to the sync before the read is for another node")
 	noName       = []byte("a list of children contains an invalid name")
-	twice        = []byte("a list of children contains a name twice")
-	otherCount   = []byte("a list of children has another number of names than the node's number of children")
+	twice        = []byte("a list of children contains the same name twice")
+	otherCount   = []byte("the number of names in a list of children differs from the number of children in the node's Stat")
 	otherResults = []byte("the response's results do not match the transaction's operations")
 )
 
-// wrong marks an event as a wrong response with the reason why. If why is nil, it does nothing.
+// wrong marks an event as a wrong response. The parameter `why` is the reason; if it is nil,
+// wrong does nothing.
 func wrong(e *store.Event, why []byte) {
 	if why != nil {
 		e.Outcome, e.Text = kv.WrongAnswer, why
@@ -47,8 +48,9 @@ func (c *codec) advance(r *jute.Reply) (before int64) {
 	return before
 }
 
-// wrongZxid checks the zxid of a completed operation. The parameter before is the highest zxid that
-// the session saw earlier. A write is a new transaction, so its zxid must be higher.
+// wrongZxid checks the zxid of a completed operation. The parameter `before` is the highest zxid
+// that the session saw earlier. A write is a new transaction, so its zxid must be higher than
+// `before`.
 func (c *codec) wrongZxid(r *jute.Reply, e *store.Event, before int64) []byte {
 	wrote := e.Outcome == kv.OK
 	switch r.Sub {
@@ -66,9 +68,9 @@ func (c *codec) wrongZxid(r *jute.Reply, e *store.Event, before int64) []byte {
 	return nil
 }
 
-// wrongWrite checks the Stat in the reply to a write. The write was transaction zxid, and its data
-// had the given length. Node versions rise to 2^31-1 and continue at -2^31, so a version of 0 or -1
-// after a write would take about four billion writes.
+// wrongWrite checks the Stat in the reply to a write. The parameter `zxid` is the write's
+// transaction, and `length` is the length of the written data. Node versions rise to 2^31-1 and
+// continue at -2^31, so a version of 0 or -1 after a write would take about four billion writes.
 func wrongWrite(s *jute.Stat, zxid int64, length int) []byte {
 	switch {
 	case s.Mzxid <= 0:
@@ -97,13 +99,14 @@ func wrongRead(s *jute.Stat, zxid int64, length int) []byte {
 	return nil
 }
 
-// follows reports whether version is the version that results from a setData with the version
-// asked. Newer servers skip -1, because -1 in a request means any version.
+// follows reports whether a node can have the given version after a setData that required the
+// version `asked`. Newer servers skip version -1, because -1 in a request means any version.
 func follows(version, asked int32) bool {
 	return asked == jute.AnyVersion || version == asked+1 || asked == -2 && version == 0
 }
 
-// wrongPath checks that a response repeats the path of its request. If not, it returns why.
+// wrongPath checks that a response repeats the path of its request. If not, it returns the reason
+// `why`.
 func wrongPath(r *jute.Reply, why []byte) []byte {
 	answer, request := jute.NewReader(r.Body), jute.NewReader(r.Request)
 	if !bytes.Equal(answer.Buffer(), request.Buffer()) || !answer.OK() {

@@ -148,7 +148,7 @@ func TestImpossibleAnswers(t *testing.T) {
 
 // TestTransactionsGoOn checks that the codec requires a session's zxids to increase: a write must
 // have a higher zxid than all responses so far, and a read must not have a lower zxid than an
-// earlier response. A dialect with GoesBack allows the latter.
+// earlier response. With GoesBack in the dialect, a read may have a lower zxid.
 func TestTransactionsGoOn(t *testing.T) {
 	put := func(s *scripted) string {
 		s.submit(store.Op{Kind: kv.Put, Key: key("k")})
@@ -190,7 +190,7 @@ func TestTransactionsGoOn(t *testing.T) {
 			}
 		}
 	}
-	// The session's next connection remembers the highest zxid.
+	// The next connection of the session still requires a zxid above the highest zxid so far.
 	s := granted(t)
 	put(s)
 	s.c.Lost(nil)

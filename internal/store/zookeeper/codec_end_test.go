@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// TestCancelled checks that a canceled operation sends no further request, and that its slot
-// becomes free when its reply arrives.
+// TestCancelled checks that the codec sends no further request for a canceled operation, and that
+// the operation's slot becomes free when the reply arrives.
 func TestCancelled(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.Put, Key: key("k")}, store.Op{Kind: kv.Get, Key: key("k")}, store.Op{Kind: kv.Range, Key: key("k/"), Range: &store.RangeOp{End: key("k0")}},
@@ -56,7 +56,7 @@ func TestMalformedAnswers(t *testing.T) {
 		s.submit(op)
 		s.answer(jute.OK, 0, 0, 0, 9)
 		events, err := s.tryFeed()
-		if err == nil || len(events) != 1 || events[0].Outcome != kv.StoreError || !strings.Contains(err.Error(), "cut off") {
+		if err == nil || len(events) != 1 || events[0].Outcome != kv.StoreError || !strings.Contains(err.Error(), "truncated") {
 			t.Errorf("%v: %+v, %v", op.Kind, events, err)
 		}
 	}
@@ -111,9 +111,10 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestSilentSessionIsNotResumed checks that a codec does not continue a session on a new connection
-// if the load let the session expire by sending nothing, even if the connection closes before the
-// expiry. If the load sends pings, the codec continues the session.
+// TestSilentSessionIsNotResumed checks which sessions a codec continues on a new connection. It
+// must not continue a session for which the load has sent nothing for too long, even if the
+// connection was lost before the session expired. If the load sends pings, the codec must
+// continue the session.
 func TestSilentSessionIsNotResumed(t *testing.T) {
 	for _, alive := range []bool{true, false} {
 		s := newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.Dialed{})

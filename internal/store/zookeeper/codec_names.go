@@ -11,10 +11,10 @@ import (
 // mostNames limits the number of names in one list that are checked for duplicates.
 const mostNames = 1 << 16
 
-// names detects duplicate names in lists of children. The lists are unordered, so this needs a hash
-// table. Filling the table costs more than parsing the list. So after names has checked a list of n
-// names, it skips the next n-1 lists; on average it inserts one name per list. All codecs of an
-// event loop share one names value.
+// names detects duplicate names in lists of children. The lists are unordered, so names needs a
+// hash table. Filling the table takes longer than parsing the list. Therefore, after a list of n
+// names was checked, names skips the next n-1 lists. On average it inserts one name per list. All
+// codecs of an event loop share one names value.
 type names struct {
 	seed  maphash.Seed
 	slots []uint32 // offset of a name in the response, plus 1; 0 if the slot is empty
@@ -42,8 +42,8 @@ func (d *names) begin(n int) bool {
 	return true
 }
 
-// insert inserts a name and reports whether the list already had this name. In the response, the
-// name's length starts at offset at, and the name follows the length.
+// insert inserts a name and reports whether the list already had this name. The parameter `at` is
+// the offset in the response at which the name's length starts. The name follows its length.
 func (d *names) insert(answer []byte, at int, name []byte) bool {
 	if d.left == 0 {
 		return false

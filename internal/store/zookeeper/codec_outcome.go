@@ -53,7 +53,7 @@ func outcomeOf(code jute.Code) kv.Outcome {
 	case jute.ConnectionLoss:
 		return kv.ConnectionLost
 	}
-	// These codes are left: SystemError, RuntimeInconsistency and DataInconsistency;
+	// The remaining codes are SystemError, RuntimeInconsistency and DataInconsistency;
 	// MarshallingError, which both processors return; UnknownSession; APIError, which a proxy
 	// returns for any failure; and unknown codes.
 	return kv.StoreError

@@ -8,8 +8,8 @@ import (
 )
 
 // The path of a key is the key itself, with a slash in front if it does not begin with a slash.
-// Keys are not escaped. A key that is not a valid path is refused, so the name of a node is always
-// the same as its key.
+// Keys are not escaped. The codec refuses a key that is not a valid path, so a node's path
+// differs from its key at most by the leading slash.
 
 // pathOf returns the path of a key. If the key is not a valid path, it also returns the reason.
 func pathOf(key []byte) (jute.Path, string) {
@@ -51,9 +51,9 @@ func wrongWith(names []byte) string {
 func wrongName(name []byte) string {
 	switch {
 	case len(name) == 0:
-		return "a key that is empty, ends with a slash or has two in a row cannot be a ZooKeeper path"
+		return "a key that is empty, ends with a slash or contains two slashes in a row cannot be a ZooKeeper path"
 	case name[0] == '.' && (len(name) == 1 || len(name) == 2 && name[1] == '.'):
-		return "a key with a part . or .. cannot be a ZooKeeper path"
+		return "a key in which a name between slashes is . or .. cannot be a ZooKeeper path"
 	}
 	return ""
 }
@@ -63,7 +63,7 @@ func wrongRune(r rune, n int) string {
 	case r == utf8.RuneError && n <= 1:
 		return "a key that is not UTF-8 cannot be a ZooKeeper path"
 	case r < 0xa0, r >= 0xd800 && r <= 0xf8ff, r >= 0xfff0: // Java represents characters above U+FFFF as surrogates
-		return "a key with a character that ZooKeeper does not allow (controls, private use, specials, beyond U+FFFF) cannot be a path"
+		return "a key with a character that ZooKeeper does not allow (controls, private use, specials, beyond U+FFFF) cannot be a ZooKeeper path"
 	}
 	return ""
 }
@@ -83,9 +83,9 @@ func parentOf(p jute.Path) jute.Path {
 	return jute.Path{Prefix: p.Prefix, Rest: p.Rest[:i]}
 }
 
-// ancestor finds the next ancestor in a complete path. The ancestor ends at the first slash whose
-// index is at least from, and end is the index of this slash. ok is false if there is no further
-// slash.
+// ancestor finds the next ancestor in a complete path. It searches for the first slash at or
+// after the index `from`. The result `end` is the index of this slash, where the ancestor ends.
+// The result `ok` is false if no slash follows.
 func ancestor(path []byte, from int) (end int, ok bool) {
 	i := bytes.IndexByte(path[min(from, len(path)):], '/')
 	return from + i, i >= 0

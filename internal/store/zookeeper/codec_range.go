@@ -23,8 +23,9 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 	}
 	c.syncFirst(&call, parent, op.Consistency)
 	call.Sub = callRange
-	// The reply contains child names without the parent's path, so keep only the rest of key and
-	// end after the parent. If End is empty, only the key itself is requested.
+	// The reply contains child names without the parent's path. So keep only those parts of the
+	// key and the end that follow the parent's path. If End is empty, only the key itself is
+	// requested.
 	cut := len(parent.Rest)
 	if cut < len(op.Key) && op.Key[cut] == '/' {
 		cut++
@@ -35,9 +36,10 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 	c.conn.GetChildren(call, parent, false)
 }
 
-// endWithin converts the end of a key interval to the end of an interval of child names. It returns
-// nil if only the key is requested, a zero byte if the interval includes all later children of the
-// parent, and otherwise the part of End that follows the parent.
+// endWithin converts the end of a key interval to the end of an interval of child names. If only
+// the key is requested, it returns nil. If the interval includes all later children of the
+// parent, it returns a zero byte. Otherwise it returns the part of End that follows the parent's
+// path.
 func endWithin(op *store.Op, cut int) []byte {
 	switch end := op.Range.End; {
 	case len(end) == 0:
@@ -64,7 +66,8 @@ func (c *codec) rangeDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	return true
 }
 
-// childrenDone checks a list of children and counts those in the interval from key to end.
+// childrenDone checks a list of children and counts the children in the interval from `key` to
+// `end`.
 func (c *codec) childrenDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	b := jute.NewReader(r.Body)
 	n := b.Count(4)

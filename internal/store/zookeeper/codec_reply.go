@@ -61,8 +61,8 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	return to, nil
 }
 
-// keepSync keeps the result of a sync for the read that follows it. A proxy implements sync as a
-// read of the node, so it returns NoNode if the node does not exist.
+// keepSync stores the result of a sync for the read that follows the sync. A proxy implements
+// sync as a read of the node, so it returns NoNode if the node does not exist.
 func (c *codec) keepSync(r *jute.Reply) {
 	c.synced, c.syncWhy = r.Code, nil
 	switch r.Code {
@@ -80,8 +80,8 @@ type aside struct {
 	reason          string
 }
 
-// takeAside removes and returns the data that the codec kept for the operation that a reply belongs
-// to.
+// takeAside removes and returns the data that the codec kept for the operation to which a reply
+// belongs.
 func (c *codec) takeAside(r *jute.Reply) (kept aside) {
 	switch r.Sub {
 	case callRefused:
@@ -95,8 +95,8 @@ func (c *codec) takeAside(r *jute.Reply) (kept aside) {
 	return kept
 }
 
-// finish fills in an operation's event. If the operation needs another request, finish sends it and
-// returns done = false. ok is false if the reply is malformed.
+// finish fills in an operation's event. If the operation needs another request, finish sends this
+// request and returns done = false. The result `ok` is false if the reply is malformed.
 func (c *codec) finish(r *jute.Reply, e *store.Event, kept *aside) (done, ok bool) {
 	done, ok = true, true
 	switch r.Sub {
@@ -135,7 +135,8 @@ func (c *codec) finish(r *jute.Reply, e *store.Event, kept *aside) (done, ok boo
 	return done, ok
 }
 
-// putDone handles the reply to a put's setData. If the node does not exist, it creates the node.
+// putDone handles the reply to a put's setData. If the node does not exist, putDone sends a
+// create.
 func (c *codec) putDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	switch r.Code {
 	case jute.OK:
@@ -157,7 +158,7 @@ func (c *codec) createDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:
 		created(r, e)
-	case r.Code == jute.NodeExists && !exhausted(r, e): // another client has created the node since
+	case r.Code == jute.NodeExists && !exhausted(r, e): // another client has created the node in the meantime
 		path, data := written(r)
 		c.conn.SetData(next(r, callPut, 1), path, data, jute.AnyVersion)
 		return false
@@ -257,8 +258,8 @@ func (c *codec) casDone(r *jute.Reply, e *store.Event) bool {
 	return true
 }
 
-// casRead handles the reply that contains the node's current version, and sends the compare-and-set
-// with that version.
+// casRead handles the reply to the read of the node's current version. It then sends the
+// compare-and-set with that version.
 func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok bool) {
 	b := jute.NewReader(r.Request)
 	path := jute.Path{Rest: b.Buffer()}

@@ -37,16 +37,16 @@ func failed(e *store.Event, code jute.Code) {
 	e.Text = fmt.Appendf(nil, "ZooKeeper returned %v (%d)", code, int32(code))
 }
 
-// next returns the Call for the request that follows a reply. n is added to the operation's number
-// of additional requests.
+// next returns the Call for the next request of the operation to which a reply belongs. It adds n
+// to the operation's number of additional requests.
 func next(r *jute.Reply, sub uint8, n int) jute.Call {
 	call := r.Call
 	call.Sub, call.Extra = sub, uint8(min(int(call.Extra)+n, 255))
 	return call
 }
 
-// exhausted reports whether an operation has used up its additional requests. If so, it sets the
-// outcome to Refused, because no request has changed anything.
+// exhausted reports whether an operation has reached the limit of additional requests. If so, it
+// sets the outcome to Refused, because no request has changed anything.
 func exhausted(r *jute.Reply, e *store.Event) bool {
 	if r.Extra < maxExtra {
 		return false
@@ -56,8 +56,8 @@ func exhausted(r *jute.Reply, e *store.Event) bool {
 }
 
 // createParents sends requests that create the ancestors of a path, in order, and returns the
-// number of these requests. Their results are ignored because some ancestors may already exist.
-// Only the result of the request that follows them matters.
+// number of these requests. The codec ignores their results, because some ancestors may already
+// exist. Only the result of the next request matters.
 func (c *codec) createParents(r *jute.Reply, path []byte) (n int) {
 	for end, more := ancestor(path, 1); more; end, more = ancestor(path, end+1) {
 		n++

@@ -137,8 +137,8 @@ func (s *scripted) set(version int32, size int) {
 	s.answer(jute.OK, nodeStat(version, size, s.zxid)...)
 }
 
-// nodeStat returns the Stat of a node whose last change was transaction mzxid, which wrote size
-// bytes.
+// nodeStat returns the Stat of a node whose last change was the transaction `mzxid`, which wrote
+// `size` bytes.
 func nodeStat(version int32, size int, mzxid int64) []byte {
 	b := make([]byte, jute.StatLen)
 	binary.BigEndian.PutUint64(b[8:], uint64(mzxid))
@@ -154,7 +154,7 @@ func stat(version int32, data []byte) []byte {
 }
 
 // children returns the record in the reply to a getChildren2: the names, and the Stat of a node
-// that has count children.
+// with `count` children.
 func children(count int, names ...string) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(names)))
 	for _, name := range names {

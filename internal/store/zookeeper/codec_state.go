@@ -54,10 +54,10 @@ const (
 type codec struct {
 	conn    *jute.Conn
 	acl     jute.ACL
-	pingAt  int64 // time of the next ping or (if quiet) check; 0: no session yet
+	pingAt  int64 // time of the next ping or, if quiet, of the next check; 0: no session yet
 	hearing hearing
 	quiet   bool  // the codec sends no pings, because the load keeps the session alive
-	load    signs // used if quiet: whether the load is still sending
+	load    signs // used if quiet is set: whether the load still sends operations
 	dialect Dialect
 	newest  int64  // highest zxid that the session has seen
 	names   *names // shared by the codecs of the event loop
@@ -70,8 +70,8 @@ type codec struct {
 	reasons []string  // reasons of the refused operations without a reply
 	multi   []jute.MultiOp
 	watches watches
-	heard   store.Keys // receives the versions that recorded transactions write, or nil
-	closed  bool       // the codec replayed a recorded closeSession
+	heard   store.Keys // receives the names and versions in the replies to recorded calls, or nil
+	closed  bool       // the codec has replayed a recorded closeSession
 }
 
 // bareWatch is a watch that an application sets with a read.
@@ -115,8 +115,8 @@ type oneShot struct {
 	at       int64  // mzxid of the node at the last read
 	deleted  int64  // zxid of a deletion that is not yet reported, or 0
 	reading  bool   // the watch fired, and a read that sets it again has no reply yet
-	again    bool   // fired again during that read; one more read must follow
-	spare    bool   // the current read is that additional read; it may return nothing new
+	again    bool   // the watch fired again during that read, so one more read must follow
+	spare    bool   // the current read is that additional read, which may return nothing new
 	watchers []onceWatcher
 }
 
@@ -139,22 +139,22 @@ type treeWatcher struct {
 
 // hearing detects a mute connection as the Java client does (readTimeout in ClientCnxn). A
 // connection is mute if a reply is due and no input has arrived for two thirds of the session
-// timeout. When the whole session timeout has passed, the server may have expired the session,
-// because it may not have received anything either.
+// timeout. After the whole session timeout, the server may already have expired the session,
+// because it may not have received any requests.
 type hearing struct {
 	heard bool  // input has arrived since the last check
 	at    int64 // latest time with input or without a due reply; 0 initially
 	mute  bool
 }
 
-// signs tracks whether a load still sends operations, if only its operations keep the session
-// alive.
+// signs is used if only the load's operations keep the session alive. It tracks whether the load
+// still sends operations.
 type signs struct {
 	sent, seen uint64 // operations sent by now, and at the last check
 	at         int64  // time of the last check that found new operations; 0 before the first check
-	// over is set if the load has sent nothing for so long that its session has expired or is about
-	// to expire. The server closes silent connections by a separate timer in steps of 10 s, so it
-	// sometimes closes the connection before the session expires. If a codec then continued the
-	// session on a new connection, it would revive a client that is supposed to be dead.
+	// over is set if the load has sent nothing for so long that its session has expired or is
+	// about to expire. The server has a separate timer for silent connections, in steps of 10 s,
+	// so it sometimes closes the connection before the session expires. If a codec then continued
+	// the session on a new connection, a client that is supposed to be dead would live on.
 	over bool
 }

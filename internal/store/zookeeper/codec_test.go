@@ -48,8 +48,8 @@ func TestRoomEnds(t *testing.T) {
 	}
 }
 
-// ticks advances the time in the steps that Tick returns, and returns the times at which the codec
-// wrote. If answered is set, it responds to each ping.
+// ticks advances the time in the steps that Tick returns, and returns the times at which the
+// codec wrote. If `answered` is set, it responds to each ping.
 func (s *scripted) ticks(now, until int64, answered bool) (wrote []int64) {
 	s.t.Helper()
 	for now <= until {
@@ -86,9 +86,10 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// TestMuteConnectionIsAbandoned checks that a codec gives up a connection once a reply is due and
-// nothing has arrived for two thirds of the session timeout, and not earlier. If the load that must
-// renew the session sends nothing, no reply is due, so the codec keeps the connection.
+// TestMuteConnectionIsAbandoned checks that a codec gives up a connection if a reply is due and
+// nothing has arrived for two thirds of the session timeout, but not earlier. In a load that must
+// renew its session itself but sends nothing, no reply is due, so the codec must keep the
+// connection.
 func TestMuteConnectionIsAbandoned(t *testing.T) {
 	const look = 3 * second / looks
 	s := granted(t)
@@ -241,6 +242,6 @@ func TestTransactionFindsWhatIsMissing(t *testing.T) {
 
 	s.submit(store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("a")}}})
 	s.requests()
-	s.answer(jute.APIError) // without a record, as zetcd does
+	s.answer(jute.APIError) // an error without a record, as zetcd sends it
 	s.want("1:store_error r0 n0 +0")
 }

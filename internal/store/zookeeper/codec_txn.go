@@ -5,11 +5,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A transaction is one multi that sets every key. A multi that fails changes nothing, and its reply
-// names the first operation that failed. The codec then replaces that operation and sends the multi
-// again until it succeeds: a setData becomes a create, or a create becomes a setData if the node
-// has appeared in the meantime. Usually all keys exist, so one request suffices. Missing parents
-// are created outside the transaction.
+// A transaction is one multi that sets every key. A multi that fails changes nothing, and its
+// reply identifies the first operation that failed. The codec then replaces that operation and
+// sends the multi again until it succeeds: a setData becomes a create, or a create becomes a
+// setData if the node has appeared in the meantime. Usually all keys exist, so one request
+// suffices. Missing parents are created outside the transaction.
 
 // submitTxn sends a transaction.
 func (c *codec) submitTxn(call jute.Call, op *store.Op) {
@@ -70,10 +70,11 @@ func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	return false, true
 }
 
-// results reads the results in a reply to the operations c.multi. It returns the index and the code
-// of the failed operation. The index is -1 if the reply names no operation. If the results are
-// impossible, why is the reason. There must be one result per operation. Either no result is an
-// error, or all results are errors, with code OK for the operations before the failed one.
+// results reads the results in a reply to the operations c.multi. It returns the index and the
+// code of the failed operation. The index is -1 if the reply does not identify a failed
+// operation. If the results are impossible, the result `why` is the reason. There must be one
+// result per operation. Either no result is an error, or all results are errors, with the code OK
+// for the operations before the failed operation.
 func (c *codec) results(r *jute.Reply) (at int, code jute.Code, why []byte, ok bool) {
 	b := jute.NewReader(r.Body)
 	var result jute.MultiResult

@@ -11,10 +11,10 @@ import (
 // A session has at most one watch per path. All watchers of one key share that watch, as in
 // ZooKeeper's own clients, and each of them receives the event.
 //
-// A watch with mode once fires at the first change. The codec then reads the new data and sets the
-// watch again with the same read. Changes between the event and the read are not reported
-// separately. A persistent recursive watch stays set. It reports every change of the node and its
-// descendants with the path and (since ZooKeeper 3.9) the zxid, but without the data.
+// A watch with mode once fires at the first change. The codec then reads the new data, and the
+// same read sets the watch again. The codec does not report changes between the event and the
+// read separately. A persistent recursive watch stays set. It reports every change of the node
+// and its descendants with the path and (since ZooKeeper 3.9) the zxid, but without the data.
 
 func (w *treeWatcher) watches(key []byte) bool {
 	if len(w.end) == 0 {
@@ -35,7 +35,7 @@ func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 		c.progress()
 		return
 	case op.Watch.PrevKV:
-		c.refuse(call, "ZooKeeper's watch events have no previous value")
+		c.refuse(call, "ZooKeeper's watch events do not contain the previous value")
 		return
 	}
 	if w.creating == nil {
@@ -57,7 +57,7 @@ func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 		call.Sub = callWatchRead
 		c.conn.GetData(call, p, true)
 	default:
-		c.refuse(call, "ZooKeeper has no such watch: mode once watches one key, and mode persistent a key or an interval")
+		c.refuse(call, "ZooKeeper does not support this watch: mode once watches a single key, and mode persistent watches a key or an interval")
 		return
 	}
 	w.creating[call.Tag] = of
@@ -70,11 +70,11 @@ func (c *codec) progress() {
 	c.conn.Exists(jute.Call{Sub: callProgress}, jute.Path{Prefix: "/"}, false)
 }
 
-// reached appends an event for each watcher, which reports that all changes up to zxid have
+// reached appends an event for each watcher. The event reports that all changes up to zxid have
 // arrived.
 func (c *codec) reached(zxid int64, to []store.Event) []store.Event {
 	for _, w := range c.watches.once {
-		if w.reading { // the read that follows its event is not yet done
+		if w.reading { // the read after the watch event is still in progress
 			continue
 		}
 		for i := range w.watchers {
@@ -110,7 +110,7 @@ func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	case r.Code != jute.OK:
 		delete(w.creating, r.Tag)
 		if failed(e, r.Code); r.Code == jute.Unimplemented || r.Code == jute.MarshallingError {
-			e.Outcome, e.Text = kv.BadRequest, []byte("the server has no persistent watches (ZooKeeper 3.6 or later); use mode once")
+			e.Outcome, e.Text = kv.BadRequest, []byte("the server does not support persistent watches, which need ZooKeeper 3.6 or later; use mode once")
 		}
 		return true, true
 	case r.Sub != callAddWatch:
@@ -135,9 +135,9 @@ func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	return true, true
 }
 
-// writes converts a node version to the number of writes, as in store.Event.Version. After 2^31-1
-// versions continue at -2^31. For a negative version, writes returns -1 (unknown). It never returns
-// 0, which means deleted.
+// writes converts a node version to the number of writes, as in store.Event.Version. Node
+// versions rise to 2^31-1 and continue at -2^31. For a negative version, writes returns -1
+// (unknown). It never returns 0, which means deleted.
 func writes(version int32) int64 {
 	if version < 0 {
 		return -1
@@ -225,7 +225,7 @@ func (c *codec) appendTreeEvents(t *recursive, what jute.WatchEvent, path []byte
 	return to
 }
 
-var missingZxid = []byte("a watch event has no zxid (ZooKeeper 3.9 or later sends it), so its change is unknown; use mode once")
+var missingZxid = []byte("a watch event contains no zxid, so the revision of the change is unknown; use mode once, or ZooKeeper 3.9 or later")
 
 // parseReplayedSet handles the reply to the read that sets a watch again after it fired, and
 // reports the result to the watchers.
@@ -277,7 +277,7 @@ func (c *codec) parseReplayedSet(r *jute.Reply, to []store.Event) ([]store.Event
 	}
 	o.at, o.deleted = e.Revision, 0
 	for i := range o.watchers {
-		if w := &o.watchers[i]; e.Revision > w.since { // otherwise the watcher saw it when created
+		if w := &o.watchers[i]; e.Revision > w.since { // otherwise the change is older than the watcher
 			e.Watcher = w.number
 			to = append(to, e)
 		}
@@ -285,7 +285,7 @@ func (c *codec) parseReplayedSet(r *jute.Reply, to []store.Event) ([]store.Event
 	return to, nil
 }
 
-var newsFirst = []byte("ZooKeeper returned new data before the watch event; it promises the opposite order")
+var newsFirst = []byte("ZooKeeper returned new data before the watch event, but it guarantees the opposite order")
 
 // beforeItsEvent checks a read of a node that the session watches. If the read returns a change
 // whose watch event has not yet arrived, beforeItsEvent returns the reason why the response is

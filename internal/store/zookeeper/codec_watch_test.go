@@ -41,9 +41,9 @@ func watchOf(k string, end string, mode kv.WatchMode, watcher uint32) store.Op {
 	return op
 }
 
-// TestOneShotWatchIsSetAgain checks that after a one-shot watch fired, one read sets it again for
-// all watchers that share it, and that the result of the read becomes the event. A watcher that was
-// created after the change must not receive the event.
+// TestOneShotWatchIsSetAgain checks that, after a one-shot watch has fired, a single read sets it
+// again for all watchers that share it, and that the codec reports the read's result as the
+// event. A watcher that was created after the change must not receive the event.
 func TestOneShotWatchIsSetAgain(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("a", "", kv.OnceWatch, 7))
@@ -219,9 +219,9 @@ func TestEphemeral(t *testing.T) {
 	}
 }
 
-// TestVersionOfNodeDoesNotSayThatItWasDeleted checks that an existing node never gets version 0,
-// which means deleted. It reads nodes with negative versions, which follow 2^31-1, and a node that
-// no transaction has changed.
+// TestVersionOfNodeDoesNotSayThatItWasDeleted checks that the codec never reports version 0,
+// which means deleted, for an existing node. It reads nodes with negative versions, which follow
+// version 2^31-1, and a node that no transaction has changed.
 func TestVersionOfNodeDoesNotSayThatItWasDeleted(t *testing.T) {
 	for version, want := range map[int32]int64{0: 1, 4: 5, -1: -1, -2: -1, -1 << 31: -1} {
 		for _, mzxid := range []int64{0, 3<<32 | 12} {

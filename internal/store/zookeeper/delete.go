@@ -47,13 +47,13 @@ type deletion struct {
 // refused is the error for a reply with an error code.
 type refused jute.Code
 
-func (r refused) Error() string { return "it returned " + jute.Code(r).String() }
+func (r refused) Error() string { return "the server returned " + jute.Code(r).String() }
 
-// children removes the children of parent whose names begin with prefix, and their descendants. It
-// skips ZooKeeper's own nodes.
+// children removes the children of `parent` whose names begin with `prefix`, and their
+// descendants. It skips ZooKeeper's own nodes.
 func (d *deletion) children(parent, prefix string, depth int) error {
 	if depth > maxDepth {
-		return fmt.Errorf("its nodes are nested more than %d deep", maxDepth)
+		return fmt.Errorf("nodes are nested more than %d levels deep", maxDepth)
 	}
 	r, err := d.s.request(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(parent, "/")), false) })
 	switch {
@@ -73,7 +73,7 @@ func (d *deletion) children(parent, prefix string, depth int) error {
 			continue
 		}
 		if name == "" || strings.Contains(name, "/") {
-			return fmt.Errorf("it returned the invalid child name %.100q", name)
+			return fmt.Errorf("the server returned the invalid child name %.100q", name)
 		}
 		if batch = append(batch, path); len(batch) == deleteBatch {
 			if err := d.removeAll(batch, depth); err != nil {

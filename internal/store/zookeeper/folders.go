@@ -11,12 +11,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// KeysOf implements store.Cleaner. It lists the nodes whose path begins with the prefix and which
-// have the same parent.
+// KeysOf implements store.Cleaner. It returns the nodes whose paths begin with the prefix,
+// without nodes that are nested deeper.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")
 	at := strings.LastIndexByte(path, '/')
-	spelt := string(prefix[:len(prefix)-(len(path)-at-1)]) // up to its last slash
+	spelt := string(prefix[:len(prefix)-(len(path)-at-1)]) // the prefix up to its last slash
 	s, err := a.begin(ctx)
 	if err != nil {
 		return nil, false, err

@@ -21,10 +21,10 @@ const maxWords = 1 << 20
 const notInWhitelist = "is not executed because it is not in the whitelist"
 
 // errNotAllowed means that a member is configured not to answer a four-letter word.
-var errNotAllowed = errors.New("add it to 4lw.commands.whitelist in the server's configuration")
+var errNotAllowed = errors.New("add the word to 4lw.commands.whitelist in the server's configuration")
 
 // errNotServing means that a member does not serve requests because it knows no leader.
-var errNotServing = errors.New("it is not serving requests: it knows no leader")
+var errNotServing = errors.New("the member is not serving requests, because it knows no leader")
 
 // word sends a four-letter word, such as srvr, to a member and returns the text response. The
 // member closes the connection after its response.
@@ -45,9 +45,9 @@ func word(ctx context.Context, a store.Access, endpoint, word string) (string, e
 	case err != nil && len(b) == 0:
 		return "", err
 	case len(b) == 0:
-		return "", errors.New("it closed the connection without a response: is this a ZooKeeper client port without TLS?")
+		return "", errors.New("the server closed the connection without a response; check that the endpoint is a ZooKeeper client port without TLS")
 	case strings.Contains(text, notInWhitelist):
-		return "", fmt.Errorf("it is not configured to answer the word %s: %w", word, errNotAllowed)
+		return "", fmt.Errorf("the member is not configured to answer the four-letter word %s: %w", word, errNotAllowed)
 	case strings.HasPrefix(text, "This ZooKeeper instance is not currently serving requests"):
 		return "", errNotServing
 	}
@@ -64,16 +64,16 @@ func field(text, name string) string {
 	return ""
 }
 
-// reason describes an error in words that a user understands.
+// reason converts an error into text that users understand.
 func reason(ctx context.Context, err error) string {
 	var op *net.OpError
 	switch {
 	case errors.Is(context.Cause(ctx), context.Canceled):
-		return "it was cancelled"
+		return "the request was cancelled"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return "no response within the time limit"
 	case store.IsRefused(err):
-		return "no process listens there"
+		return "no process listens at this address"
 	case errors.As(err, &op):
 		return fmt.Sprintf("%s: %v", op.Op, op.Err)
 	}

@@ -54,22 +54,22 @@ func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	return l, nil
 }
 
-// folder returns the folder that contains the server's jars: the folder that the user gave, or
-// otherwise that of the installed server.
+// folder returns the folder that contains the server's jars. This is the folder that the user
+// specified or, if there is none, the folder of the installed server.
 func folder(spec *store.LaunchSpec, s *Settings) (string, error) {
 	source, err := New().Server("")
 	if err != nil {
 		return "", err
 	}
 	if s.Java != "" {
-		source.Tools = nil // the settings already give the java command, so do not search for one
+		source.Tools = nil // the settings already specify the java command, so do not search for one
 	}
 	dir, err := install.ExecutableForLaunch(spec, source)
 	if err != nil || spec.Exec == "" || spec.Elsewhere {
 		return dir, err
 	}
 	if jars, _ := filepath.Glob(filepath.Join(dir, "lib", "zookeeper-*.jar")); len(jars) == 0 {
-		return "", fmt.Errorf("%s has no lib/zookeeper-*.jar: give the folder of a ZooKeeper distribution, which holds its jars in lib", dir)
+		return "", fmt.Errorf("%s contains no lib/zookeeper-*.jar; specify the folder of a ZooKeeper distribution, which contains its jars in lib", dir)
 	}
 	return dir, nil
 }
@@ -80,7 +80,7 @@ func notes(s *Settings) []string {
 		out = append(out, "each member's Java heap is "+DefaultHeap)
 	}
 	if s.GlobalOutstandingLimit == 0 {
-		out = append(out, fmt.Sprintf("globalOutstandingLimit is %d instead of ZooKeeper's default of 1000, which throttles a thousand clients", DefaultOutstanding))
+		out = append(out, fmt.Sprintf("globalOutstandingLimit is %d instead of ZooKeeper's default of 1000; the default would throttle a thousand clients", DefaultOutstanding))
 	}
 	if s.MaxClientConnections == 0 {
 		out = append(out, "maxClientCnxns is 0 (no limit) instead of ZooKeeper's default of 60 connections from one address")
@@ -163,7 +163,7 @@ func host(m kv.MemberPlace) string {
 //go:embed server/pom.xml
 var serverFiles embed.FS
 
-// sums has the checksums of the server's own jars, by version. Only these versions can be
+// sums contains the checksums of the server's own jars, by version. Only these versions can be
 // installed.
 var sums = map[string]map[string]string{
 	"3.9.5": {
@@ -183,8 +183,8 @@ const (
 	metricsSum = "51853ff241cbb6a8a6249138ed941644fb01035f82b322915f554bdf06f22afa"
 )
 
-// Server implements store.Store. To use another version, a user gives the folder of that version,
-// which has its jars in lib.
+// Server implements store.Store. To use another version, a user specifies the folder of that
+// version, which contains its jars in lib.
 func (*Store) Server(version string) (store.ServerSource, error) {
 	s, err := store.ServerSource{
 		Store: Name, Versions: []string{"3.9.5", "3.9.4"}, Kind: store.Maven,
@@ -192,11 +192,11 @@ func (*Store) Server(version string) (store.ServerSource, error) {
 		Tools: []store.Tool{
 			{
 				Name: "java", Running: true,
-				Missing: "ZooKeeper needs Java 11 or newer: install it, such as Debian's default-jre-headless",
+				Missing: "ZooKeeper needs Java 11 or newer; install Java, for example Debian's package default-jre-headless",
 			},
 			{
 				Name:    "mvn",
-				Missing: "obtaining ZooKeeper needs Maven: install it, such as Debian's maven, or give a folder that holds the server's jars in lib with --exec",
+				Missing: "to install ZooKeeper, quorumbench needs Maven; install Maven, for example Debian's package maven, or specify with --exec a folder that contains the server's jars in lib",
 			},
 		},
 		Check: store.ServerCheck{Holds: []string{

@@ -177,7 +177,7 @@ func TestLaunchRefusesImpossibleSettings(t *testing.T) {
 func TestFolderOfNoServer(t *testing.T) {
 	s := spec(t, 1, settingsWith(nil))
 	s.Exec = t.TempDir()
-	want := s.Exec + " has no lib/zookeeper-*.jar: give the folder of a ZooKeeper distribution, which holds its jars in lib"
+	want := s.Exec + " contains no lib/zookeeper-*.jar; specify the folder of a ZooKeeper distribution, which contains its jars in lib"
 	if _, err := New().Launch(s); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// startEnsemble starts an ensemble for the conformance suite. Starting takes seconds, so the tests
-// below use the same ensemble first. The suite calls Kill, which tests what happens when the leader
-// is killed.
+// startEnsemble starts an ensemble for the conformance suite. Starting takes seconds, so the
+// tests below first run on the same ensemble. When the suite calls Kill, leaderKilled kills the
+// leader and checks the consequences.
 func startEnsemble(t *testing.T, members int) *storetest.Server {
 	c := ensemble(t, members)
 	t.Run("status", func(t *testing.T) { ensembleStatus(t, c) })

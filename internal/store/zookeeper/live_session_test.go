@@ -29,7 +29,7 @@ func TestLiveSessionExpires(t *testing.T) {
 		next = dialWire(t, a, next.Codec)
 		err = ended(next)
 	}
-	if want := "the session expired before it was taken up again"; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := "the session expired before the client resumed it"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Fatalf("got %v, want %s", err, want)
 	}
 	next.Codec.Lost(nil)

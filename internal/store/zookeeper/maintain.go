@@ -31,11 +31,11 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 		}
 	}
 	if !errors.Is(err, errNotAllowed) {
-		return nil, fmt.Errorf("cannot read ZooKeeper's members: %s", reason(ctx, err))
+		return nil, fmt.Errorf("cannot read ZooKeeper's list of members: %s", reason(ctx, err))
 	}
 	config, err := a.config(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read ZooKeeper's members from %s: %s", configNode, reason(ctx, err))
+		return nil, fmt.Errorf("cannot read ZooKeeper's list of members from %s: %s", configNode, reason(ctx, err))
 	}
 	return a.membersOr(clientAddresses(config)), nil
 }
@@ -84,7 +84,7 @@ func clientAddresses(config string) []store.Member {
 		server, client, known := strings.Cut(server, ";")
 		id, err := strconv.Atoi(number)
 		if err != nil || !known {
-			return nil // each member's client address is only in its own file
+			return nil // each member's client address is only in the member's own configuration file
 		}
 		if !strings.Contains(client, ":") || strings.HasPrefix(client, "0.0.0.0:") {
 			host, _, _ := strings.Cut(server, ":")

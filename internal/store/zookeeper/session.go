@@ -14,7 +14,7 @@ import (
 // short pause of a member. The server may grant a shorter timeout.
 const sessionTimeout = 30 * time.Second
 
-// lookAgain is the time in nanoseconds after which a codec must be called again if it has no
+// lookAgain is the time in nanoseconds after which Tick must be called again if the codec has no
 // session yet.
 const lookAgain = int64(100 * time.Millisecond)
 
@@ -23,8 +23,8 @@ const lookAgain = int64(100 * time.Millisecond)
 const leastPing = int64(100 * time.Millisecond)
 
 // newCodecs returns the codecs of one event loop. Each connection has its own session, because a
-// session replies in order. A codec that replaces another codec continues its session, possibly at
-// another member.
+// session delivers its replies in order. A codec that replaces another codec continues the other
+// codec's session, possibly at another member.
 func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 	acl := jute.OpenACL()
 	auth := ""
@@ -64,14 +64,15 @@ func (c *codec) Tick(now int64) int64 {
 	return min(c.pingAt, (now/step+1)*step)
 }
 
-// looks is how often a codec checks for input in each third of the session timeout. All connections
-// check at the same times, because an event loop calls all its codecs whenever one of them has to
-// act.
+// looks is the number of times that a codec checks for input in each third of the session
+// timeout. The checks of all connections are due at the same times, because an event loop calls
+// all its codecs whenever one codec must act.
 const looks = 8
 
-// look records whether input arrived since the previous call. If no reply is due (awaits is false),
-// the connection cannot expect input, so the time without input is limited to a third of the
-// session timeout. The connection counts as mute after two thirds.
+// look records whether input arrived since the previous call. If no reply is due (`awaits` is
+// false), the connection cannot expect input. Then look counts at most a third of the session
+// timeout as time without input. After two thirds of the session timeout without input, the
+// connection is mute.
 func (h *hearing) look(now, third int64, awaits bool) {
 	switch {
 	case h.heard || h.at == 0:
@@ -93,9 +94,10 @@ func (c *codec) Mute() error {
 	return nil
 }
 
-// look records whether the load has sent an operation since the previous call. The caller calls it
-// every third of the session timeout. If the load sends nothing, look sets over after two thirds of
-// the timeout: a live client would have sent a ping by then, but the session has not expired yet.
+// look records whether the load has sent an operation since the previous call. It must be called
+// every third of the session timeout. If the load has sent nothing for two thirds of the timeout,
+// look sets the field `over`: by then a live client would have sent a ping, but the session has
+// not expired yet.
 func (s *signs) look(now, third int64) {
 	if s.sent != s.seen || s.at == 0 {
 		s.seen, s.at = s.sent, now
@@ -115,9 +117,9 @@ func (c *codec) pingDone(r *jute.Reply, e *store.Event) {
 	}
 }
 
-// Close ends the session, which deletes its ephemeral nodes: it adds the request to the output.
-// Afterwards the caller must not submit anything. Without Close, the session expires after its
-// timeout.
+// Close adds the request that ends the session to the output. The end of the session deletes the
+// session's ephemeral nodes. After Close, the caller must not submit anything. Without Close, the
+// session expires after its timeout.
 func (c *codec) Close() {
 	if c.conn.Ready() {
 		c.conn.CloseSession(jute.Call{Sub: callClose})
@@ -125,8 +127,8 @@ func (c *codec) Close() {
 }
 
 // closed returns the event for the reply to Close. The member replies after it has applied the
-// transaction that ends the session, so the zxid is higher than every zxid that the session saw. If
-// it is not, only that member knew the session, and the event has no revision.
+// transaction that ends the session, so the zxid is higher than every zxid that the session saw.
+// If the zxid is not higher, only that member knew the session, and the event has no revision.
 func closed(r *jute.Reply, before int64) store.Event {
 	e := store.Event{What: store.Closed}
 	switch {

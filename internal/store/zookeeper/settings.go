@@ -31,10 +31,11 @@ type Settings struct {
 	// member subtracts a random part of it, so that the members do not write their snapshots at the
 	// same time.
 	SnapCount int `yaml:"snap-count,omitempty" json:"snap-count,omitempty"`
-	// If ForceSync is false, a member may acknowledge a transaction before the transaction is
-	// synced to disk. The default is true.
+	// ForceSync makes a member sync each transaction to disk before it acknowledges the
+	// transaction. If ForceSync is false, a member may acknowledge a transaction before the sync.
+	// The default is true.
 	ForceSync *bool `yaml:"force-sync,omitempty" json:"force-sync,omitempty"`
-	// TickTime is in milliseconds; if it is 0, DefaultTick applies. InitLimit and SyncLimit are
+	// TickTime is in milliseconds. If it is 0, DefaultTick applies. InitLimit and SyncLimit are
 	// numbers of ticks: a follower must connect within InitLimit and must not lag by more than
 	// SyncLimit.
 	TickTime  int `yaml:"tick-time,omitempty" json:"tick-time,omitempty"`
@@ -42,15 +43,15 @@ type Settings struct {
 	SyncLimit int `yaml:"sync-limit,omitempty" json:"sync-limit,omitempty"`
 	// MaxSessionTimeout is in milliseconds. The default is 20 ticks.
 	MaxSessionTimeout int `yaml:"max-session-timeout,omitempty" json:"max-session-timeout,omitempty"`
-	// PreAllocSize is the amount by which a member extends its log file at a time, in KiB.
+	// PreAllocSize is the number of KiB by which a member extends its log file at a time.
 	PreAllocSize int `yaml:"pre-alloc-size,omitempty" json:"pre-alloc-size,omitempty"`
 	// MaxBuffer is the maximum size of a request, in bytes (jute.maxbuffer).
 	MaxBuffer int `yaml:"max-buffer,omitempty" json:"max-buffer,omitempty"`
-	// GlobalOutstandingLimit limits the queued requests in all members together. Above the limit,
-	// the members stop reading from connections. If it is 0, DefaultOutstanding applies.
+	// GlobalOutstandingLimit limits the total number of queued requests in all members. Above the
+	// limit, the members stop reading from connections. If it is 0, DefaultOutstanding applies.
 	GlobalOutstandingLimit int `yaml:"global-outstanding-limit,omitempty" json:"global-outstanding-limit,omitempty"`
-	// MaxClientConnections limits the connections from one client address to one member. 0 means no
-	// limit and is the default here.
+	// MaxClientConnections limits the connections from one client address to one member. The
+	// value 0 means no limit and is quorumbench's default.
 	MaxClientConnections int `yaml:"max-client-connections,omitempty" json:"max-client-connections,omitempty"`
 	// Properties are additional Java system properties, such as
 	// zookeeper.commitProcessor.numWorkerThreads.
@@ -84,12 +85,12 @@ func (s *Settings) Check() error {
 func (s *Settings) checkJVM() error {
 	for _, o := range s.JVMOptions {
 		if !strings.HasPrefix(o, "-") {
-			return fmt.Errorf("ZooKeeper's jvm-options has %q, which is not an option: it does not begin with a dash", o)
+			return fmt.Errorf("ZooKeeper's setting jvm-options contains %q, which is not an option, because it does not begin with a dash", o)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if name == "" || strings.ContainsAny(name, "= \t\n") {
-			return fmt.Errorf("ZooKeeper's properties has %q, which cannot be a property's name", name)
+			return fmt.Errorf("ZooKeeper's setting properties contains %q, which cannot be a property's name", name)
 		}
 	}
 	return nil
@@ -130,8 +131,8 @@ func isCollector(o string) bool {
 // in the format that Signal parses. The run directory keeps this log.
 const gcLogging = "-Xlog:gc:stdout:utctime,level,tags"
 
-// confinedNumbers lists the options that take a number. The value of another option could be a file
-// name.
+// confinedNumbers lists the options whose values are numbers. The value of any other option could
+// be a file name.
 const confinedNumbers = "ActiveProcessorCount|ConcGCThreads|G1HeapRegionSize|InitiatingHeapOccupancyPercent|MaxDirectMemorySize|MaxGCPauseMillis|" +
 	"MaxMetaspaceSize|MaxNewSize|MetaspaceSize|NewRatio|NewSize|ParallelGCThreads|SurvivorRatio"
 
@@ -145,16 +146,16 @@ var (
 // CheckConfined implements store.LaunchSettings.
 func (s *Settings) CheckConfined() error {
 	if s.Java != "" {
-		return fmt.Errorf("ZooKeeper's java %q names a program, but another machine only runs its own", s.Java)
+		return fmt.Errorf("ZooKeeper's setting java is the path of a program, %q, but members on other machines can only use the java that is installed there; remove the setting", s.Java)
 	}
 	for _, o := range s.JVMOptions {
 		if !confinedOption.MatchString(o) {
-			return fmt.Errorf("ZooKeeper's jvm-options has %q, which another machine refuses: it could name a file or a program", o)
+			return fmt.Errorf("ZooKeeper's setting jvm-options contains %q, which other machines refuse, because it could name a file or a program", o)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if !confinedProperty.MatchString(name + "=" + s.Properties[name]) {
-			return fmt.Errorf("ZooKeeper's properties has %s, which another machine refuses: it could name a file or a program", name)
+			return fmt.Errorf("ZooKeeper's setting properties contains %s, which other machines refuse, because its value could name a file or a program", name)
 		}
 	}
 	return nil

@@ -33,16 +33,17 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return s, ok
 }
 
-// pattern matches the beginning and end of a message and maps the message to a signal. If ends is
-// not empty, the text between begins and ends is a duration in whole milliseconds.
+// pattern matches the beginning and end of a message and maps the message to a signal. If the
+// field `ends` is not empty, the text between `begins` and `ends` is a duration in whole
+// milliseconds.
 type pattern struct {
 	logger       string // simple name of the class that logs the message
 	begins, ends string
 	kind         store.SignalKind
 }
 
-// startsUp begins the line that a member logs when it starts to be leader, after a majority has
-// received its state.
+// startsUp is the beginning of the line that a new leader logs after a majority has received its
+// state.
 const startsUp = "Have quorum of supporters, sids: "
 
 // epochOf returns the epoch of a new leader, from the zxid at the end of the line that begins with
@@ -107,7 +108,8 @@ func ofServer(head, msg []byte) (store.Signal, bool) {
 //
 //	[2026-03-01T12:00:00.123+0000][info][gc] GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(512M) 2.345ms
 //
-// Each pause is one line, written at its end. Concurrent phases of the collector are not pauses.
+// The Java virtual machine writes one line per pause, at the end of the pause. Concurrent phases
+// of the collector are not pauses.
 func ofJava(line []byte) (store.Signal, bool) {
 	stamp, rest, ok := bytes.Cut(line[1:], []byte("]"))
 	if !ok || !bytes.Contains(rest, []byte("[gc")) {
@@ -176,7 +178,7 @@ func metricNames(prefix string) []store.MetricName {
 		{Metric: store.FsyncSeconds, Sum: prefix + "fsynctime_sum", Count: prefix + "fsynctime_count", Unit: millisecond},
 		{Metric: store.CPUSeconds, Name: prefix + "process_cpu_seconds_total"},
 		{Metric: store.ResidentBytes, Name: prefix + "process_resident_memory_bytes"},
-		// The number of times that the member looked for a leader.
+		// looking_count is the number of times that the member looked for a leader.
 		{Metric: store.LeaderChanges, Name: prefix + "looking_count"},
 	}
 }

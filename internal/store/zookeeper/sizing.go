@@ -33,24 +33,24 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	if l.Settings != nil {
 		heap := heapBytes(cmp.Or(s.Heap, DefaultHeap))
 		fills = append(fills, store.Filling{What: "Java heap", Used: data, Limit: heap, Source: adminGuide + " (Java Heap Size)",
-			Text: fmt.Sprintf("%s nodes in memory, each with its path, its data and an estimated %d bytes of overhead, of a heap of %s; requests need additional memory", text.Count(l.Keys), nodeBytes, text.Bytes(uint64(heap)))})
+			Text: fmt.Sprintf("%s nodes in memory, each with its path, its data and an estimated %d bytes of overhead, in a heap of %s; requests need additional memory", text.Count(l.Keys), nodeBytes, text.Bytes(uint64(heap)))})
 	}
 	heap := store.Advice{Topic: "Java heap", Source: adminGuide + " (Java Heap Size)",
 		Text: "A member must not swap, because all its data is read from memory: keep the heap smaller than the machine's memory, and determine its size in load tests."}
 	if l.Memory > 0 {
-		heap.Text += fmt.Sprintf(" The smallest machine has %s; the data is about %s.", text.Bytes(uint64(l.Memory)), text.Bytes(uint64(data)))
+		heap.Text += fmt.Sprintf(" The machine with the least memory has %s; the data needs about %s.", text.Bytes(uint64(l.Memory)), text.Bytes(uint64(data)))
 	}
 	advice := []store.Advice{heap, {Topic: "disk", Source: adminGuide + " (Things to Avoid, Incorrect placement of transaction log)",
-		Text: "The transaction log is synced before a write is acknowledged, and needs its own device (dataLogDir)."}}
+		Text: "A member syncs the transaction log before it acknowledges a write, so the log needs its own device (dataLogDir)."}}
 	if buffer := cmp.Or(s.MaxBuffer, mostBuffer); l.ValueSize >= buffer {
 		advice = append(advice, store.Advice{Topic: "request size", Source: adminGuide + " (jute.maxbuffer)",
-			Text: fmt.Sprintf("A node's data must be smaller than %s (jute.maxbuffer), but the load's values have %s.", text.Bytes(uint64(buffer)), text.Bytes(uint64(l.ValueSize)))})
+			Text: fmt.Sprintf("A node's data must be smaller than %s (jute.maxbuffer), but the load's values have a size of %s.", text.Bytes(uint64(buffer)), text.Bytes(uint64(l.ValueSize)))})
 	}
 	tick := time.Duration(cmp.Or(s.TickTime, DefaultTick)) * time.Millisecond
 	sync := time.Duration(cmp.Or(s.SyncLimit, defaultSyncLimit)) * tick
 	words := fmt.Sprintf("A tick is %s: session timeouts may be 2 to 20 ticks, and a follower that lags by more than %s (syncLimit) is dropped.", tick, sync)
 	if l.RoundTrip > 0 && l.RoundTrip > tick/2 {
-		words += fmt.Sprintf(" The round trip between members has a mean of %s: raise tickTime, which is the unit of all timeouts.", text.Duration(float64(l.RoundTrip)))
+		words += fmt.Sprintf(" The mean round trip between members is %s: raise tickTime, which is the unit of all timeouts.", text.Duration(float64(l.RoundTrip)))
 	}
 	return fills, append(advice, store.Advice{Topic: "timeouts", Text: words, Source: adminGuide + " (tickTime, syncLimit)"}), nil
 }

@@ -80,7 +80,7 @@ func (t *tap) gap(why string) {
 func (t *tap) Frame(ofClient, first bool, body []byte, size int) {
 	switch {
 	case body == nil:
-		t.gap("frames are too large, and were skipped")
+		t.gap("frames were skipped because they were too large")
 	case ofClient && first:
 		t.connect(body, size)
 	case ofClient:
@@ -143,7 +143,7 @@ func (t *tap) decodeRequest(body []byte, size int) {
 		c.Guarded = false
 	}
 	if len(t.open) >= maxTapped {
-		t.gap("requests exceed the number of requests without a reply that are tracked")
+		t.gap("requests were not recorded because too many earlier requests had no reply yet")
 		return
 	}
 	t.open = append(t.open, tapped{xid, op, c})

@@ -75,8 +75,8 @@ func (q *tapRequest) get(op jute.Op, r *jute.Reader) {
 	}
 }
 
-// guard appends the condition that the node has a version. The version is in recorded form (plus
-// 1).
+// guard appends the condition that the node has the given version. The version is in recorded
+// form (the node's version plus 1).
 func (q *tapRequest) guard(path []byte, version int64) {
 	q.c.Guarded = true
 	p := part(q.c, call.Compare, call.Always)
@@ -230,7 +230,7 @@ func (a *tapAnswer) results() {
 	parts := a.c.Parts
 	var result jute.MultiResult
 	for i := 0; i < len(parts) && jute.ReadMultiResults(&a.r, &result); i++ {
-		if result.Op == jute.OpError { // one of the results has the reason
+		if result.Op == jute.OpError { // only one of the error results contains the reason
 			if result.Code != jute.OK && result.Code != jute.RuntimeInconsistency {
 				a.failed(result.Code)
 				return

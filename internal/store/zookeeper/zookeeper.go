@@ -25,44 +25,44 @@ func (*Store) Name() string { return Name }
 // Capabilities implements store.Store.
 func (*Store) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
-		SlowAtFirst: "its Java virtual machine interprets the server's code at first and compiles hot code during the load, and its heap still grows",
+		SlowAtFirst: "its Java virtual machine first interprets the server's code, compiles frequently executed code only during the load, and still enlarges its heap",
 		Operations: map[kv.Kind]string{
-			kv.Put:       "setData, and create if the node does not exist (a second request, within the operation's time)",
+			kv.Put:       "setData; if the node does not exist, create follows (a second request, which the operation's time includes)",
 			kv.Get:       "getData",
 			kv.Exists:    "exists: the node's Stat without its data",
-			kv.Range:     "getChildren2 of the key's parent: names without values, always the whole list; the names in the interval are counted",
-			kv.Delete:    "delete of any version",
-			kv.CAS:       "setData with the version that the node must have; create if the node must not exist. A recreated node starts its versions again",
-			kv.KeepAlive: "ping of the connection's session, which renews the session; a client's lease is its connection's session",
-			kv.Ephemeral: "create of an ephemeral node, which is deleted with its connection's session; an existing node is a conflict",
-			kv.Watch:     "getData with a watch, set again by a read; or addWatch, persistent and recursive (ZooKeeper 3.9 and newer)",
-			kv.Txn:       "multi of setData, repeated with create for each missing node",
+			kv.Range:     "getChildren2 of the key's parent, which always returns all names, without values; quorumbench counts the names in the interval",
+			kv.Delete:    "delete, whatever the node's version is",
+			kv.CAS:       "setData with the version that the node must have; create if the node must not exist. The versions of a re-created node start at 0 again",
+			kv.KeepAlive: "ping, which renews the connection's session; a client's lease is the session of its connection",
+			kv.Ephemeral: "create of an ephemeral node, which ZooKeeper deletes when the connection's session ends; if the node already exists, the result is a conflict",
+			kv.Watch:     "getData with a one-shot watch, which another getData sets again after each event; or addWatch with a persistent recursive watch (ZooKeeper 3.9 and newer)",
+			kv.Txn:       "multi of setData; if a node is missing, the multi is sent again with create for this node",
 		},
 		Reads: map[kv.Consistency]string{
-			kv.Linearizable: "sync, then getData: a follower first catches up with its leader. This is not a quorum read: no quorum confirms the leader, so a deposed leader that has not noticed yet can return an old value; and at the leader sync does nothing, so a read may miss a write that a follower has just acknowledged",
+			kv.Linearizable: "sync, then getData: a follower first catches up with its leader. This is not a quorum read: no quorum confirms the leader, so a leader that was deposed but does not know it yet can return an old value. At the leader, sync does nothing, so a read may miss a write that a follower has just acknowledged",
 			kv.Local:        "getData: the contacted member responds from its applied state, which may be stale",
 		},
 		ShortOf: map[kv.Consistency]string{
-			kv.Linearizable: "sync, then getData, and no quorum read: no quorum confirms the leader, so that one which was deposed and does not know it yet can serve an old value",
+			kv.Linearizable: "sync, then getData: no quorum confirms the leader, so a leader that was deposed but does not know it yet can return an old value",
 		},
 		Watches: watchesOf(),
 		Features: map[kv.Feature]string{
-			kv.TLS:          "of the secure client port",
+			kv.TLS:          "TLS at the secure client port",
 			kv.Users:        "the digest scheme; nodes are accessible only to their creator",
-			kv.RoleQuery:    "the word srvr of the member",
-			kv.PrefixDelete: "getChildren, and multi of delete starting with the deepest nodes",
-			kv.Metrics:      "the word mntr, or the Prometheus provider's port",
+			kv.RoleQuery:    "the four-letter word srvr, sent to the member",
+			kv.PrefixDelete: "getChildren, and multi requests that delete the deepest nodes first",
+			kv.Metrics:      "the four-letter word mntr, or the port of the Prometheus provider",
 			kv.LogSignals:   "the server's log, and Java's garbage collection log",
-			kv.NullServer:   "sessions, and the requests of the operations",
+			kv.NullServer:   "sessions, and the requests that operations send",
 			kv.SessionNodes: "create of ephemeral and of sequential nodes, getChildren, and getData with a watch that fires once",
-			kv.Order:        "the zxid of each response, and each node's mzxid and version",
+			kv.Order:        "the zxid in each response, and each node's mzxid and version",
 			kv.Replacement:  "no request is needed: a member with the same number and no data gets the data from the leader",
 		},
 		NoFeatures: map[kv.Feature]string{
 			kv.Compaction:      "ZooKeeper has no compaction: it keeps one version of each node, and its snapshots replace its logs",
-			kv.Defragmentation: "ZooKeeper has no defragmentation: its data is in memory, and each snapshot is written anew",
+			kv.Defragmentation: "ZooKeeper has no defragmentation: its data is in memory, and each snapshot is a new file",
 			kv.LeaderTransfer:  "ZooKeeper cannot transfer leadership: stop or restart the leader, and another member is elected",
-			kv.Snapshots:       "ZooKeeper's members write snapshots on their own (snap-count), and on request only through the admin server, which is off here",
+			kv.Snapshots:       "ZooKeeper's members write snapshots automatically (snap-count); they write a snapshot on request only through the admin server, which is disabled in clusters that quorumbench starts",
 		},
 		InFlight:    0,
 		Ordered:     true,
@@ -71,7 +71,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		Durability:  "a write is acknowledged once a majority of the members have synced it to their transaction logs (fdatasync), unless forceSync is no",
 		Disk: &kv.DiskRule{
 			Percentile: 100, Limit: time.Second,
-			Source: "ZooKeeper warns of each sync of its log above 1 s (fsync.warningthresholdms), because every write waits for it",
+			Source: "ZooKeeper logs a warning if a sync of its log takes more than 1 s (fsync.warningthresholdms), because every write waits for the sync",
 		},
 	}
 }
@@ -83,8 +83,8 @@ const usualWatch = kv.PersistentWatch
 func watchesOf() kv.Watches {
 	return kv.Watches{
 		Modes: map[kv.WatchMode]string{
-			kv.PersistentWatch: "persistent recursive watches: each change by its key and transaction, without its value (ZooKeeper 3.9 and newer)",
-			kv.OnceWatch:       "one-shot watches, each set again by a read of the new data",
+			kv.PersistentWatch: "persistent recursive watches: an event contains the key and the transaction of a change, but not the value (ZooKeeper 3.9 and newer)",
+			kv.OnceWatch:       "one-shot watches: after each event, a read of the new data sets the watch again",
 		},
 		Usual:  usualWatch,
 		Shared: true,

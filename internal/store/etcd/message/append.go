@@ -47,8 +47,8 @@ func appendField(b []byte, f *field, p *call.Part) []byte {
 			return AppendNumber(b, f.number, sortAscending)
 		}
 	case orderBy:
-		// Recordings omit the sort target. So a sorted read is sorted by the last change, unless an
-		// application asks for the creation.
+		// A recording does not contain the sort target. So a sorted read is sorted by mod_revision,
+		// unless an application requests an order by create_revision.
 		switch {
 		case p.Flags&call.Sorted != 0 && p.Target == call.Created:
 			return AppendNumber(b, f.number, sortByCreation)

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// TestAppendTextEqualsProtowire compares fields of different sizes with protowire's encoding.
-// The sizes are those at which the encoded length becomes longer.
+// TestAppendTextEqualsProtowire compares fields of different sizes with protowire's encoding. The
+// sizes are near those at which the encoded length needs one more byte.
 func TestAppendTextEqualsProtowire(t *testing.T) {
 	for _, size := range []int{1, 127, 128, 129, 16_383, 16_384, 16_385, 3_000_000} {
 		text := bytes.Repeat([]byte{'x'}, size)
@@ -22,7 +22,8 @@ func TestAppendTextEqualsProtowire(t *testing.T) {
 	}
 }
 
-// TestCASEqualsAppendTxn compares the hand-written encoding with the encoding by the tables.
+// TestCASEqualsAppendTxn compares the hand-written encoding of CAS with the table-driven encoding
+// of AppendTxn.
 func TestCASEqualsAppendTxn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := func(most int) []byte { return bytes.Repeat([]byte{byte(rng.Uint32())}, rng.IntN(most)) }

@@ -1,7 +1,7 @@
-// Package message describes the requests in etcd's API by tables of their fields. The codec,
-// the passive decoder and the null server share the tables, so each field number is written
-// only once. The tables follow etcdserverpb/rpc.proto and v3lockpb/v3lock.proto in etcd's api
-// module.
+// Package message encodes and decodes the requests in etcd's API. It contains tables that describe
+// the fields of each request. The codec, the passive decoder and the null server share these
+// tables, so each field number is defined only once. The tables follow etcdserverpb/rpc.proto and
+// v3lockpb/v3lock.proto in etcd's api module.
 package message
 
 import (
@@ -42,7 +42,7 @@ const (
 	mostTarget                                               = uint64(call.LeaseIs)
 )
 
-// member identifies the field of a call.Part whose value a request's field contains.
+// member identifies the field of call.Part that has the same value as a given field of a request.
 type member uint8
 
 const (
@@ -59,7 +59,7 @@ const (
 	filters                // the flags NoWrites and NoRemovals
 	relation               // Relation
 	target                 // Target
-	compared               // the value to compare with, if the Compare has the field's target
+	compared               // the value to compare with, if the target of the Compare is field.target
 )
 
 // field describes one field of a request.
@@ -70,8 +70,8 @@ type field struct {
 	target call.Target
 }
 
-// requests contains the fields of each request. The index is the action of the part that the
-// request is for.
+// requests contains the fields of each request. The index is the action of the call.Part that the
+// request represents.
 var requests = [...][]field{
 	call.Read: { // RangeRequest
 		{number: RangeKey, holds: key},

@@ -36,8 +36,8 @@ func Next(b []byte) (f Field, rest []byte, ok bool) {
 	return f, b[n:], true
 }
 
-// Reader parses requests into the parts of a call. It stores keys and values in the form in
-// which they are recorded. It skips unknown fields.
+// Reader parses requests into the parts of a call. It stores keys and values in the form in which a
+// recording contains them, which may be redacted. It skips unknown fields.
 type Reader struct {
 	Redactor *call.Redactor
 	Call     *call.Call
@@ -46,7 +46,7 @@ type Reader struct {
 	value    []byte
 }
 
-// Read parses the request that belongs to an action.
+// Read parses the request for an action, for example a PutRequest for the action call.Write.
 func (r *Reader) Read(a call.Action, b []byte) bool { return r.read(a, call.Always, b) }
 
 func (r *Reader) read(a call.Action, branch call.Branch, b []byte) bool {
@@ -132,7 +132,7 @@ func (r *Reader) storeField(p *call.Part, known *field, f *Field) {
 	}
 }
 
-// takeFilters stores a watcher's filters. The field may be repeated or packed.
+// takeFilters stores a watcher's filters. f is either a single filter or a packed list of filters.
 func takeFilters(p *call.Part, f *Field) {
 	if f.Bytes == nil {
 		p.Flags |= flagIf(f.Varint == filterNoWrites, call.NoWrites) | flagIf(f.Varint == filterNoRemovals, call.NoRemovals)
@@ -205,8 +205,8 @@ func (r *Reader) ReadWatch(b []byte) bool {
 	return ok
 }
 
-// forEachField calls do for each field of a message, until do returns false. It returns true if
-// the message is well-formed and do returned true for every field.
+// forEachField calls the function `do` for each field of a message, until a call returns false.
+// forEachField returns true if the message is well-formed and all calls returned true.
 func forEachField(b []byte, do func(Field) bool) bool {
 	for len(b) > 0 {
 		f, rest, ok := Next(b)

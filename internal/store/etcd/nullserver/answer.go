@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// prefixLen is the length of the prefix of every gRPC message. The prefix consists of a
+// prefixLen is the length in bytes of the prefix of a gRPC message. The prefix consists of a
 // compression flag and the message's length.
 const prefixLen = 5
 
@@ -47,8 +47,8 @@ func (s *session) call(id uint32, c call, extra int64, request []byte) {
 }
 
 // reply replies to a request at once. It encodes the message directly into the output. If the
-// client's windows do not allow the message as a single frame, reply removes the frame again,
-// and the message becomes a pending reply.
+// client's windows do not allow the message as a single frame, reply removes the frame from the
+// output again and turns the message into a pending reply.
 func (s *session) reply(id uint32, m *method, extra int64, request []byte, wrong null.Kind) {
 	at, replies := len(s.out), s.replies
 	b := s.replies.appendStart(s.out, id)

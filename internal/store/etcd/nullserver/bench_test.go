@@ -71,7 +71,7 @@ func (h *hose) send(n int) error {
 	return err
 }
 
-// receive reads once and returns how many responses have become complete.
+// receive reads from the connection once and returns how many responses this read completed.
 func (h *hose) receive() (ended int, err error) {
 	n, err := h.c.net.Read(h.in[h.held:])
 	if err != nil {
@@ -147,7 +147,7 @@ func benchmarkServe(b *testing.B, o store.NullOptions, connections, inFlight int
 
 var benchRange = &pb.RangeRequest{Key: []byte("12345678"), Serializable: true}
 
-// BenchmarkServeRange has 1,000 streams in flight on one connection. The reported allocations
+// BenchmarkServeRange keeps 1,000 requests in flight on one connection. The reported allocations
 // include those of the client.
 func BenchmarkServeRange(b *testing.B) {
 	benchmarkServe(b, store.NullOptions{Memory: true}, 1, 1000, pathRange, benchRange)

@@ -7,7 +7,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// Checks of requests, in the order in which etcd makes them in api/v3rpc/key.go.
+// The functions in this file check requests. They make the same checks in the same order as etcd in
+// api/v3rpc/key.go.
 
 // maxTxnOps is etcd's default limit for the number of comparisons in a transaction, and for the
 // number of operations in each branch.
@@ -95,8 +96,8 @@ func overlap(ops []*pb.RequestOp) bool {
 	return false
 }
 
-// inside reports whether a request deletes a key. In this check, as an exception, etcd does not
-// interpret an end that is a single zero byte as "no end".
+// inside reports whether a request deletes a key. In other requests, etcd interprets an end that is
+// a single zero byte as "no end". In this check, it does not.
 func inside(key []byte, d *pb.DeleteRangeRequest) bool {
 	if len(d.RangeEnd) == 0 {
 		return bytes.Equal(key, d.Key)

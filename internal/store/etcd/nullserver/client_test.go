@@ -200,8 +200,8 @@ func (c *rawClient) frame() (f h2.FrameHeader, p []byte, err error) {
 	return f, p, err
 }
 
-// read reads frames until stop returns true. It returns the replies by stream, even those that
-// are not complete.
+// read reads frames until the function `stop` returns true. It returns a map from stream IDs to
+// replies, including incomplete replies.
 func (c *rawClient) read(stop func(f h2.FrameHeader, p []byte, replies map[uint32]*reply) bool) map[uint32]*reply {
 	c.t.Helper()
 	replies := map[uint32]*reply{}
@@ -258,8 +258,8 @@ func (c *rawClient) finish(n int) map[uint32]*reply {
 	})
 }
 
-// sync waits until the server has read everything that was sent. It returns the replies that
-// have arrived until then.
+// sync waits until the server has read everything that was sent. It returns the replies that have
+// arrived by then.
 func (c *rawClient) sync() map[uint32]*reply {
 	c.t.Helper()
 	c.out = h2.AppendPing(c.out, 0, []byte("are you?"))

@@ -61,8 +61,8 @@ func TestRepliesEqualEtcds(t *testing.T) {
 	}
 }
 
-// untie checks that the keys in a response are in the requested order. It then sorts keys that
-// compare as equal by name, because their order is undefined.
+// untie checks that the keys in a response are in the requested order. It then sorts keys with
+// equal sort values by name, because etcd does not define their order.
 func untie(t *testing.T, request, answer proto.Message) {
 	t.Helper()
 	r, ok := request.(*pb.RangeRequest)
@@ -178,8 +178,8 @@ func (g *generator) get() *pb.RangeRequest {
 		r.SortOrder = pb.RangeRequest_SortOrder(g.IntN(3))
 		r.SortTarget = pb.RangeRequest_SortTarget(g.IntN(5))
 		if r.SortTarget != pb.RangeRequest_KEY {
-			// The order of keys that compare as equal is undefined (see untie), so a limit could
-			// select different keys.
+			// The order of keys with equal sort values is undefined (see untie), so etcd and the
+			// null server could return different keys if there were a limit.
 			r.Limit = 0
 		}
 	}
@@ -227,8 +227,8 @@ func (g *generator) op() *pb.RequestOp {
 		return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: g.put()}}
 	case 3, 4, 5:
 		r := g.get()
-		r.Revision = 0   // etcd panics if a write precedes a read at a revision that cannot be read
-		r.SortTarget = 0 // untie does not look at ranges in transactions
+		r.Revision = 0   // etcd panics if, in a transaction, a write precedes a read at an unavailable revision
+		r.SortTarget = 0 // untie does not check ranges in transactions
 		return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: r}}
 	case 6:
 		return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: g.delete()}}

@@ -211,7 +211,7 @@ func TestHTTP1Request(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = nc.Close() }()
-	_ = nc.SetDeadline(time.Now().Add(5 * time.Minute)) // so no test hangs forever
+	_ = nc.SetDeadline(time.Now().Add(5 * time.Minute)) // ends a test that hangs
 	if _, err := io.WriteString(nc, "GET /metrics HTTP/1.1\r\nHost: null\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -260,8 +260,8 @@ func TestServeLeavesNoGoroutine(t *testing.T) {
 
 func TestRefusesInvalidOptions(t *testing.T) {
 	for want, o := range map[string]store.NullOptions{
-		"the user has no password":           {User: "secret"},
-		`there is no error "odd"; known are`: {Script: "error=odd every 1"},
+		"the user has no password":                  {User: "secret"},
+		`unknown value of error: "odd"; use one of`: {Script: "error=odd every 1"},
 	} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v; want %s", err, want)

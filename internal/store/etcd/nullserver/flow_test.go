@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// TestRepliesRespectFlowControl checks that a response that is larger than the windows arrives
-// in pieces that never exceed them. Small responses must be able to overtake it.
+// TestRepliesRespectFlowControl checks that a response that is larger than the windows arrives in
+// pieces that never exceed them. Small responses must be able to overtake the large response.
 func TestRepliesRespectFlowControl(t *testing.T) {
 	value := bytes.Repeat([]byte("0"), 320_000)
 	o := store.NullOptions{ValueSize: len(value)}
@@ -105,8 +105,8 @@ func TestWindowUpdateBeforeReply(t *testing.T) {
 	c.finish(1)[id].ok(t)
 }
 
-// TestReturnsReceiveWindows checks that the server enlarges a window again once half of it is
-// used. For the connection's window, this includes data that the server discards.
+// TestReturnsReceiveWindows checks that the server enlarges a receive window again once half of the
+// window is used. For the connection's window, this includes data that the server discards.
 func TestReturnsReceiveWindows(t *testing.T) {
 	s := newSession(&member{identity: newIdentity(1), keeper: &canned{}}, &null.Script{})
 	feed := func(in []byte) {
@@ -128,7 +128,8 @@ func TestReturnsReceiveWindows(t *testing.T) {
 	}
 }
 
-// goAway reads until the server sends GOAWAY with the given code. It returns the last stream.
+// goAway reads until the server sends GOAWAY, and checks the frame's error code. It returns the
+// last stream ID in the frame.
 func (c *rawClient) goAway(code byte) (last uint32) {
 	c.t.Helper()
 	c.read(func(f h2.FrameHeader, p []byte, _ map[uint32]*reply) bool {

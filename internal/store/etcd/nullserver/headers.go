@@ -9,8 +9,8 @@ import (
 // tableSize is the size of the HPACK table that a client may use. It is HPACK's default.
 const tableSize = 4096
 
-// maxRemembered limits the number of remembered blocks. It is larger than the number of request
-// kinds that a load combines.
+// maxRemembered limits the number of remembered blocks. It is larger than the number of different
+// kinds of requests in one load.
 const maxRemembered = 16
 
 func newRequestHeaders() *requestHeaders {
@@ -70,7 +70,7 @@ func changesTable(block []byte) bool {
 		switch b := block[0]; {
 		case b&0x80 != 0: // a field that refers to a table entry
 			_, block = integer(block, 7)
-		case b&0x40 != 0, b&0x20 != 0: // literal field to be added, or change of the table's size
+		case b&0x40 != 0, b&0x20 != 0: // a literal field that is added to the table, or a change of the table's size
 			return true
 		default: // a literal field that is not added to the table
 			index, rest := integer(block, 4)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// TestBlocksWithLiteralsAreRemembered uses a literal :path, as nghttp2 does: it never adds
+// TestBlocksWithLiteralsAreRemembered sends a literal :path field, like nghttp2, which never adds
 // :path to the HPACK table.
 func TestBlocksWithLiteralsAreRemembered(t *testing.T) {
 	h, block := newRequestHeaders(), bytes.Buffer{}

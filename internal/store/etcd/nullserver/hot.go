@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// Range and Put are parsed and answered without the generated code, which allocates memory. The
-// null server must be cheap: when it is used to measure the load generator, its cost would be
-// taken for the load generator's.
+// The functions in this file parse and answer Range and Put requests without the generated code,
+// which allocates memory. The null server must need little CPU time, because a measurement of the
+// load generator would attribute the null server's CPU time to the load generator.
 
-// unmarshal parses a message into m, whose previous contents are lost.
+// unmarshal parses a message into m and overwrites m's previous contents.
 func unmarshal(b []byte, m proto.Message) error {
 	if proto.Unmarshal(b, m) != nil {
 		return errMalformed
@@ -118,9 +118,9 @@ type revisions struct {
 	version     int64 // number of writes since the key was created
 }
 
-// appendKV appends an mvccpb.KeyValue as field 2. That is the number of the field for keys in a
-// RangeResponse, and for the previous key in a PutResponse. wrong determines how the key or
-// value is damaged, if at all.
+// appendKV appends an mvccpb.KeyValue as field 2. Field 2 contains a key in a RangeResponse, and
+// the previous key in a PutResponse. The parameter `wrong` specifies how to damage the key or
+// value, if at all.
 func appendKV[K string | []byte](b []byte, key K, value []byte, at revisions, wrong null.Kind) []byte {
 	if wrong != null.Answer {
 		key, value := damaged([]byte(key), value, wrong)

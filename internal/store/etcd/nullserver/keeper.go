@@ -71,8 +71,9 @@ func (c *canned) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	return r, nil
 }
 
-// newMemory returns an empty memory, whose revision is that of an empty etcd. If lag is not 0,
-// all members except the first return old data for that long.
+// newMemory returns an empty memory with the revision of an empty etcd cluster. If lag is not 0,
+// local reads from all members except the first do not return a write until this time has passed
+// since the write.
 func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
 	m := &memory{Space: null.NewSpace[kept](null.MaxShards, 1), hub: h}
 	if lag > 0 {
@@ -128,10 +129,10 @@ func checkRevision(r *pb.RangeRequest, revision int64) error {
 }
 
 // entriesAt returns the entries in the interval from key to end. If end is empty, it instead
-// appends the entry for the single key to the given slice. As in etcd, an end that is a single zero
-// byte means "no end". The caller of this function, and of the functions below, must hold the
-// shards' locks.
-func (m *memory) entriesAt(one []*entry, key, end []byte) []*entry {
+// appends the entry for the single key to the slice buffer and returns the result. As in etcd, an
+// end that is a single zero byte means "no end". The caller of this function, and of the functions
+// below, must hold the shards' locks.
+func (m *memory) entriesAt(buffer []*entry, key, end []byte) []*entry {
 	switch {
 	case len(end) == 1 && end[0] == 0:
 		return m.Interval(key, nil)
@@ -139,9 +140,9 @@ func (m *memory) entriesAt(one []*entry, key, end []byte) []*entry {
 		return m.Interval(key, end)
 	}
 	if e := m.Get(key); e != nil {
-		one = append(one, e)
+		buffer = append(buffer, e)
 	}
-	return one
+	return buffer
 }
 
 // find returns the entries for a reply, the number of keys that match the request, and whether
@@ -211,8 +212,8 @@ func sorted(r *pb.RangeRequest, found []*entry) []*entry {
 	return found
 }
 
-// lockToWrite locks the shards that are needed to write to the shards in set. It returns the
-// shards that it locked, which are all shards if a client watches several keys.
+// lockToWrite prepares a write to the shards in set. It locks these shards or, if a client watches
+// several keys, all shards. It returns the shards that it locked.
 func (m *memory) lockToWrite(set null.Shards) null.Shards {
 	for wide := m.hub.ordersAll(); ; wide = true {
 		if wide {
@@ -247,8 +248,8 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.
 	return b, nil
 }
 
-// mayPut returns an error if a put uses an unknown lease, or if a put that keeps the value or
-// the lease is for a key that does not exist.
+// mayPut returns an error if a put uses an unknown lease, or if a put must keep the value or lease
+// of a key that does not exist.
 func (m *memory) mayPut(p *pb.PutRequest) error {
 	switch {
 	case p.Lease != 0 && (m.hub == nil || m.hub.lease.secondsOf(p.Lease) == 0):
@@ -316,8 +317,8 @@ func (m *memory) endLease(id int64) error {
 	return err
 }
 
-// keep remembers the present state of an entry before the entry is written. Deletions, and the
-// state of a deleted key, are not remembered.
+// keep stores the present state of an entry before the entry is written, so that lagging members
+// can return this state. It does not handle deletions: a lagging member sees a deletion at once.
 func (p *past) keep(e *entry) {
 	now, old := p.now(), e.Data.old
 	if old == nil || now-old.until > p.lag {

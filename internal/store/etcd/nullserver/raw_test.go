@@ -66,8 +66,8 @@ func TestStallHoldsEverything(t *testing.T) {
 	}
 }
 
-// TestStallInRealTime checks that a stall that the first operation starts also delays all
-// operations after it.
+// TestStallInRealTime checks that a stall also delays the operations that follow the operation with
+// which the stall starts.
 func TestStallInRealTime(t *testing.T) {
 	const stall = 150 * time.Millisecond
 	c := dial(t, start(t, 1, options("stall=150ms@0s"), nil)[0])

@@ -2,11 +2,11 @@
 // store. It is used to measure the load generator itself. It also provides known results for
 // tests of the load generator's accuracy. It replies at once, or as a script specifies.
 //
-// One process can be several members that share the same data. The first member is the leader.
+// One process can act as several members that share the same data. The first member is the leader.
 // etcd's official client (go.etcd.io/etcd/client/v3) works with the null server for Put, Get,
-// Delete, Txn, Status, MemberList, leases, and Watch for future writes. Leases never expire,
-// and replies do not contain the lease of a key. Without NullOptions.Memory there are neither
-// watches nor leases.
+// Delete, Txn, Status, MemberList, leases, and Watch for future writes. Leases never expire, and
+// replies do not contain the lease of a key. Without NullOptions.Memory there are neither watches
+// nor leases.
 package nullserver
 
 import (
@@ -65,8 +65,8 @@ func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
 	return s.Server.Serve(ctx, listeners)
 }
 
-// flushAt is a size in bytes. If the output is larger, it is written at once, even if not all
-// requests that have arrived are answered.
+// flushAt is the size of the output, in bytes, above which the output is written at once, even if
+// some requests that have arrived are not answered yet.
 const flushAt = 256 << 10
 
 func (s *Server) open(nc net.Conn, member int) *conn {

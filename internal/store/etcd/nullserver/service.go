@@ -194,17 +194,18 @@ var errNoLocal = status.Error(codes.Unimplemented, "serializable is not implemen
 
 // Errors that etcd's gRPC server returns before etcd handles the request.
 var (
-	errMalformed     = status.Error(codes.Internal, "grpc: the request is no valid message of its method")
-	errCompressed    = status.Error(codes.Unimplemented, "grpc: the null server takes no compressed requests")
-	errTooLarge      = status.Error(codes.ResourceExhausted, "grpc: the request is larger than the null server takes")
+	errMalformed     = status.Error(codes.Internal, "grpc: the request is not a valid message for its method")
+	errCompressed    = status.Error(codes.Unimplemented, "grpc: the null server does not accept compressed requests")
+	errTooLarge      = status.Error(codes.ResourceExhausted, "grpc: the request is larger than the null server accepts")
 	errUnimplemented = status.Error(codes.Unimplemented, "the null server does not implement this method")
 	errStreamOrder   = status.Error(codes.Unimplemented, "RangeStream does not support custom sort orders")
 	errStreamFilter  = status.Error(codes.Unimplemented, "RangeStream does not support revision filters")
-	errNestedTxn     = status.Error(codes.Unimplemented, "the null server takes no transaction inside a transaction")
+	errNestedTxn     = status.Error(codes.Unimplemented, "the null server does not accept nested transactions")
 )
 
-// scriptErrors maps each NAME in error=NAME in a script to an error. The names are the outcomes
-// of operations, with an error from etcd that has that outcome, and the gRPC codes.
+// scriptErrors maps each NAME that a script may use in error=NAME to an error. Most names are
+// either the outcome of an operation, for which the error is an etcd error with that outcome, or a
+// gRPC code.
 func scriptErrors() map[string]error {
 	errors := map[string]error{
 		"refused":        rpctypes.ErrGRPCRequestTooManyRequests,

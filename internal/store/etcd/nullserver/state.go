@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// pending is a reply that cannot be sent at once. It is due later, or it waits for the client's
-// windows, or it is a fault instead of a reply.
+// pending is a reply that cannot be sent at once, because it is due later or must wait for the
+// client's windows. It can also be a fault that the script demands instead of a reply.
 type pending struct {
 	conn      *conn
 	stream    uint32
@@ -25,7 +25,7 @@ type pending struct {
 	window    int64  // the stream's window minus the initial window
 	place     int    // index in session.waiting, as long as the reply is in that slice
 	cancelled bool   // the client has cancelled the request
-	long      bool   // for a long-lived stream: body is a message without prefix that is due later, or it contains messages with prefixes that wait for the window
+	long      bool   // set for a long-lived stream; body then contains either one message without prefix that is due later, or messages with prefixes that wait for the window
 }
 
 // call holds the fields in a request's headers that the server uses.
@@ -55,14 +55,14 @@ type entry = null.Entry[kept]
 
 // kept holds the properties of an entry that null.Space does not store itself.
 type kept struct {
-	old   *before // the state that lagging members have; nil if it is the present state
+	old   *before // the state that lagging members return; nil if they return the present state
 	lease int64   // the lease that the key is bound to; 0 if there is none
 }
 
-// past determines which state of a key lagging members have. If a key is written again before
-// they have seen its previous write, they keep the state before that previous write. So they
-// may lag for longer than the given time, but they never have a write without the writes before
-// it.
+// past determines which state of a key a lagging member returns. If a key is written again before a
+// lagging member has received the key's previous write, the member keeps the state before the
+// previous write. So a member may lag for longer than the given time, but it receives the writes to
+// each key in order.
 type past struct {
 	now func() int64
 	lag int64 // in nanoseconds
@@ -74,7 +74,7 @@ type before struct {
 	until int64 // time of the latest write to the entry
 }
 
-// leases holds the leases that were granted. They never expire by themselves.
+// leases holds the granted leases. A lease never expires by itself.
 type leases struct {
 	mu   sync.Mutex
 	ttl  map[int64]int64    // maps a lease's ID to its time to live in seconds
@@ -87,8 +87,8 @@ type stream struct {
 	id       uint32
 	call     call
 	body     []byte
-	extra    int64 // number of bytes by which the client has enlarged its window before the reply
-	received int   // number of bytes that were received but not yet returned to the client's window
+	extra    int64 // number of bytes by which the client has enlarged the stream's window before the reply
+	received int   // number of received bytes that no window update has returned to the client yet
 	long     *long // nil unless the stream is long-lived
 }
 
@@ -109,8 +109,8 @@ type conn struct {
 	touched     bool // used only by sendDue
 }
 
-// identity identifies a member. It is encoded in advance, because every reply header contains
-// it.
+// identity identifies a member. Its fields before and after are encoded in advance, because every
+// reply header contains them.
 type identity struct {
 	member uint64
 	before []byte // the encoded cluster_id and member_id
@@ -135,7 +135,7 @@ type room struct {
 type member struct {
 	identity *identity
 	keeper   keeper
-	hub      *hub             // nil if there are no watches and leases
+	hub      *hub             // nil if the server supports no watches and leases
 	members  []string         // the URLs of all members
 	noLocal  bool             // set if local reads are refused
 	user     string           // NAME:PASSWORD; empty for no authentication
@@ -158,8 +158,8 @@ type session struct {
 	owner   *conn // nil in tests without a network; there are then no watches
 	script  *null.Script
 	arrive  func(now int64) (a null.Action, due int64) // nil if every operation is answered at once
-	now     int64                                      // time at which the input that is being handled arrived
-	out     []byte                                     // output that was not written yet
+	now     int64                                      // time at which the current input arrived
+	out     []byte                                     // output that has not been written yet
 	later   []null.Item[*pending]
 	closing bool // set if the connection must be closed once out is written
 
@@ -167,10 +167,10 @@ type session struct {
 	requests *requestHeaders
 	replies  replyHeaders
 	block    []byte // contents of a HEADERS frame that CONTINUATION frames continue
-	blockFor uint32 // the stream that block belongs to; 0 if there is none
+	blockFor uint32 // number of the stream whose header block is incomplete; 0 if there is none
 	blockEnd bool   // set if the HEADERS frame had the flag END_STREAM
 	newest   *stream
-	streams  map[uint32]*stream // all streams except newest whose request is not complete
+	streams  map[uint32]*stream // all streams with an incomplete request, except newest
 	spare    []*stream
 	last     uint32 // the highest stream number that the client has used
 
@@ -178,7 +178,7 @@ type session struct {
 	accepted uint64 // number of all accepted requests
 	goneAway bool   // set if GOAWAY was sent; new requests are then not accepted
 
-	received int // bytes received but not yet returned to the connection's window
+	received int // number of received bytes that no window update has returned for the connection yet
 	send     sendWindows
 	waiting  []*pending          // replies that are due later
 	held     map[uint32]struct{} // streams whose requests are never answered
@@ -231,7 +231,7 @@ type watcher struct {
 // 9113, section 5.2). It is so large that clients never wait for it.
 const window = 1 << 30
 
-// sendWindows holds the limits for what the server may send to the client.
+// sendWindows holds the limits for the data that the server may send to the client.
 type sendWindows struct {
 	connection int64
 	initial    int64      // the initial window of each stream
@@ -240,9 +240,9 @@ type sendWindows struct {
 }
 
 // requestHeaders decodes the header blocks on one connection. Decoding allocates memory, so
-// some blocks are remembered with their meaning: those that consist only of references to table
-// entries (RFC 7541, section 6.1). Their meaning does not change until the table changes. A
-// client sends such a block for each kind of request, except for the first request of that kind.
+// requestHeaders remembers the results for blocks that do not change the HPACK table (RFC 7541,
+// section 6). The result for such a block stays valid until the table changes. A client typically
+// sends the same block for all requests of one kind except the first.
 type requestHeaders struct {
 	decoder *hpack.Decoder
 	found   call
@@ -255,8 +255,8 @@ type remembered struct {
 	call  call
 }
 
-// keeper is a storage backend, which executes operations. It must not keep a request after the
-// call. The header structs that it returns contain only the revision.
+// keeper is a storage backend, which executes operations. A method must not retain the request
+// after it has returned. The header structs that it returns contain only the revision.
 type keeper interface {
 	appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error)
 	appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.Kind) ([]byte, error)
@@ -294,7 +294,8 @@ func methodOf(path string) *method {
 // token is the token that Authenticate returns to every user who gives the right password.
 const token = "null.1"
 
-// protocolError is an error after which the connection is ended with GOAWAY.
+// protocolError is a violation of the protocol, after which the server sends GOAWAY and closes the
+// connection.
 type protocolError struct {
 	code uint32
 	text string

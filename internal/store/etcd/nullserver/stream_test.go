@@ -37,8 +37,8 @@ func streamed(ctx context.Context, client pb.KVClient, r *pb.RangeRequest) (*pb.
 	}
 }
 
-// TestStreamedRangesEqualEtcds executes the same writes on etcd and on the null server, and
-// then compares their streamed ranges.
+// TestStreamedRangesEqualEtcds executes the same writes on etcd and on the null server, and then
+// compares the streamed ranges that both return.
 func TestStreamedRangesEqualEtcds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an etcd")

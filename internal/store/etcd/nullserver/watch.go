@@ -134,8 +134,8 @@ func (s *session) sendWatch(st *stream, r *pb.WatchResponse) {
 	s.sendLong(st, encode(r))
 }
 
-// sendProgress sends a progress notification: the revision up to which the stream's watchers
-// have received all events. It is sent after the watchers' events.
+// sendProgress sends a progress notification. It contains the revision up to which the stream's
+// watchers have received all events, and is sent after these events.
 func (s *session) sendProgress(st *stream) {
 	m := s.member.keeper.(*memory)
 	set := m.AllShards()
@@ -145,8 +145,8 @@ func (s *session) sendProgress(st *stream) {
 	s.member.hub.progress(s.owner, st.id, b)
 }
 
-// createWatcher adds a watcher. If the watcher starts at an earlier revision, it is cancelled
-// as after a compaction, because earlier versions are not kept.
+// createWatcher adds a watcher. If the watcher starts at an earlier revision, createWatcher cancels
+// it as if the revision were compacted, because the server does not keep earlier versions.
 func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
 	w := &watcher{
 		conn: s.owner, stream: st.id, id: st.long.watchers,
@@ -199,7 +199,7 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	return true
 }
 
-// watches reports whether the watcher, whose interval has an end, watches the key.
+// watches reports whether the watcher's interval contains the key. The watcher must have an end.
 func (w *watcher) watches(key string) bool {
 	return key >= w.key && (key < w.end || w.end == "\x00")
 }

@@ -114,9 +114,9 @@ func TestOfficialClientLeases(t *testing.T) {
 	}
 }
 
-// TestWatchRespectsFlowControl checks that messages that a small window holds back arrive when
-// the client enlarges the window. It also checks that nothing remains of a stream after its
-// reset.
+// TestWatchRespectsFlowControl checks that the server holds back messages that exceed a small
+// window, and sends them when the client enlarges the window. It also checks that the server
+// removes all state of a stream after a reset.
 func TestWatchRespectsFlowControl(t *testing.T) {
 	c := dial(t, start(t, 1, store.NullOptions{Memory: true}, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 10})
 	id := c.next

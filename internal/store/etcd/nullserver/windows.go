@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// returnWindow records that n bytes of DATA, including padding, were received. When the
-// received bytes reach half of the window, it returns them to the client's window. Stream 0
-// stands for the connection.
+// returnWindow records that n bytes of DATA, including padding, were received. When the received
+// bytes reach half of the window, it sends a window update that returns them to the client. Stream
+// 0 stands for the connection.
 func (s *session) returnWindow(received *int, n int, stream uint32) {
 	if *received += n; *received >= window/2 {
 		s.out = h2.AppendWindowUpdate(s.out, stream, uint32(*received))
@@ -49,7 +49,7 @@ func (s *session) setting(id uint16, v uint32) error {
 		s.send.initial = int64(v)
 	case h2.SettingMaxFrameSize:
 		if v < h2.DefaultMaxFrameSize || v > 1<<24-1 {
-			return broken(h2.ErrCodeProtocol, "the largest frame size is out of range")
+			return broken(h2.ErrCodeProtocol, "the maximum frame size is out of range")
 		}
 		s.send.maxFrame = int(v)
 	}
@@ -82,8 +82,8 @@ func (s *session) windowUpdate(f h2.FrameHeader, p []byte) error {
 	return nil
 }
 
-// streamWindow returns a pointer to the number that stores a stream's window minus the initial
-// window, or nil if the window is no longer needed.
+// streamWindow returns a pointer to the variable that holds the difference between a stream's
+// window and the initial window. It returns nil if the window is no longer needed.
 func (s *session) streamWindow(id uint32) *int64 {
 	for _, p := range s.send.blocked {
 		if p.stream == id {
@@ -152,8 +152,8 @@ func (s *session) push(p *pending) bool {
 	return true
 }
 
-// find returns an open stream whose request is not complete, or nil if there is none with this
-// ID.
+// find returns the open stream with this ID if its request is incomplete or the stream is
+// long-lived. Otherwise it returns nil.
 func (s *session) find(id uint32) *stream {
 	if st := s.newest; st != nil && st.id == id {
 		return st
@@ -161,8 +161,8 @@ func (s *session) find(id uint32) *stream {
 	return s.streams[id]
 }
 
-// ended records that one request has ended. After GOAWAY, the last request's end closes the
-// connection.
+// ended records that one request has ended. After GOAWAY was sent, the end of the last request
+// closes the connection.
 func (s *session) ended() {
 	s.open--
 	if s.goneAway && s.open == 0 {

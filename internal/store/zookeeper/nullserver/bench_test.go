@@ -35,7 +35,7 @@ func serveOne(b testing.TB, o store.NullOptions) string {
 	return l.Addr().String()
 }
 
-// prepared returns a server with a stopped clock that does not accept connections.
+// prepared returns a server that has a stopped clock and accepts no connections.
 func prepared(t testing.TB, o store.NullOptions) *Server {
 	t.Helper()
 	s, err := New(o)
@@ -159,8 +159,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// TestCounts checks that the script applies only to operations on nodes, and that other requests do
-// not count as operations.
+// TestCounts checks that the script applies only to operations on nodes, and that the server counts
+// only these requests as operations.
 func TestCounts(t *testing.T) {
 	h := newHose(t, serveOne(t, store.NullOptions{Memory: true, Script: "error=noauth every 4"}), true)
 	for n := 2; n <= 24; n++ { // the first operation was a create

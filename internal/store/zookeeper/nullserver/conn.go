@@ -29,7 +29,7 @@ func (c *conn) Serve() {
 }
 
 // frameLen returns the length of the frame at the start of b, including the length field. It
-// returns 0 if b has fewer than the 4 bytes of the length field.
+// returns 0 if b is shorter than the length field (4 bytes).
 func frameLen(b []byte) int {
 	if len(b) < 4 {
 		return 0
@@ -68,7 +68,8 @@ func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
 	return used, !c.Ended()
 }
 
-// release moves the replies that are due to the output and schedules the next reply.
+// release moves the delayed replies whose due time has passed to the output, and schedules the next
+// reply.
 func (c *conn) release(now int64) {
 	if len(c.postponed) > 0 {
 		c.takePostponed(now)
@@ -162,8 +163,9 @@ func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 	}
 }
 
-// counts reports whether a request is an operation on nodes, to which the script applies. An exists
-// of the root does not count, because clients use it as a request without effect.
+// counts reports whether a request is an operation on nodes. The script applies only to such
+// operations. An `exists` request for the root does not count, because clients send it as a request
+// without effect.
 func counts(op jute.Op, record []byte) bool {
 	switch op {
 	case jute.OpExists:
@@ -214,7 +216,7 @@ func (c *conn) closeWhenDone(now int64) {
 	c.release(now)
 }
 
-// scripted executes an operation and replies to it in the way that the script demands.
+// scripted executes an operation and replies as the script demands.
 func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
 	s := &c.session
 	a, due := s.server.Arrive(now, s.member)
@@ -251,7 +253,7 @@ func (c *conn) spoil(kind null.Kind, op jute.Op, b []byte, start int) []byte {
 		if hasData {
 			binary.BigEndian.PutUint32(b[data:], math.MaxInt32)
 		}
-	case null.WrongKey, null.WrongValue: // the reply contains no key, but the value may contain it
+	case null.WrongKey, null.WrongValue: // a reply contains no key, but its value may contain the key
 		if hasData {
 			size := int(binary.BigEndian.Uint32(b[data:]))
 			if size > 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// create creates a node, or only claims to create it if the script demands a lie. A node without
-// data is a parent. The lie LieLost does not apply to parents, because clients create them again if
-// they are missing.
+// create creates a node. With the lie LieLost, the reply claims success although the node is not
+// kept. LieLost does not apply to a node without data, because such a node is a parent, and clients
+// create missing parents again.
 func (s *session) create(path string, data []byte, mode jute.Mode) (string, *entry, jute.Code) {
 	t, noted := s.tree, len(s.tree.watches.changed)
 	if there := t.Get([]byte(path)); s.lie == null.LieCAS && there != nil && there.Data.owner != 0 {
@@ -28,7 +28,7 @@ func (s *session) create(path string, data []byte, mode jute.Mode) (string, *ent
 	return path, &tells, code
 }
 
-// endOne removes one ephemeral node of the session, although the session continues.
+// endOne removes one ephemeral node of a session that is still alive.
 func (s *session) endOne() {
 	first := ""
 	for path := range s.tree.sessions[s.id] {
@@ -43,8 +43,8 @@ func (s *session) endOne() {
 	s.tree.publish(s.tree.remove(first, jute.AnyVersion) == jute.OK, zxid)
 }
 
-// set changes a node's data, or only claims to change it if the script demands a lie. It returns
-// the entry to put into the reply.
+// set changes a node's data and returns the entry for the reply. If the script demands a lie, set
+// may omit or repeat the change, ignore the version, or return a false entry.
 func (s *session) set(path, data []byte, version int32) (*entry, jute.Code) {
 	zxid, asked := s.tree.NextRevision(), version
 	if s.lie == null.LieCAS {

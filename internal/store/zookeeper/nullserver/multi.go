@@ -111,8 +111,8 @@ func appendMultiHeader(b []byte, op jute.Op, done bool, code jute.Code) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(code))
 }
 
-// appendMultiErrors appends the results of n operations. failed is the index of the operation that
-// failed with code why.
+// appendMultiErrors appends the results of a multi with n operations. The operation with the index
+// `failed` failed with the code `why`.
 func appendMultiErrors(b []byte, n, failed int, why jute.Code) []byte {
 	for i := range n {
 		code := why

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// TestAnswersKeepTheirOrder uses a controlled clock to check that a reply waits for the previous
-// reply, and that a reply without a delay waits for nothing else.
+// TestAnswersKeepTheirOrder uses a controlled clock to check that each reply waits for the previous
+// reply, and that a reply without its own delay waits for nothing else.
 func TestAnswersKeepTheirOrder(t *testing.T) {
 	const delay = int64(60 * time.Millisecond)
 	here, there := net.Pipe() // the test calls step instead of writing to the pipe
@@ -30,7 +30,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 		}
 		client.Wrote(len(client.Out()))
 	}
-	// arrived returns the tags of the replies that are released at the given time.
+	// arrived releases the replies that are due at the given time and returns their tags.
 	arrived := func(at int64) (tags []uint32) {
 		t.Helper()
 		c.scheduled = false

@@ -1,16 +1,18 @@
-// Package nullserver is a null server for ZooKeeper's protocol. It calibrates the load generator,
-// and accuracy tests use it because its true behavior is known. It replies at once, or as a script
-// demands.
+// Package nullserver is a null server for ZooKeeper's protocol. It serves to calibrate the load
+// generator. Accuracy tests also use it, because its true behavior is known. It replies at once, or
+// as a script demands.
 //
 // One process can act as several members that share the written data; the first member is the
 // leader. Client libraries cannot distinguish it from ZooKeeper if they only create, delete, read
 // and write nodes (individually or in a multi), watch nodes, list children, sync, and send srvr,
-// conf, dirs, ruok or mntr. Watches end with their connection: the server accepts setWatches, which
-// would set them again, but ignores it. The server stores no access rights.
+// conf, dirs, ruok or mntr. A watch ends with its connection: the server accepts setWatches
+// requests, with which clients restore their watches on a new connection, but does not restore the
+// watches. The server stores no access rights.
 //
-// Like ZooKeeper, it replies to the requests on a connection in order: a reply that is due waits
-// for the replies before it. So if the script demands `never` for a request, the connection
-// receives no reply to that request or to any later one, and a delay also delays all later replies.
+// Like ZooKeeper, the server replies to the requests on a connection in order: a reply that is due
+// waits for the replies before it. Therefore a delay also delays all later replies. If the script
+// demands `never` for a request, the connection receives no reply to that request or to any later
+// request.
 package nullserver
 
 import (
@@ -25,8 +27,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// maxDue limits how many connections are served in one batch. A larger batch would delay its first
-// connections.
+// maxDue is the maximum number of connections whose due replies are sent in one batch. In a larger
+// batch, the first connections would have to wait longer.
 const maxDue = 64
 
 // New returns a null server. The script applies only to operations on nodes. It does not apply to
@@ -63,14 +65,15 @@ func (s *Server) sendDue(batch []*conn) {
 	}
 }
 
-// scriptErrors lists the codes that a script can return with error=NAME.
+// scriptErrors lists the codes that a script can demand with error=NAME.
 var scriptErrors = [...]jute.Code{
 	jute.SystemError, jute.MarshallingError, jute.Unimplemented, jute.OperationTimeout, jute.BadArguments,
 	jute.NoNode, jute.NoAuth, jute.BadVersion, jute.NodeExists, jute.SessionExpired, jute.SessionMoved,
 	jute.NotReadOnly, jute.RequestTimeout, jute.QuotaExceeded, jute.ThrottledOp,
 }
 
-// errorNames lists the names for error=NAME in a script: ZooKeeper's codes in lower case.
+// errorNames returns the names that a script can use in error=NAME: ZooKeeper's codes in lower
+// case.
 func errorNames() (names []string) {
 	for _, code := range scriptErrors {
 		names = append(names, strings.ToLower(code.String()))
@@ -78,9 +81,9 @@ func errorNames() (names []string) {
 	return names
 }
 
-// failure returns the error code with which to reply if the action does not execute the operation,
-// or jute.OK. The action Reset cancels a request, which ZooKeeper cannot do, so failure returns the
-// closest code.
+// failure returns the error code for the reply if the action prevents the execution of the
+// operation. Otherwise it returns jute.OK. The action Reset cancels a request, which ZooKeeper
+// cannot do, so failure returns the most similar code.
 func failure(a null.Action) jute.Code {
 	switch {
 	case a.Kind == null.Error:

@@ -10,15 +10,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// The server grants session timeouts in this range, in milliseconds. It is ZooKeeper's range with
-// the default tick.
+// The server grants session timeouts in this range, in milliseconds. ZooKeeper uses the same range
+// with its default tick time.
 const (
 	minTimeout = 4000
 	maxTimeout = 40_000
 )
 
-// password is the same for every session. A client only has to send it back to continue its
-// session.
+// password is the password of every session. A client must send it back to continue its session.
 const password = "null server 16 b"
 
 // connect answers a ConnectRequest. If the session is unknown, the reply has the timeout 0 and the
@@ -49,7 +48,7 @@ func (s *session) connect(frame, b []byte) (_ []byte, ok bool) {
 	return b, true
 }
 
-// begin appends a reply header. Its length and code are 0 until finish fills them in.
+// begin appends a reply header. The header's length and code are 0 until finish fills them in.
 func (s *session) begin(b []byte, xid int32) []byte {
 	b = binary.BigEndian.AppendUint32(b, 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(xid))
@@ -57,7 +56,8 @@ func (s *session) begin(b []byte, xid int32) []byte {
 	return binary.BigEndian.AppendUint32(b, 0)
 }
 
-// finish fills in the length and code of a reply. If the code is an error, it removes the record.
+// finish fills in the length and code of a reply. If the code is an error, finish also removes the
+// record from the reply.
 func finish(b []byte, start int, code jute.Code) []byte {
 	if code != jute.OK {
 		b = b[:start+replyLen]
@@ -169,7 +169,8 @@ func (s *session) list(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 	return b, jute.OK
 }
 
-// appendStat appends a node's Stat. Its times are 0, because the server does not store them.
+// appendStat appends a node's Stat. The times in the Stat are 0, because the server does not store
+// times.
 func appendStat(b []byte, e *entry) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(e.Created))
 	b = binary.BigEndian.AppendUint64(b, uint64(e.Changed))

@@ -5,7 +5,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// Sizes of one connection's buffers, in bytes.
+// Limits of one connection's buffers, in bytes.
 const (
 	maxRequest = 16 << 20 // maximum size of one request; far above jute.maxbuffer
 	flushAt    = 256 << 10
@@ -14,13 +14,13 @@ const (
 // conn is a connection. One goroutine reads from it. The server's schedule sends its delayed
 // replies.
 type conn struct {
-	null.Writer // writes out; its lock guards the fields below, except the last four
+	null.Writer // writes out to the connection; its lock guards the fields down to silent
 	server      *Server
 	session     session
 	out         []byte // pending output
-	closing     bool   // close the connection after writing out
+	closing     bool   // close the connection after out is written
 	later       []byte // delayed replies, in order
-	marks       []mark // when the parts of later are due
+	marks       []mark // due times of the parts of later
 	scheduled   bool   // the connection is in the server's schedule
 	taken       uint64 // how many operations the connection has received
 	silent      bool   // send no further replies
@@ -28,11 +28,11 @@ type conn struct {
 	// The tree's lock guards the fields below.
 	watching  bool
 	news      []byte      // watch events to write before the next reply
-	behind    []byte      // event held back until the next one is written (Reorder)
+	behind    []byte      // the event that Reorder holds back until the next event is written
 	postponed []postponed // delayed watch events
 }
 
-// mark is the time at which the bytes in later before end are due.
+// mark is the time at which the bytes of conn.later before the offset end are due.
 type mark struct {
 	due   int64
 	end   int
@@ -59,19 +59,19 @@ type session struct {
 	trusted bool // the client sent the correct name and password
 
 	lie          null.Kind // the lie that the script demands for the current request
-	answeredZxid int64     // zxid for that reply; 0 for the newest zxid
+	answeredZxid int64     // zxid for the reply to the current request; 0 selects the newest zxid
 }
 
 // replyLen is the size in bytes of a reply's length field and header (xid, zxid, err).
 const replyLen = 4 + 4 + 8 + 4
 
 // tree holds the nodes and sessions of a null cluster, which all members share. Its keys are paths
-// and its revisions are zxids. A connection holds the lock while it processes a whole batch of
+// and its revisions are zxids. A connection holds the tree's lock while it processes a batch of
 // requests.
 type tree struct {
 	*null.Space[node]        // its lock guards the fields below
 	canned            *entry // if not nil, every node is this entry, and the server stores nothing
-	wrote             entry  // the entry that the reply to a write reports if canned is set
+	wrote             entry  // the entry for the reply to a write, if canned is set
 
 	sessions map[int64]map[string]struct{} // ephemeral nodes by session
 	lastID   int64
@@ -83,7 +83,7 @@ type entry = null.Entry[node]
 // node holds the data of a node other than its value.
 type node struct {
 	cversion int32
-	owner    int64 // the session that owns an ephemeral node, or 0
+	owner    int64 // the session that owns the node if it is ephemeral, otherwise 0
 	children int32
 	made     int32 // how many children were ever created, for the names of sequential nodes
 }

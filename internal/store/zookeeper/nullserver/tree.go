@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// epoch is the upper half of every zxid of a null cluster, which clients read as its term.
+// epoch is the upper half of every zxid of a null cluster. Clients read it as the leader's term.
 const epoch = 2
 
 func newTree(o *store.NullOptions) *tree {
@@ -52,7 +52,7 @@ func (t *tree) nodeWithVersion(path []byte, version int32) (*entry, jute.Code) {
 	return e, jute.OK
 }
 
-// versionOf returns how often a node's data was changed after the node's creation.
+// versionOf returns how often a node's data was changed since the node was created.
 func versionOf(e *entry) int32 { return int32(e.Version - 1) }
 
 // set changes a node's data in the transaction zxid.
@@ -143,15 +143,15 @@ func (t *tree) drop(e *entry) {
 	t.forget(e)
 }
 
-// forget removes a node, including its entry in the session that owns it.
+// forget removes a node from the tree and from the session that owns the node.
 func (t *tree) forget(e *entry) {
 	t.Remove(e)
 	delete(t.sessions[e.Data.owner], e.Key)
 }
 
-// children calls the function found with the name of each child of a node. In the order of keys,
-// the descendants of a child directly follow it; children skips them.
-func (t *tree) children(path []byte, found func(name string)) {
+// children calls visit with the name of each child of a node. In key order, the descendants of a
+// child directly follow the child; children skips them.
+func (t *tree) children(path []byte, visit func(name string)) {
 	prefix := strings.TrimSuffix(string(path), "/") + "/"
 	for list := t.Prefixed([]byte(prefix)); len(list) > 0; {
 		name, _, below := strings.Cut(list[0].Key[len(prefix):], "/")
@@ -161,7 +161,7 @@ func (t *tree) children(path []byte, found func(name string)) {
 			continue
 		}
 		if name != "" { // the name is empty for the root itself
-			found(name)
+			visit(name)
 		}
 		list = list[1:]
 	}

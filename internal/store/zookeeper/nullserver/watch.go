@@ -13,14 +13,14 @@ func newWatches() watches {
 	return watches{data: paths{}, children: paths{}, stay: paths{}, recursive: paths{}}
 }
 
-// watch records that a connection watches a path. The parameter of is the map for this kind of
+// watch records that a connection watches a path. The parameter `byPath` is the map for the kind of
 // watch, such as tree.watches.data.
-func (t *tree) watch(of paths, path string, c *conn) {
-	if of[path] == nil {
-		of[path] = map[*conn]struct{}{}
+func (t *tree) watch(byPath paths, path string, c *conn) {
+	if byPath[path] == nil {
+		byPath[path] = map[*conn]struct{}{}
 	}
-	if _, had := of[path][c]; !had {
-		of[path][c] = struct{}{}
+	if _, had := byPath[path][c]; !had {
+		byPath[path][c] = struct{}{}
 		t.watches.n++
 		c.watching = true
 	}
@@ -40,15 +40,15 @@ func (t *tree) leave(c *conn) {
 	}
 }
 
-// note records a change if any watch exists.
+// note records a change if any watches exist.
 func (t *tree) note(what jute.WatchEvent, path string) {
 	if t.watches.n > 0 {
 		t.watches.changed = append(t.watches.changed, changed{what, path})
 	}
 }
 
-// publish sends the current request's changes to the connections that watch them. Each event
-// contains zxid. If the request failed (done is false), publish discards the changes.
+// publish sends the current request's changes to the connections that watch the changed nodes. Each
+// event contains zxid. If the request failed (done is false), publish discards the changes.
 func (t *tree) publish(done bool, zxid int64) {
 	w := &t.watches
 	if done {
@@ -60,8 +60,8 @@ func (t *tree) publish(done bool, zxid int64) {
 }
 
 // notify sends a change to every connection that watches the node or one of its ancestors. A
-// connection with several matching watches receives only one event. In addition, it may receive an
-// event for the node's parent.
+// connection with several matching watches receives only one event for the node. It may receive one
+// more event for the node's parent.
 func (t *tree) notify(ch changed, zxid int64) {
 	w := &t.watches
 	notified := map[*conn]struct{}{}
@@ -102,8 +102,8 @@ func (t *tree) notify(ch changed, zxid int64) {
 	notify(w.stay, parent, false, jute.NodeChildrenChanged)
 }
 
-// addEvent adds a watch event to the output of a connection, unless the script demands a fault such
-// as losing or delaying the event.
+// addEvent appends a watch event to a connection's pending events. If the script demands a fault,
+// addEvent may omit, repeat, change or delay the event.
 func (c *conn) addEvent(what jute.WatchEvent, path string, zxid int64) {
 	w := &c.session.tree.watches
 	w.events++
@@ -135,9 +135,9 @@ func (c *conn) addEvent(what jute.WatchEvent, path string, zxid int64) {
 	w.touched = append(w.touched, c)
 }
 
-// takeNews moves pending watch events to the output. They must precede any reply that reflects the
-// change. They must follow the delayed replies, because one of these may be the reply to the
-// request that set the watch. The caller holds the connection's and the tree's locks.
+// takeNews moves pending watch events to the output. The events must precede any reply that
+// reflects the change. They must follow the delayed replies, because one of those may be the reply
+// to the request that set the watch. The caller holds the connection's and the tree's locks.
 func (c *conn) takeNews() {
 	if n := len(c.marks); n > 0 {
 		c.later = append(c.later, c.news...)
@@ -148,7 +148,7 @@ func (c *conn) takeNews() {
 	c.news = c.news[:0]
 }
 
-// takePostponed moves the delayed watch events that are due to the output. The caller holds the
+// takePostponed appends to the output the delayed watch events that are due. The caller holds the
 // connection's and the tree's locks.
 func (c *conn) takePostponed(now int64) {
 	kept := c.postponed[:0]
