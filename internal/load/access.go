@@ -28,34 +28,34 @@ func KeyPair(cert, key string) (tls.Certificate, error) {
 	return tls.X509KeyPair(certPEM, keyPEM)
 }
 
-// fromEnv is a prefix of a password. The text after it is the name of an environment variable that
-// contains the actual password. A password on the command line could be read by every user of the
-// machine.
+// fromEnv is the prefix of a reference to a password. The text after the prefix is the name of the
+// environment variable that contains the password. Such a reference is safer than the password
+// itself, because every user of the machine can read the command line.
 const fromEnv = "env:"
 
-// ReadAccess reads the files and environment variables that a refers to, and returns the access to
-// the cluster.
-func ReadAccess(a *scenario.Attach) (store.Access, error) {
-	carried, err := CarryAccess(a)
+// ReadAccess reads the files and environment variables that `attach` refers to, and returns the
+// access to the cluster.
+func ReadAccess(attach *scenario.Attach) (store.Access, error) {
+	carried, err := CarryAccess(attach)
 	if err != nil {
-		return store.Access{Endpoints: a.Endpoints, DialTimeout: a.DialTimeout}, err
+		return store.Access{Endpoints: attach.Endpoints, DialTimeout: attach.DialTimeout}, err
 	}
-	return accessOf(&carried, a)
+	return accessOf(&carried, attach)
 }
 
-// CarriedAccess returns the access that is described by a, a result of CarryAccess. It does not use
-// files or environment variables on this machine. The text of its errors contains no part of the
-// input.
-func CarriedAccess(a *scenario.Attach) (store.Access, error) {
-	return accessOf(a, &scenario.Attach{CACert: "that came", Cert: "that came", CertKey: "of it"})
+// CarriedAccess returns the access that `attach` describes, which is a result of CarryAccess. It
+// does not use files or environment variables of this machine. Its error texts do not contain
+// certificates, keys or passwords.
+func CarriedAccess(attach *scenario.Attach) (store.Access, error) {
+	return accessOf(attach, &scenario.Attach{CACert: "in the assignment", Cert: "in the assignment", CertKey: "in the assignment"})
 }
 
-// CarryAccess returns a copy of a for a worker on another machine. The copy contains the PEM data
-// of the certificates and keys instead of the file names, and the password instead of the name of
-// its environment variable.
-func CarryAccess(a *scenario.Attach) (scenario.Attach, error) {
-	out := *a
-	if name, password, ok := strings.Cut(a.User, ":"); ok {
+// CarryAccess returns a copy of `attach` for a worker on another machine. The copy contains the PEM
+// data of the certificates and keys instead of the file names, and the password instead of the name
+// of its environment variable.
+func CarryAccess(attach *scenario.Attach) (scenario.Attach, error) {
+	out := *attach
+	if name, password, ok := strings.Cut(attach.User, ":"); ok {
 		if variable, ok := strings.CutPrefix(password, fromEnv); ok {
 			if password = os.Getenv(variable); password == "" {
 				return out, fmt.Errorf("cannot read the password of the user %q: the environment variable %q is not set; set it, or write NAME:PASSWORD", name, variable)
@@ -68,9 +68,9 @@ func CarryAccess(a *scenario.Attach) (scenario.Attach, error) {
 		into  *string
 		wrong string
 	}{
-		{a.CACert, &out.CACert, "the CA certificate cannot be read"},
-		{a.Cert, &out.Cert, fmt.Sprintf("the client certificate %s and key %s cannot be used", a.Cert, a.CertKey)},
-		{a.CertKey, &out.CertKey, fmt.Sprintf("the client certificate %s and key %s cannot be used", a.Cert, a.CertKey)},
+		{attach.CACert, &out.CACert, "the CA certificate cannot be read"},
+		{attach.Cert, &out.Cert, fmt.Sprintf("the client certificate %s and key %s cannot be used", attach.Cert, attach.CertKey)},
+		{attach.CertKey, &out.CertKey, fmt.Sprintf("the client certificate %s and key %s cannot be used", attach.Cert, attach.CertKey)},
 	} {
 		if file.path == "" {
 			continue
@@ -81,35 +81,35 @@ func CarryAccess(a *scenario.Attach) (scenario.Attach, error) {
 		}
 		*file.into = string(pem)
 	}
-	if a.Authority != "" {
-		out.CACert, out.Authority = a.Authority, ""
+	if attach.Authority != "" {
+		out.CACert, out.Authority = attach.Authority, ""
 	}
 	return out, nil
 }
 
-// accessOf returns the access that is described by a, a result of CarryAccess. The texts of its
-// errors contain the file names in names.
-func accessOf(a, names *scenario.Attach) (store.Access, error) {
-	access := store.Access{Endpoints: a.Endpoints, DialTimeout: a.DialTimeout}
-	if a.User != "" {
-		name, password, ok := strings.Cut(a.User, ":")
+// accessOf returns the access that `attach` describes, which is a result of CarryAccess. Its error
+// texts contain the file names from `names`.
+func accessOf(attach, names *scenario.Attach) (store.Access, error) {
+	access := store.Access{Endpoints: attach.Endpoints, DialTimeout: attach.DialTimeout}
+	if attach.User != "" {
+		name, password, ok := strings.Cut(attach.User, ":")
 		if !ok {
-			return access, fmt.Errorf("the user %q has no password: write NAME:PASSWORD", name)
+			return access, fmt.Errorf("the user %q has no password; write NAME:PASSWORD", name)
 		}
 		access.User, access.Password = name, password
 	}
-	if !a.UsesTLS() {
+	if !attach.UsesTLS() {
 		return access, nil
 	}
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: a.SkipVerify}
-	if a.CACert != "" {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: attach.SkipVerify}
+	if attach.CACert != "" {
 		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM([]byte(a.CACert)) {
+		if !cfg.RootCAs.AppendCertsFromPEM([]byte(attach.CACert)) {
 			return access, fmt.Errorf("the CA certificate %s contains no PEM certificate", names.CACert)
 		}
 	}
-	if a.Cert != "" || a.CertKey != "" {
-		pair, err := tls.X509KeyPair([]byte(a.Cert), []byte(a.CertKey))
+	if attach.Cert != "" || attach.CertKey != "" {
+		pair, err := tls.X509KeyPair([]byte(attach.Cert), []byte(attach.CertKey))
 		if err != nil {
 			return access, fmt.Errorf("the client certificate %s and key %s cannot be used: %w", names.Cert, names.CertKey, err)
 		}

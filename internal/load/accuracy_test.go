@@ -30,8 +30,8 @@ func serve(t testing.TB, script string, o store.NullOptions) string {
 	return storetest.ServeNull(t, etcd.New(), 1, o)[0]
 }
 
-// patience is the timeout of operations that must get a reply, however slow the machine is. No test
-// measures it.
+// patience is the timeout of operations that must get a reply even on a very slow machine. No test
+// waits until it has passed.
 const patience = 2 * time.Minute
 
 func base(kind kv.Kind, level kv.Consistency) scenario.Load {
@@ -47,8 +47,8 @@ func open(l scenario.Load, rate float64, d time.Duration) scenario.Load {
 	return l
 }
 
-// run runs a load. It also checks two invariants of every load: due = completed + errors, and every
-// operation that was due has exactly one time.
+// run runs a load. It also checks two invariants of every load: due = completed + errors, and
+// exactly one time is recorded for every operation that was due.
 func run(t testing.TB, p task) *load.Result {
 	t.Helper()
 	res, err := load.Run(context.Background(), p.worker(), &p.Assignment, p.Reports)
@@ -80,8 +80,9 @@ func near(t settle.Reporter, what string, got, want, tolerance float64) {
 	}
 }
 
-// atLeast checks that a time is not shorter than the server made it. A busy machine can make the
-// time arbitrarily longer. Only the resolution of the histogram, 0.1 %, can make it shorter.
+// atLeast checks that a measured time is at least as long as the delay that the server caused. A
+// busy machine can increase the measured time without limit. Only the resolution of the histogram,
+// 0.1 %, can decrease it.
 func atLeast(t settle.Reporter, what string, got, least float64) {
 	t.Helper()
 	if got < 0.998*least {
@@ -90,8 +91,8 @@ func atLeast(t settle.Reporter, what string, got, least float64) {
 }
 
 // littlesLaw checks that throughput × mean response time equals the number of clients in a closed
-// loop. An operation that crosses an edge of the window counts on one side only, so the equation is
-// exact except for the share of such operations.
+// loop. An operation that begins before and ends after a boundary of the window is counted on only
+// one side of that boundary, so the error of the equation is at most the share of such operations.
 func littlesLaw(t *testing.T, r *load.Result, clients float64) {
 	t.Helper()
 	m := r.Measured
@@ -108,16 +109,18 @@ func lawOf(r *load.Result) float64 {
 	return float64(m.Done) / m.Seconds * m.Merged().Response.Mean() / 1e9
 }
 
-// eachLoops runs a test with 1, 2 and 4 event loops. The number of event loops must not matter.
+// eachLoops runs a test with 1, 2 and 4 event loops. The results must not depend on the number of
+// event loops.
 func eachLoops(t *testing.T, test func(t *testing.T, loops int)) {
 	for _, loops := range []int{1, 2, 4} {
 		t.Run(fmt.Sprintf("%d loops", loops), func(t *testing.T) { test(t, loops) })
 	}
 }
 
-// In this situation etcd's benchmark reports p99 = 3.2 ms. In fact, of 10,000 operations, 1,000
-// fall into the stall, and those that are due at its beginning wait for 1 s. The test with the
-// simulated engine checks exact times. On any real machine the times are at least that long.
+// The server stalls for 1 s. In this situation, etcd's benchmark reports a p99 of 3.2 ms. In fact,
+// 1,000 of the 10,000 operations become due during the stall, and those that become due at its
+// beginning wait for 1 s. A real machine can only increase these times. The test with the simulated
+// engine checks exact times.
 func TestCoordinatedOmission(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
@@ -161,9 +164,9 @@ func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
 
 func sized(l scenario.Load, value int) scenario.Load { l.ValueSize = value; return l }
 
-// The test with the simulated engine is exact to the nanosecond. Here the clock is that of the
-// machine, which may pause. So the timeout is longer than such a pause, and no operation may be
-// given up before the timeout.
+// The test with the simulated engine checks times to the nanosecond. This test uses the clock of a
+// real machine, which may pause. So the timeout is longer than such a pause, and the test checks
+// only that no operation is abandoned before the timeout.
 func TestUnansweredOperationsAreTimedAndCounted(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
@@ -241,7 +244,7 @@ func TestWrongAnswersAreFound(t *testing.T) {
 			l := base(kv.Get, kv.Local)
 			l.Total = 10_000
 			p := taskFor(serve(t, what, store.NullOptions{Memory: true}), l)
-			// The preload also reads and writes, and replaces values that are wrong.
+			// The null server also returns wrong values to the preload, which then replaces them.
 			if _, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil {
 				t.Fatal(err)
 			}
@@ -285,9 +288,9 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 		if m.Due != 15_000 || m.Succeeded() != 15_000 || m.Lateness == nil || m.Lateness.TotalCount() != 15_000 {
 			t.Errorf("due %d, succeeded %d; each has a lateness", m.Due, m.Succeeded())
 		}
-		// Operations that were due in the window and done after it were due at most one longest
-		// response time before its end. Operations that were done in the window and due before it
-		// were carried in.
+		// An operation that was due in the window but done after the window was due at most one
+		// maximum response time before the end of the window. An operation that was due before the
+		// window but done in the window was carried in.
 		slowest := float64(m.Merged().Response.Max()) / 1e9 * 1.001
 		after, before := uint64(5000*slowest)+1, m.CarriedIn
 		if m.Done+after < 15_000 || m.Done > 15_000+before || m.Seconds != 3 {
@@ -312,9 +315,9 @@ func TestLoopsShareALoad(t *testing.T) {
 	}
 }
 
-// All event loops share the total number of operations. So no loop runs out of numbers early and
-// leaves its clients idle, even if the loops have different numbers of connections. Without
-// sharing, and with two loops, only 40 of these 50 clients would be busy.
+// All event loops take operation numbers from one shared total. So no loop runs out of numbers
+// early and leaves its clients idle, even if the loops have different numbers of connections. With
+// two loops and without a shared total, only 40 of these 50 clients would be busy.
 func TestLoopsShareATotal(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
@@ -331,8 +334,8 @@ func TestLoopsShareATotal(t *testing.T) {
 	})
 }
 
-// holdsAllocations checks the number of allocations per operation. It includes the allocations for
-// each second and for the beginning of a window. If the machine is so busy that there are few
+// holdsAllocations checks the number of allocations per operation. The number includes the
+// allocations for each second and for the start of a window. If a busy machine executes only few
 // operations, the measurement is repeated.
 func holdsAllocations(t settle.Reporter, mallocs, n uint64, limit float64) {
 	t.Helper()
@@ -341,8 +344,8 @@ func holdsAllocations(t settle.Reporter, mallocs, n uint64, limit float64) {
 	}
 }
 
-// In the steady state an operation allocates nothing. The allocations for a second are divided
-// among that second's operations.
+// In the steady state, operations do not allocate. Each second causes a few allocations, which are
+// divided among the operations of that second.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	endpoint := serve(t, "", store.NullOptions{})
@@ -408,7 +411,7 @@ func TestCompareAndSetUsesKnownVersions(t *testing.T) {
 			t.Errorf("%s: outcomes %v, want 3000 ok", what, m.Outcomes)
 		}
 	}
-	// If all clients write the same key, some get a conflict, and there is no error.
+	// If all clients write the same key, some operations end in a conflict, but none fails.
 	l := base(kv.CAS, kv.None)
 	l.Total, l.Distribution.Name, l.Clients, l.KeySpace = 3000, "sequential", 10, 1
 	p := taskFor(endpoint, l)
@@ -426,7 +429,7 @@ func TestTransactionsWriteAllTheirKeys(t *testing.T) {
 	if m := run(t, taskFor(endpoint, l)).Measured; m.Outcomes[kv.OK] != 100 {
 		t.Fatalf("outcomes %v %v", m.Outcomes, m.ErrorTexts)
 	}
-	// The 100 transactions started at keys 0 to 99, and each wrote 10 keys.
+	// The 100 transactions started at keys 0 to 99 and each wrote 10 keys, so keys 0 to 108 exist.
 	l.Mix[0] = scenario.Operation{Kind: kv.Get, Consistency: kv.Local, Weight: 1}
 	l.Total = 1000
 	m := run(t, taskFor(endpoint, l)).Measured

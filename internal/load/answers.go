@@ -14,7 +14,7 @@ import (
 //   - A value is stale if an earlier write by quorumbench replaced it. A local read may return it.
 //   - A value is unverifiable if it is too short to contain a checksum.
 
-// answers checks the replies that one loop's reads receive.
+// answers checks the replies to the operations of one loop.
 type answers struct {
 	space       keys.Space
 	values      *keys.Values
@@ -35,7 +35,7 @@ var (
 	neverWritten = []byte("a value that was never written to this key")
 	outdated     = []byte("a linearizable read returned a value that the preload had replaced")
 	tooShort     = []byte("a linearizable read returned a value shorter than 16 bytes, although the preload had written longer ones")
-	otherWrites  = []byte("a successful transaction executed another number of writes than requested")
+	otherWrites  = []byte("a successful transaction executed a different number of writes than requested")
 )
 
 // Check implements engine.Source.
@@ -64,8 +64,8 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	return kv.OK
 }
 
-// checkOneKey checks the reply to an operation on one key that is not a get. If the reply contains
-// a key, it must be the operation's key. A delete that found no key is a miss.
+// checkOneKey checks the reply to an operation on one key. The operation is not a get. If the reply
+// contains a key, it must be the operation's key. A delete that found no key is a miss.
 func (a *answers) checkOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
 	if len(ev.Key) > 0 {
 		if a.expectedKey = a.space.Append(a.expectedKey[:0], number); !bytes.Equal(ev.Key, a.expectedKey) {
@@ -94,7 +94,7 @@ func (a *answers) checkGet(number uint64, level kv.Consistency, ev *store.Event)
 }
 
 // judgeValue checks the value that a read of a key returned. If the value is wrong, judgeValue also
-// returns a text.
+// returns a text that explains why.
 func (a *answers) judgeValue(number uint64, level kv.Consistency, key, value []byte) (kv.Outcome, []byte) {
 	origin := a.values.Judge(key, value)
 	if origin == keys.Own {
@@ -112,8 +112,9 @@ func (a *answers) judgeValue(number uint64, level kv.Consistency, key, value []b
 	return kv.Stale, nil
 }
 
-// judgeShort checks a value that has no checksum. If the load's values have checksums, then all
-// keys had values with checksums at the end of the preload.
+// judgeShort checks a value that has no checksum. If the load's values have checksums, all keys had
+// values with checksums at the end of the preload, so a linearizable read must not return a value
+// without a checksum.
 func (a *answers) judgeShort(level kv.Consistency) (kv.Outcome, []byte) {
 	if level == kv.Linearizable && a.before != nil && a.values.Unique() {
 		return kv.WrongAnswer, tooShort

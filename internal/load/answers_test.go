@@ -106,7 +106,8 @@ func TestShortValuesAreUnverifiable(t *testing.T) {
 	}
 }
 
-// found passes the reply to a range to the source, as a codec does.
+// found delivers the keys of a range's reply to the source, as a codec does, and returns the event
+// for the reply.
 func found(s *source, tag uint32, pairs []store.Pair, count int64) store.Event {
 	ev := store.Event{Tag: tag, Count: count}
 	values := s.answers.listings.Begin(tag)
@@ -122,7 +123,7 @@ func found(s *source, tag uint32, pairs []store.Pair, count int64) store.Event {
 	return ev
 }
 
-// pairsOf returns n keys, starting with number first, with values of the given size.
+// pairsOf returns n keys with values of the given size. The number of the first key is `first`.
 func pairsOf(first, n, size int) (pairs []store.Pair) {
 	v := keys.NewValues(size, 5)
 	for i := range n {
@@ -133,7 +134,7 @@ func pairsOf(first, n, size int) (pairs []store.Pair) {
 }
 
 func TestRangesAreJudged(t *testing.T) {
-	const first = 90 // ten keys remain from there to the end of the key space
+	const first = 90 // this key and the following ones are the last ten keys of the key space
 	for name, c := range map[string]struct {
 		limit, count int64
 		change       func(p []store.Pair) []store.Pair
@@ -177,8 +178,8 @@ func TestRangesAreJudged(t *testing.T) {
 	}
 }
 
-// Of many long replies, only some are checked completely. In the others, only the keys, their
-// number, and the first value are checked.
+// Of many long replies, only some are checked completely. In the others, only the keys, the number
+// of keys, and the first value are checked.
 func TestLongRangesAreSampled(t *testing.T) {
 	settle.Unraced(t)
 	s := readerOf(t, 64, 0)

@@ -21,7 +21,7 @@ func applications() []app.Application {
 	}
 }
 
-// Applications returns all applications, with the methods that scenarios use.
+// Applications returns all applications, as the interface type that scenarios use.
 func Applications() (all []application.Application) {
 	for _, a := range applications() {
 		all = append(all, a)

@@ -6,8 +6,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Each application either names the parameter with which its load grows, and then the load does
-// grow with it, or gives the reason why capacity search does not support the application.
+// If the definition of an application lists scale parameters, a larger value of such a parameter
+// must increase the load. If it lists none, it must state why capacity search does not support the
+// application.
 func TestApplicationsNameTheirScale(t *testing.T) {
 	for _, a := range Applications() {
 		d := a.Definition()
@@ -39,8 +40,8 @@ func TestApplicationsNameTheirScale(t *testing.T) {
 	}
 }
 
-// Parameters with the same key have the same unit in all applications. Their defaults are inside
-// their bounds, and every application accepts its own defaults.
+// Parameters with the same key have the same unit in all applications. The defaults are inside the
+// bounds of the parameters, and every application accepts its own defaults.
 func TestApplicationsFitTogether(t *testing.T) {
 	units := map[string]application.Unit{}
 	for _, a := range Applications() {

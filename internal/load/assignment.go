@@ -24,16 +24,16 @@ type Assignment struct {
 	// Voters are the endpoints that are used to prepare the load if the members at Endpoints have
 	// no vote. If Voters is nil, Endpoints are used.
 	Voters []string
-	// Members maps an endpoint to the number of its member, if that is known. It is needed for
-	// stores whose replies do not identify the member.
+	// Members maps each endpoint to the number of its member, if the number is known. It is needed
+	// for stores whose replies do not identify the member.
 	Members map[string]uint64
 	// Shard is this worker's part of the load.
 	Shard Shard
 	// OtherWorkers is the number of other workers in the same process, which run other shards of
 	// the load. Each of them occupies one of Go's processors per loop.
 	OtherWorkers int
-	// Confined is set if the cluster existed before the run. In this case the load may change only
-	// keys that have its prefix, and the leases and sessions to which these keys are bound.
+	// Confined is set if the cluster existed before the run. In this case, the load may change only
+	// the keys with the load's prefix, and the leases and sessions to which these keys are bound.
 	Confined bool
 	// Preloaded is the result of the preload. It is nil if there was none.
 	Preloaded *Preloaded
@@ -69,25 +69,26 @@ func (s Shard) isPart() bool { return s.N > 1 }
 // count returns the number of shards, at least 1.
 func (s Shard) count() int { return max(s.N, 1) }
 
-// loop returns the number of this shard's loop i among the loops of all shards (first), and the
-// number of loops in all shards (stride). Every shard has n loops.
+// loop returns the position of this shard's loop i among the loops of all shards (`first`), and the
+// total number of loops in all shards (`stride`). Every shard has n loops.
 func (s Shard) loop(i, n int) (first, stride int) { return s.I + s.count()*i, s.count() * n }
 
-// share returns how many of the numbers below total belong to the shard.
+// share returns how many of the numbers from 0 to `total`-1 belong to the shard.
 func (s Shard) share(total uint64) uint64 {
 	n, i := uint64(s.count()), uint64(s.I)
 	return (max(total, i) - i + n - 1) / n
 }
 
-// Divide returns part k of n parts of an assignment, which may itself be a part of a load.
+// Divide divides an assignment into n parts and returns part k. The assignment may itself be a part
+// of a load.
 func (a *Assignment) Divide(k, n int) *Assignment {
 	part := *a
 	part.Shard = Shard{I: a.Shard.I + a.Shard.count()*k, N: a.Shard.count() * n}
 	return &part
 }
 
-// MostKeys returns the largest number of keys that the load can have. It is larger than the key
-// space for an application, because an application can create keys during the load.
+// MostKeys returns the maximum number of keys of the load. For an application, this maximum is
+// larger than the key space, because an application can create keys during the load.
 func (a *Assignment) MostKeys() uint64 {
 	if a.Load.Application.Name != "" {
 		return a.Load.KeySpace + scenario.MostCalls
@@ -95,8 +96,8 @@ func (a *Assignment) MostKeys() uint64 {
 	return a.Load.KeySpace
 }
 
-// KeyNumbers returns an upper bound for the numbers of the load's keys. For an application it is
-// large, because the numbers of its keys may contain numbers that the store assigns.
+// KeyNumbers returns an upper bound for the numbers of the load's keys. For an application, the
+// bound is large, because the numbers of the keys may include numbers that the store assigns.
 func (a *Assignment) KeyNumbers() uint64 {
 	if a.Load.Application.Name != "" {
 		return 1 << 62
@@ -104,10 +105,11 @@ func (a *Assignment) KeyNumbers() uint64 {
 	return a.Load.KeySpace
 }
 
-// checkShard returns an error if the load cannot be divided into this number of shards.
+// checkShard returns an error if the shard does not exist or the load cannot be divided into this
+// number of shards.
 func (a *Assignment) checkShard() error {
 	if n := a.Shard.N; n < 0 || a.Shard.I < 0 || a.Shard.I >= a.Shard.count() {
-		return fmt.Errorf("there is no part %d of %d of a load", a.Shard.I, n)
+		return fmt.Errorf("part %d does not exist in a load that is divided into %d parts, numbered from 0", a.Shard.I, n)
 	}
 	return a.Load.Divisible(a.Shard.N)
 }
@@ -134,12 +136,13 @@ type Preloaded struct {
 	// Replaced maps the number of a key to the checksum (CRC-32) of the value that the preload
 	// replaced.
 	Replaced map[uint64]uint32
-	// Versions has a meaning that depends on the load. If the load has compare-and-sets, it is the
-	// versions of all keys (see keys.Versions). For an application, it is the result of
-	// app.Script.Kept. Otherwise it is nil. The load takes over the slice's memory.
+	// The content of Versions depends on the load. For a load with compare-and-sets, Versions
+	// contains the versions of all keys (see keys.Versions). For an application, it contains the
+	// result of app.Script.Kept. For any other load, it is nil. The load takes over the slice's
+	// memory.
 	Versions []int64
-	// Leases are the names of the leases that an application requested. It is set even if the
-	// preload failed.
+	// Leases are the names of the leases that an application requested. The field is set even if
+	// the preload failed.
 	Leases []string
 }
 

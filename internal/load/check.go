@@ -18,15 +18,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// check implements Worker.Check. It reads the load's first key at each consistency level that reads
-// of the load or of its preload use. If the load only writes, any reply from the server is
-// sufficient.
+// check implements Worker.Check. It reads the load's first key at each consistency level at which
+// the load or its preload reads. If the load only writes, any reply from the server is sufficient.
 func (p *plan) check(ctx context.Context) error {
 	if err := checkDistinct(ctx, p.Endpoints); err != nil {
 		return err
 	}
 	l := p.Load
-	// Leases and locks do not exist yet, so Check does a get.
+	// Leases and locks do not exist yet, so send a get instead of an operation that needs them.
 	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive || p.script != nil {
 		l.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}}
 	}
@@ -80,8 +79,8 @@ func (e *RefusedError) Error() string { return e.why.Error() }
 // Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.why }
 
-// asRefusal wraps err, the error from a check, in a RefusedError if the server's reply was a
-// refusal.
+// asRefusal returns err, the error from a check. If the server's reply was a refusal, asRefusal
+// wraps err in a RefusedError.
 func (a *strongAnswer) asRefusal(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil || errors.As(a.err, new(*poll.NoAnswerError)):
@@ -126,22 +125,22 @@ func (p *plan) requireRead(ctx context.Context, endpoint string, op *store.Op) e
 	case a.alive:
 		return nil
 	case a.err != nil && a.ev.Outcome.Failed():
-		return a.asRefusal(ctx, fmt.Errorf("%s does not answer a read: %s", endpoint, cmp.Or(string(a.ev.Text), a.ev.Outcome.String())))
+		return a.asRefusal(ctx, fmt.Errorf("a read at %s failed: %s", endpoint, cmp.Or(string(a.ev.Text), a.ev.Outcome.String())))
 	}
 	return a.asRefusal(ctx, a.err)
 }
 
 // strongAnswer is the result of a strong read. alive is set if the strong read failed but the
-// server serves a local read. Such a member is cut off or has no leader. That is not an error here:
-// the load is meant to measure it.
+// server serves a local read. Such a member is isolated from the other members or has no leader.
+// The check does not report this as an error, because the load is meant to measure this state.
 type strongAnswer struct {
 	ev    store.Event
 	err   error
 	alive bool
 }
 
-// askStrong does a strong read at an endpoint. If the read fails or takes longer than half the dial
-// timeout, askStrong also does a local read. Both reads together take no longer than the dial
+// askStrong sends a strong read to an endpoint. If the read fails or takes longer than half of the
+// dial timeout, askStrong also sends a local read. Both reads together take no longer than the dial
 // timeout.
 func (p *plan) askStrong(ctx context.Context, endpoint string, op *store.Op) strongAnswer {
 	done := make(chan strongAnswer, 1)
@@ -169,8 +168,8 @@ func (a *strongAnswer) mayServe(ctx context.Context) bool {
 	return ctx.Err() == nil && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest
 }
 
-// servesLocal reports whether an endpoint responds within the given time to a local read of op's
-// key. It returns false if the store has no local reads or op itself is a local read.
+// servesLocal reports whether a local read of op's key at an endpoint succeeds within the given
+// time. It returns false if the store has no local reads or op itself is a local read.
 func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, within time.Duration) bool {
 	if _, ok := p.store.Capabilities().Reads[kv.Local]; !ok || op.Consistency == kv.Local {
 		return false
@@ -181,9 +180,10 @@ func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, w
 	return err == nil
 }
 
-// requireReply returns an error unless an endpoint replies to a read in some way. If the user has
-// no right to read, the user may still have the right to write. Then requireReply sends the load's
-// first operation if it is a put, because the load will send that put anyway.
+// requireReply returns an error unless an endpoint replies to a read. The reply may be an error,
+// but not a refusal. If the user has no permission to read, the user may still have permission to
+// write. In that case, if the load's first operation is a put, requireReply sends this put, because
+// the load will send it anyway.
 func (p *plan) requireReply(ctx context.Context, endpoint string, first *store.Op) error {
 	op := &store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: first.Key}
 	a := p.askStrong(ctx, endpoint, op)
@@ -191,7 +191,7 @@ func (p *plan) requireReply(ctx context.Context, endpoint string, first *store.O
 	case a.err == nil, a.alive, a.ev.Outcome.Failed() && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest:
 		return nil
 	case a.ev.Outcome == kv.Denied && p.Load.Mix[0].Kind == kv.KeepAlive:
-		return nil // leases need no right to any key; requesting leases checks the user's rights
+		return nil // leases need no permission for keys; the later lease request checks the user's permissions
 	case a.ev.Outcome == kv.Denied && first.Kind == kv.Put:
 		a.ev, a.err = p.ask(ctx, endpoint, first)
 	}
@@ -199,15 +199,15 @@ func (p *plan) requireReply(ctx context.Context, endpoint string, first *store.O
 }
 
 // checkDistinct returns an error if two endpoints, such as localhost:2379 and 127.0.0.1:2379, are
-// the same server. They would otherwise count as two members. It ignores a name that cannot be
-// resolved, because connecting to it reports the error.
+// the same server. Without this check, such a server would count as two members. checkDistinct
+// ignores a name that cannot be resolved, because the later attempt to connect reports the error.
 func checkDistinct(ctx context.Context, endpoints []string) error {
 	places := make([]map[netip.AddrPort]bool, len(endpoints))
 	for i, e := range endpoints {
 		places[i] = resolve(ctx, e)
 		for j := range i {
 			if p, ok := sharedAddress(places[i], places[j]); ok {
-				return fmt.Errorf("the endpoints %s and %s are the same server, %s: give one of them", endpoints[j], e, p)
+				return fmt.Errorf("the endpoints %s and %s are the same server, %s; give one of them", endpoints[j], e, p)
 			}
 		}
 	}
@@ -236,8 +236,8 @@ func resolve(ctx context.Context, endpoint string) map[netip.AddrPort]bool {
 }
 
 // sharedAddress returns an address that both endpoints have, if all addresses of one endpoint also
-// belong to the other. It is enough if this is true in one direction: localhost has two addresses,
-// but a server may listen on only one of them.
+// belong to the other endpoint. The two sets of addresses need not be equal: localhost has two
+// addresses, but a server may listen on only one of them.
 func sharedAddress(a, b map[netip.AddrPort]bool) (one netip.AddrPort, ok bool) {
 	common := 0
 	for p := range a {

@@ -21,8 +21,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// Every kind of worker records an application's calls, and reads all its keys afterwards: the
-// initial keys and those that the application created.
+// Every kind of worker records an application's calls. After the load, it reads all keys of the
+// application: the initial keys and those that the application created.
 func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.NewPiped(local()), "agent": agents.Worker(t, nil)} {
@@ -77,8 +77,8 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 	}
 }
 
-// The keys in a service catalog are not ordinary keys. Each kind of worker reads them in the way
-// that their script defines.
+// The keys in a service catalog are not ordinary keys. Every kind of worker reads them with the
+// requests that the application's script defines.
 func TestCatalogKeysAreReadByTheirScript(t *testing.T) {
 	t.Parallel()
 	local := func() load.Worker {
@@ -123,9 +123,10 @@ func TestCatalogKeysAreReadByTheirScript(t *testing.T) {
 	}
 }
 
-// elections runs candidates for three offices, with every kind of worker, on a ZooKeeper whose
-// nodes are not deleted with their sessions. It passes the recorded operations to then.
-func elections(t *testing.T, which election.Application, then func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op)) {
+// elections runs candidates for three offices with every kind of worker. The ZooKeeper null server
+// does not delete nodes when their sessions end. elections passes the recorded operations to the
+// function `verify`.
+func elections(t *testing.T, which election.Application, verify func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op)) {
 	local := func() load.Worker {
 		return &load.Local{Stores: func(string) (store.Store, error) { return zookeeper.New(), nil }}
 	}
@@ -149,7 +150,7 @@ func elections(t *testing.T, which election.Application, then func(t *testing.T,
 			if _, err := load.Run(t.Context(), w, a, load.Reports{History: of.history}); err != nil {
 				t.Fatal(err)
 			}
-			then(t, w, a, of.ops)
+			verify(t, w, a, of.ops)
 		})
 	}
 }
@@ -159,7 +160,7 @@ func elections(t *testing.T, which election.Application, then func(t *testing.T,
 func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	elections(t, election.Application{Queue: true}, func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op) {
-		// Nodes, with the sessions that created them.
+		// The map `ended` contains, for each node, the session that created the node.
 		back, ended := &recordings{t: t}, map[uint64]uint64{}
 		for i := range ops {
 			if o := &ops[i]; o.Kind == kv.Ephemeral {
@@ -187,7 +188,7 @@ func TestLeftoverNodesAreReadOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	elections(t, election.Application{}, func(t *testing.T, w load.Worker, a *load.Assignment, _ []history.Op) {
 		var err error
-		a.Preloaded = nil // now it is a different load
+		a.Preloaded = nil // what follows is a different load
 		if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}

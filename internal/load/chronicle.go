@@ -19,7 +19,8 @@ type chronicle struct {
 	to       *history.Recorder
 	promises store.Promises
 	final    bool // the operations are final reads, which are sent after the load
-	// from and behind bound the keys that ranges with a fixed interval cover: from <= key < behind.
+	// Ranges with a fixed interval cover the keys with the numbers `from` (inclusive) to `behind`
+	// (exclusive).
 	from, behind uint64
 	single       []foundKey // result of the last range over one key; reused memory
 
@@ -28,10 +29,11 @@ type chronicle struct {
 	numbers  []uint32        // numbers of the loop's watchers, among the watchers of all loops
 	event    history.Op      // the last record about a watcher; reused memory
 
-	stms  []stmState      // by the tags of the operations
-	holds map[uint32]hold // by client: its hold of the lock
-	// doubtful contains the clients whose holds no longer prove anything: their request to release
-	// a lock received no reply. The request may still end a later hold, which has the same key.
+	stms  []stmState      // indexed by the tag of the operation
+	holds map[uint32]hold // for each client: its hold on the lock
+	// doubtful contains the clients of failed transactions that used a lock. An unanswered request
+	// of such a transaction may still end a later hold of the same client, because the later hold
+	// has the same key. So the ends of these later holds are not recorded.
 	doubtful map[uint32]bool
 }
 
@@ -184,8 +186,8 @@ func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	}
 }
 
-// setExpected computes the version that a put replaced from the new version. It can do so only if
-// the store counts versions and the load tracks them.
+// setExpected derives, from the new version of a key, the version that a put replaced. This is
+// possible only if the store counts versions and the load tracks them.
 func (c *chronicle) setExpected(ev *store.Event, o *history.Op) {
 	switch {
 	case !c.promises.Counted:
@@ -196,7 +198,7 @@ func (c *chronicle) setExpected(ev *store.Event, o *history.Op) {
 	}
 }
 
-// setConflict records the version because of which a compare-and-set failed.
+// setConflict records the version that caused a compare-and-set to fail.
 func (c *chronicle) setConflict(ev *store.Event, o *history.Op) {
 	o.Read = history.Unseen
 	if !c.promises.Conflicts {
@@ -219,8 +221,8 @@ func (c *chronicle) recordTxn(n uint64, o *history.Op) {
 	}
 }
 
-// MayEnd implements engine.History. It records the end of the session as a delete that may or may
-// not have been executed.
+// MayEnd implements engine.History. It records the possible end of the session as a delete that may
+// or may not have been executed.
 func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
 	key, _ := keyAndLevel(ref)
 	o := history.PossibleDelete(key, session, from, now)

@@ -10,7 +10,7 @@ import (
 
 // stmState holds what the codec has reported about an optimistic transaction.
 type stmState struct {
-	versions  []int64 // the versions that it read, by pair
+	versions  []int64 // the versions that the transaction read, one for each pair
 	committed bool
 	at        int64 // revision of the commit
 	member    uint64
@@ -109,7 +109,8 @@ func (c *chronicle) recordSTM(phase measure.Phase, n uint64, ev *store.Event, o 
 		c.to.Add(o)
 	}
 	o.Written, o.Expected, o.Read = history.Absent, 0, history.Unseen
-	// The contacted member only compares its local data.
+	// At these levels, the contacted member checks a transaction without writes against its local
+	// data.
 	if writes == 0 && c.src.stm.Isolation < kv.Serializable {
 		o.Consistency = kv.Local
 	}
@@ -122,7 +123,7 @@ func (c *chronicle) recordSTM(phase measure.Phase, n uint64, ev *store.Event, o 
 			}
 			c.to.Add(o)
 		}
-	case writes == 0: // the transaction shows nothing about any key
+	case writes == 0: // the transaction gives no information about any key
 		c.to.Add(o)
 	}
 	t.versions, t.committed = t.versions[:0], false

@@ -13,8 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The operations that prepare a load, and the reads after a load, are sent as a separate load. It
-// is as fast as the store accepts, but has no more connections and clients than the load itself.
+// The operations that prepare a load, and the reads after a load, are sent as a separate load. This
+// separate load is as fast as the store permits, but has at most as many connections and clients as
+// the load itself.
 const (
 	prepareConnections = 32
 	prepareClients     = 256
@@ -29,20 +30,21 @@ const (
 const (
 	fruitlessTries = 6
 	firstRefusal   = 100 * time.Millisecond
-	// refusedShare is the share of refused operations in one second that makes the next try slower.
+	// refusedShare is the maximum share of refused operations in one second. If the share is
+	// larger, the try ends, and the next try is slower.
 	refusedShare = 0.05
-	// backOff is the rate of the next try divided by the rate that the store accepted in the last
-	// one.
+	// backOff is the rate of the next try divided by the rate that the store accepted in the
+	// previous try.
 	backOff = 0.8
 	// quickly is the longest time that a connection limit needs to refuse a connection.
 	quickly = time.Second
-	// refilled is the pause after a rate limit has refused operations. It lets the limit recover,
-	// so that the load finds it in the same state as without a preparation.
+	// refilled is the pause after a rate limit has refused operations. The pause lets the rate
+	// limit recover, so that the preparation does not affect the load.
 	refilled = 2 * time.Second
 )
 
-// effort is how much load the preparation puts on the store. It is reduced when the store refuses
-// operations.
+// effort describes how much load the preparation puts on the store. The effort is reduced when the
+// store refuses operations.
 type effort struct {
 	connections, clients int
 	rate                 float64       // operations per second; 0: no limit
@@ -82,31 +84,31 @@ func (e *effort) load(l scenario.Load, what scenario.Operation, n uint64, inFlig
 }
 
 // adapt adapts the effort to the result of a try, and reports whether there should be a next try.
-// did is the number of operations that received a reply, and took is how long the try lasted. why
-// is the error if the try could not connect.
-func (e *effort) adapt(t *measure.Totals, did uint64, took time.Duration, why error) bool {
+// The parameter `answered` is the number of operations that received a reply, `took` is the
+// duration of the try, and `connectErr` is the error if the try could not connect.
+func (e *effort) adapt(t *measure.Totals, answered uint64, took time.Duration, connectErr error) bool {
 	e.pause = 0
-	if did > 0 {
+	if answered > 0 {
 		e.fruitless = 0
 	} else {
 		e.fruitless++
 		e.pause = firstRefusal << min(e.fruitless-1, fruitlessTries)
 	}
 	switch {
-	case why != nil:
-		// A connection limit refuses sooner than that, unless it drops connections silently. In
-		// that case a single connection may succeed.
-		if did == 0 && took > quickly {
+	case connectErr != nil:
+		// A connection limit normally refuses connections within this time. If the limit drops
+		// connections silently instead, a single connection may succeed.
+		if answered == 0 && took > quickly {
 			few := e.connections == 1
 			e.connections = 1
 			return !few
 		}
 		e.halve()
-	case t.Outcomes[kv.NoSpace] > 0, did == 0 && (hopelessKinds(t) || !onlyRefused(t)):
+	case t.Outcomes[kv.NoSpace] > 0, answered == 0 && (hopelessKinds(t) || !onlyRefused(t)):
 		return false
 	case t.Outcomes[kv.Refused] > 0:
 		e.refused = true
-		if e.rate = backOff * float64(did) / max(took.Seconds(), 1e-3); did == 0 {
+		if e.rate = backOff * float64(answered) / max(took.Seconds(), 1e-3); answered == 0 {
 			e.rate = 1
 		}
 		e.rate = max(e.rate, 1)
@@ -123,8 +125,8 @@ func (e *effort) halve() {
 	e.clients = max(e.clients/2, 1)
 }
 
-// hopelessKinds reports whether operations failed in a way that repeating them cannot change. It is
-// called only if no operation succeeded.
+// hopelessKinds reports whether operations failed with an error that they would return again if
+// they were repeated. It is called only if no operation succeeded.
 func hopelessKinds(t *measure.Totals) bool {
 	return t.Outcomes[kv.Denied]+t.Outcomes[kv.BadRequest] > 0
 }
@@ -153,9 +155,10 @@ func slowDown(s *measure.Second) bool {
 	return failed == all && failed > 0 || float64(s.Outcomes[kv.Refused]) > refusedShare*float64(all)
 }
 
-// repeat executes operations until each of the numbers in left has received a reply, or the store
-// accepts no more. It repeats failed operations, and does so more slowly if they were refused.
-// sourceOf wraps the source of each loop. repeat returns the totals of the last try.
+// repeat executes the operations whose numbers are in `left`, until each of them has received a
+// reply or the store accepts no more operations. It repeats failed operations, at a lower rate if
+// the store refused them. The function `sourceOf` wraps the source of each loop. repeat returns the
+// totals of the last try.
 func (p *plan) repeat(ctx context.Context, what scenario.Operation, left *set, reports Reports, sourceOf func(*source) engine.Source) (*measure.Totals, error) {
 	e := p.effort(left.count.Load())
 	for {
@@ -188,7 +191,8 @@ func (p *plan) repeat(ctx context.Context, what scenario.Operation, left *set, r
 	}
 }
 
-// try runs a load once, until it has ended or the result of a second shows that it is too fast.
+// try runs a load once, until the load has ended or the results of a second show that the load is
+// too fast for the store.
 func (p *plan) try(ctx context.Context, l scenario.Load, reports Reports, wrap func(*source) engine.Source) (*Result, error) {
 	one := *p
 	one.Load, one.Shard, one.Preloaded, one.Endpoints, one.length = l, Shard{}, nil, p.preparing(), 0
@@ -207,7 +211,7 @@ func (p *plan) try(ctx context.Context, l scenario.Load, reports Reports, wrap f
 	return RunJob(within, g)
 }
 
-// wait waits for d. It returns false if ctx ended before that.
+// wait pauses for the duration d. It returns false if ctx ended first.
 func wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -222,8 +226,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// repeated sends those operations of a source whose numbers are in numbers. It removes the numbers
-// of the operations that received a reply from left.
+// repeated sends those operations of a source whose numbers are in the list `numbers`. When an
+// operation receives a reply, `repeated` removes the operation's number from the set `left`.
 type repeated struct {
 	engine.Source
 	engine.ReactiveBase
@@ -256,9 +260,9 @@ func failure(t *measure.Totals, what scenario.Operation) error {
 			continue
 		}
 		if text := t.ErrorTexts[o]; text != "" {
-			return fmt.Errorf("%d of %d operations (%v) ended in %v: %s", n, t.Due, what.Kind, o, text)
+			return fmt.Errorf("%d of %d operations (%v) failed with %v: %s", n, t.Due, what.Kind, o, text)
 		}
-		return fmt.Errorf("%d of %d operations (%v) ended in %v", n, t.Due, what.Kind, o)
+		return fmt.Errorf("%d of %d operations (%v) failed with %v", n, t.Due, what.Kind, o)
 	}
 	return nil
 }

@@ -46,14 +46,14 @@ const (
 	over            // the load has run, or the generator was closed
 )
 
-// handed is a second that a loop has handed over.
+// handed is a second that a loop has delivered, or the message that the loop has ended.
 type handed struct {
 	loop   int
 	second *measure.Second // nil: the loop has ended
 }
 
-// givingWay is the number of background threads that an agent needs: one merges seconds, and one
-// reports progress.
+// givingWay is the number of background threads in an agent: one merges seconds, and one reports
+// progress.
 const givingWay = 2
 
 // startIn is the time between the completion of the last connection and the first phase. It lets
@@ -139,9 +139,9 @@ func (g *generator) record() *history.Recorder {
 	return r
 }
 
-// mark handles a mark. It is called on a loop's thread. The function that it returns reads
-// counters, which takes longer than everything else that a loop does when its window opens. If it
-// were done at once, the other workers on the machine would have to wait for it.
+// mark handles a mark on a loop's thread. It returns a function that reads counters. The loop calls
+// this function later, because reading counters takes longer than everything else that a loop does
+// when its window opens, and would delay the other workers on the machine.
 func (g *generator) mark(loop int, m engine.Mark) (then func()) {
 	one := Mark{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
 	decides := g.marks.takeMark(one)
@@ -154,7 +154,7 @@ func (g *generator) mark(loop int, m engine.Mark) (then func()) {
 		g.marks.reportMark(one)
 	}
 	if g.usage == nil || m.Phase != measure.Measured {
-		return nil // nothing is counted during the warm-up
+		return nil // resources are measured only in the window
 	}
 	return func() {
 		if g.plan.Shard.N > runtime.NumCPU() {
@@ -209,7 +209,7 @@ func (g *generator) Connect(context.Context) error {
 	return first
 }
 
-// abandon ends loops that are waiting for their start.
+// abandon ends the loops while they are waiting for their start.
 func (g *generator) abandon() {
 	g.stage = over
 	g.stop()

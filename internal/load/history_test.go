@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// recordings collects what the recorders of a worker's loops record. It also stores, for each
-// recorder, the time at which the loop's clock was 0.
+// recordings collects what the recorders of a worker's loops record. For each recorder, it also
+// checks the time at which the loop's clock was 0.
 type recordings struct {
 	mu  sync.Mutex
 	ops []history.Op
@@ -79,7 +79,7 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 	})
 }
 
-// A range is recorded key by key, as far as its reply covers the keys, including keys that do not
+// A range is recorded as one part for each key that the reply covers, including keys that do not
 // exist. This is true for every form of range, and for a range that covers a single key.
 func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	t.Parallel()
@@ -88,13 +88,14 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	l := base(kv.Put, kv.None)
 	l.Clients, l.Total, l.KeySpace, l.ValueSize, l.Distribution = 1, keys, keys, 32, scenario.Distribution{Name: "sequential"}
 	run(t, taskFor(endpoint, l))
-	l.Mix[0].Kind, l.Total, l.Seed = kv.Delete, 5, 1 // deletes the first five keys
+	l.Mix[0].Kind, l.Total, l.Seed = kv.Delete, 5, 1 // delete the first five keys
 	run(t, taskFor(endpoint, l))
 	l.Distribution = scenario.Distribution{Name: "uniform"}
 	for name, c := range map[string]struct {
 		kind kv.Kind
 		edit func(*scenario.Load)
-		// Keys that the reply covers; if last is 0: from the operation's key to the limit.
+		// The first and the last key that the reply covers. If `last` is 0, the reply starts at the
+		// operation's key and covers as many keys as the limit permits.
 		first, last  uint64
 		unseen, none bool // unseen: the reply has no values; none: the reply has no keys
 	}{
@@ -153,8 +154,8 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	}
 }
 
-// All events of watchers are recorded: their creation, every watch event with the previous value,
-// in order, and their progress.
+// The creation of each watcher, all its watch events, and its progress are recorded. Watch events
+// are recorded in order and with the previous value.
 func TestWatcherEventsAreRecorded(t *testing.T) {
 	t.Parallel()
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
@@ -226,7 +227,7 @@ func TestWorkersReadEveryKeyBack(t *testing.T) {
 				t.Fatalf("without a history, %d keys were found: %v", found, err)
 			}
 		}
-		// Read only the first ten keys. The keys among them that were written are found.
+		// Read only the first ten keys. ReadBack must find those of them that were written.
 		want := uint64(0)
 		for k := range uint64(10) {
 			if written[k] {

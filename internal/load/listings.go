@@ -21,24 +21,23 @@ var (
 // listings receives the keys in the replies to one loop's ranges, and checks them as they arrive.
 // Several replies can arrive at the same time, each in several parts.
 //
-// It checks for every key whether it is inside the interval and in order. Checking every value,
-// however, would cost more than reading it. So after it has checked the values in a reply with n
-// keys, it checks only the keys in the following n-1 replies. On average it checks one value per
-// reply.
+// listings checks that every key is inside the interval and in order. Checking every value would
+// cost more than reading it. So after listings has checked all values in a reply with n keys, it
+// checks only the keys in the next n-1 replies. On average, it checks one value per reply.
 //
-// If operations are recorded (keep), it stores every key with the identity of its value, and
-// verification checks all of them.
+// If operations are recorded (keep), listings stores every key with the identity of its value, and
+// verification checks all these values.
 type listings struct {
 	src       *source
 	ascending bool      // the store guarantees ascending order
 	keep      bool      // store the keys for the history
-	byTag     []listing // by the tag of the operation
+	byTag     []listing // indexed by the tag of the operation
 	skip      int64     // number of following replies whose values are not checked
 }
 
 // listing is the state of one reply.
 type listing struct {
-	open, values bool // values: check the values
+	open, values bool // values: the values of this reply are checked
 	keys         int64
 	least, last  []byte
 	wrong        []byte // text for the first violation, or nil
@@ -80,7 +79,8 @@ func (l *listings) Add(tag uint32, key, value []byte, revision int64) {
 	if at.keys == 1 || !l.ascending && bytes.Compare(key, at.least) < 0 {
 		at.least = append(at.least[:0], key...)
 	}
-	// In ascending order, if the last key is before the end of the interval, all keys are.
+	// If the keys are in ascending order and the last key is before the end of the interval, all
+	// keys are before the end.
 	if at.keys > 1 && l.ascending && bytes.Compare(key, at.last) <= 0 {
 		at.wrong = disorder
 	}
@@ -92,8 +92,8 @@ func (l *listings) Add(tag uint32, key, value []byte, revision int64) {
 	}
 }
 
-// judge checks one value. A replaced value is wrong if the range was linearizable, which is checked
-// at the end of the reply.
+// judge checks one value. If the preload had replaced the value, it is wrong only for a
+// linearizable range. checkRange decides this at the end of the reply.
 func (l *listings) judge(at *listing, key, value []byte) {
 	a := &l.src.answers
 	number, ok := a.space.Number(key)
@@ -106,8 +106,8 @@ func (l *listings) judge(at *listing, key, value []byte) {
 	at.short = at.short || outcome == kv.Unverifiable
 }
 
-// end ends a reply, and determines in how many of the following replies values are not checked. It
-// returns nil if the keys of this reply did not arrive.
+// end ends a reply and sets the number of following replies whose values are not checked. It
+// returns nil if Begin was not called for the reply.
 func (l *listings) end(tag uint32) *listing {
 	if int(tag) >= len(l.byTag) || !l.byTag[tag].open {
 		return nil
@@ -120,13 +120,13 @@ func (l *listings) end(tag uint32) *listing {
 	return at
 }
 
-// found appends to `to` a key from a reply, if the key belongs to the key space.
-func (s *source) found(to []foundKey, key, value []byte, revision int64) []foundKey {
+// found appends a key from a reply to `list`, if the key belongs to the key space.
+func (s *source) found(list []foundKey, key, value []byte, revision int64) []foundKey {
 	number, ok := s.space.Number(key)
 	if !ok {
-		return to
+		return list
 	}
-	return append(to, foundKey{number, identityOf(s.values, value), max(revision, 0)})
+	return append(list, foundKey{number, identityOf(s.values, value), max(revision, 0)})
 }
 
 // identityOf returns the identity that is stored in a value. Verification checks whether that
@@ -138,8 +138,9 @@ func identityOf(v *keys.Values, value []byte) uint64 {
 	return history.Unseen
 }
 
-// coveredKeys returns the range of numbers of those keys in the key space that are inside an
-// interval: from <= number < behind. It is used for intervals that are the same for all ranges.
+// coveredKeys returns the numbers of the keys of the key space that are inside an interval, as a
+// range that includes `from` and excludes `behind`. It is used if all ranges read the same
+// interval.
 func coveredKeys(space keys.Space, first, end []byte) (from, behind uint64) {
 	var key []byte
 	lowest := func(of []byte) uint64 {
@@ -181,7 +182,7 @@ func (s *source) rangesOverKeySpace() bool { return len(s.load.RangeKey) == 0 }
 
 // checkRange checks the reply to a range. The keys must be inside the interval, in order, and no
 // more than the limit. Their values must have been written to these keys. If all keys of the key
-// space exist, none of them may be missing.
+// space exist, the reply must contain every key of the interval.
 func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
 	first, end := s.interval()
 	if first == nil {
@@ -253,8 +254,8 @@ func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []b
 }
 
 // atLeast returns the minimum number of keys that a range must find. It is 1, unless the preload
-// wrote all keys and the load deletes none. In that case it is the number of keys in the key space
-// with at least the given number.
+// wrote all keys and the load deletes none. In that case, it is the number of keys from the given
+// key to the end of the key space, or the limit of the range if that is smaller.
 func (s *source) atLeast(number uint64) int64 {
 	if !s.allKeysExist || !s.rangesOverKeySpace() {
 		return 1

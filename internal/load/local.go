@@ -23,13 +23,14 @@ type Local struct {
 	Stores func(name string) (store.Store, error)
 	// Access returns the access that an assignment describes. If it is nil, ReadAccess is used.
 	Access func(*scenario.Attach) (store.Access, error)
-	// Script is sent instead of the operations in the Assignment. If it is nil, those are sent.
+	// Script replaces the operations in the Assignment, unless it is nil.
 	Script app.Script
 	// InAgent is set if a controller waits for this process's heartbeats.
 	InAgent bool
 	// Now returns the time on the worker's clock. If it is nil, measure.Now is used.
 	Now func() time.Time
-	// World is where the load runs. If it is nil, the load runs on this machine.
+	// World provides the clock and the connections of the load. If it is nil, the load uses those
+	// of this machine.
 	World World
 	// poller creates the pollers. If it is nil, poll.NewPoller is used.
 	poller func(conns int, base time.Time, d poll.Dialer) (poll.Poller, error)
@@ -123,7 +124,7 @@ func (w *Local) Prepare(_ context.Context, a *Assignment, to Reports) (Job, erro
 		return nil, err
 	}
 	p.reports = to
-	probe.GiveBackPages() // memory that was used before must not be counted for this load
+	probe.GiveBackPages() // so that memory from earlier work does not count for this load
 	g, err := newGenerator(p)
 	if err != nil {
 		return nil, err

@@ -28,15 +28,15 @@ func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
 			}
 		}
 		l := open(base(kv.Get, kv.Local), 400, time.Second)
-		l.Connections, l.Clients, l.NewConnection = 400, 400, true // one place for each operation in flight
+		l.Connections, l.Clients, l.NewConnection = 400, 400, true // one connection for each operation in flight
 		if m := run(t, plan(l)).Measured; m.Due != 400 || m.Outcomes[kv.OK] != 400 {
 			t.Errorf("open loop: due %d, outcomes %v %v", m.Due, m.Outcomes, m.ErrorTexts)
 		}
 	})
 }
 
-// Both pollers support this, with and without TLS, and also if the endpoint has a host name instead
-// of an address.
+// Both pollers can use a new connection for each operation, with and without TLS, and also if the
+// endpoint has a host name instead of an address.
 func TestPollersConnectForEachOperation(t *testing.T) {
 	t.Parallel()
 	server, client := certs.Configs(t)

@@ -10,8 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// historyTries is how many times in a row reads must be out of order before endpoints are rejected.
-// historyPause is the pause between two tries, which lets a lagging member catch up.
+// historyTries is the number of consecutive tries in which reads must be out of order before
+// endpoints are rejected. historyPause is the pause between two tries, which lets a lagging member
+// catch up.
 const (
 	historyTries = 3
 	historyPause = 150 * time.Millisecond
@@ -19,8 +20,9 @@ const (
 
 // checkOneHistory rejects the endpoints of a running cluster if their strong reads contradict each
 // other: a read must not return an older revision of the store than a read that ended before this
-// read began. In this way it detects endpoints of two different clusters that cannot be
-// distinguished otherwise, such as proxies, or copies that were started with the same names.
+// read began. In this way, it detects that the endpoints belong to two clusters, even if nothing
+// else distinguishes these clusters, as with proxies or with copies that were started with the same
+// names.
 func (p *plan) checkOneHistory(ctx context.Context, key []byte) error {
 	can := p.store.Capabilities()
 	if !p.Confined || len(p.Endpoints) < 2 || !can.Has(kv.Order) {

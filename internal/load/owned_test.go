@@ -12,9 +12,9 @@ import (
 )
 
 // For each key that is bound to a session, the history contains a delete that may have been
-// executed, invoked after all operations of the load. If the end of the session was confirmed by a
-// reply, the history also contains the deletion of the key's version, at a later revision than the
-// version.
+// executed. This delete is invoked after all operations of the load. If the end of the session was
+// confirmed by a reply, the history also contains the deletion of the key's version, at a later
+// revision than the version.
 func TestSessionsEndInTheHistory(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Ephemeral, kv.None)
@@ -29,7 +29,7 @@ func TestSessionsEndInTheHistory(t *testing.T) {
 		t.Fatalf("%v %v", m.Outcomes, m.ErrorTexts)
 	}
 	made, ends, known, lastDone := 0, 0, 0, int64(0)
-	by := map[uint64]map[int64]uint32{} // by key and revision: the session that created the version
+	by := map[uint64]map[int64]uint32{} // for each key and revision: the session that created the version
 	for i := range h.ops {
 		switch o := &h.ops[i]; {
 		case o.Kind == kv.CAS && o.Expected == 0:

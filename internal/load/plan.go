@@ -36,11 +36,13 @@ type plan struct {
 	reports  Reports
 	attended bool // Local.InAgent
 	now      func() time.Time
-	// recorder creates the recorder for a loop's operations. It is nil if they are not recorded.
+	// recorder creates the recorder for a loop's operations. It is nil if operations are not
+	// recorded.
 	recorder func() *history.Recorder
 	final    bool  // the operations are final reads, which are sent after a load
 	world    World // nil if the load runs on this machine
-	// Length of an open loop's window that ends after a total of operations; 0: not computed yet.
+	// length is the duration, in nanoseconds, of an open loop's window that ends after a total
+	// number of operations. It is 0 until it is computed.
 	length int64
 
 	script app.Script // nil if the load's mix, keys and arrivals define its operations
@@ -61,15 +63,15 @@ type World interface {
 	Poller(conns int) (poll.Poller, error)
 	// Now returns the time on the World's clock, in nanoseconds.
 	Now() int64
-	// Begin is called when all loops know when to start, or have been asked to stop.
+	// Begin is called when all loops have received their start time or a request to stop.
 	Begin()
 }
 
 // drainOnStop is the longest time for which an interrupted load waits for operations in flight.
 const drainOnStop = time.Second
 
-// longestBeyond is the longest time by which a closed loop extends its warm-up while its throughput
-// is not steady. A short warm-up is extended by less.
+// longestBeyond is the maximum time by which a closed loop extends its warm-up while its throughput
+// is not steady. The maximum is smaller for a short warm-up.
 const longestBeyond = 10 * time.Second
 
 // phases returns the warm-up, if there is one, and the measurement window. Each loop needs its own
@@ -89,7 +91,7 @@ func (p *plan) phases() []engine.Phase {
 		return []engine.Phase{window}
 	}
 	warmup := engine.Phase{Kind: measure.Warmup, Duration: int64(l.Warmup), Pacer: p.pacer("warm-up")}
-	// One shard cannot know in time whether the throughput of all shards is steady.
+	// A shard cannot find out in time whether the total throughput of all shards is steady.
 	if warmup.Pacer == nil && !p.Shard.isPart() {
 		warmup.Most = int64(l.Warmup + min(4*l.Warmup, longestBeyond))
 	}
@@ -159,8 +161,8 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	return c, nil
 }
 
-// These constants limit the incomplete replies that a load buffers, in bytes. The size of the
-// load's own replies is added to heldDefault or heldWatching.
+// These constants limit the total size, in bytes, of the incomplete replies that a load buffers.
+// The size of the load's own replies is added to heldDefault or heldWatching.
 const (
 	heldDefault = poll.DefaultMaxHeld
 	// heldWatching replaces heldDefault if there are watchers, because a single message can contain
@@ -170,23 +172,23 @@ const (
 )
 
 // maxHeld returns the maximum number of bytes in incomplete replies that the load may buffer. It
-// assumes that every operation in flight has an almost complete reply. It multiplies the size of
-// that reply by two for the most verbose protocol, and again by two because the buffer doubles when
-// the length is not known in advance (as in HTTP chunks).
+// assumes that an almost complete reply is buffered for every operation in flight. It multiplies
+// the size of a reply by two for the most verbose protocol, and again by two because the buffer
+// doubles if the length is not known in advance (as with HTTP chunks).
 func (p *plan) maxHeld() int {
 	l := &p.Load
 	if p.script != nil {
-		return heldAtMost // lists contain as many keys as exist
+		return heldAtMost // a list contains all existing keys, whose number is unknown
 	}
 	keys := 1.0
 	if (mixHas(l, kv.Range) || mixHas(l, kv.TxnGet)) && !l.Scan.CountOnly {
 		switch {
 		case l.Scan.PageSize > 0:
 			keys = float64(l.Scan.PageSize)
-		// Other stores list all keys, and the codec skips the keys above the limit.
+		// Stores without RangeForms return all keys, and the codec skips the keys beyond the limit.
 		case l.RangeLimit > 0 && p.store.Capabilities().Has(kv.RangeForms):
 			keys = float64(l.RangeLimit)
-		case len(l.RangeKey) > 0: // the interval contains as many keys as exist
+		case len(l.RangeKey) > 0: // the number of keys in the interval is unknown
 			return heldAtMost
 		default:
 			keys = float64(l.KeySpace)

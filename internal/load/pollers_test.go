@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// Both pollers lose no operation, with and without TLS. This is true even for values that need many
-// reads and writes, and if connections close in between.
+// Neither poller loses an operation, with or without TLS. This is true even if a value needs many
+// reads and writes, or if connections close during the load.
 func TestPollers(t *testing.T) {
 	t.Parallel()
 	server, client := certs.Configs(t)
@@ -73,7 +73,7 @@ func TestCheckReportsWrongEndpoints(t *testing.T) {
 		"HTTP/1.1":              {serve(t, "mode=http1", store.NullOptions{Memory: true}), nil, "HTTP/1"},
 		"garbage":               {serve(t, "mode=garbage", store.NullOptions{Memory: true}), nil, "127.0.0.1"},
 		"plain to TLS":          {secure, nil, "TLS"},
-		"TLS to plain":          {serve(t, "", store.NullOptions{Memory: true}), client, "is TLS enabled there"},
+		"TLS to plain":          {serve(t, "", store.NullOptions{Memory: true}), client, "check whether TLS is enabled on the server"},
 		"another CA":            {secure, &tls.Config{RootCAs: other.Pool()}, "certificate"},
 		"expired certificate":   {old, &tls.Config{RootCAs: other.Pool()}, "expired"},
 		"the right CA":          {secure, client, ""},

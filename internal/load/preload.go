@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// preloadRounds is how many times the preload tries to write keys that had no acceptable reply.
+// preloadRounds is how many times the preload tries to write the keys without an acceptable reply.
 const preloadRounds = 3
 
 // preload implements Worker.Preload.
@@ -32,14 +32,14 @@ func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 		n := missing.count.Load()
 		switch {
 		case done.full():
-			return nil, fmt.Errorf("more than %d keys of the key space have values that are not the load's: remove them, or use another prefix", mostReplaced)
+			return nil, fmt.Errorf("more than %d keys of the key space have values that do not belong to this load; remove these keys, or use another prefix", mostReplaced)
 		case n == 0:
 			if p.versions != nil {
 				done.Versions = p.versions.List()
 			}
 			return done, p.settle(ctx)
 		case round > preloadRounds:
-			return nil, fmt.Errorf("the preload could not write %d keys of %d", n, p.Load.KeySpace)
+			return nil, fmt.Errorf("the preload could not write %d of %d keys", n, p.Load.KeySpace)
 		}
 		left := missing
 		missing = newSet(p.Load.KeySpace)
@@ -50,8 +50,8 @@ func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 	}
 }
 
-// sendPass executes one operation on each key whose number is in left. It adds to bad the numbers
-// of the keys that had no acceptable reply.
+// sendPass executes one operation on each key whose number is in the set `left`. If a key's
+// operation receives no acceptable reply, sendPass adds the key's number to the set `bad`.
 func (p *plan) sendPass(ctx context.Context, what scenario.Operation, left, bad *set, noted *preloading) error {
 	_, err := p.repeat(ctx, what, left, p.reports, func(s *source) engine.Source {
 		return &preloadSource{source: s, bad: bad, what: what, noted: noted}
@@ -87,7 +87,7 @@ func (s *preloadSource) Shares(measure.Phase) []engine.Share {
 // Check implements engine.Source.
 func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
 	outcome := s.source.Check(kind, refOf(number, s.what.Consistency), ev)
-	// The value has the right size, which is too short for a checksum.
+	// The value has the size of the load's values, which are too short for a checksum.
 	short := outcome == kv.Unverifiable && len(ev.Value) == s.values.Size()
 	switch {
 	case outcome == kv.OK, short, s.noted.anyValue && outcome != kv.Miss && ev.Outcome == kv.OK:
@@ -207,15 +207,15 @@ func numbersOf(words []uint64) *numberList {
 // listBlock is the number of words per block of a numberList. Each block has one count.
 const listBlock = 8
 
-// numberList is a sorted list of numbers. It is stored as a bit set, with a count per block for
-// fast access.
+// numberList is a sorted list of numbers. The list is stored as a bit set, with a count for each
+// block for fast access.
 //
 // Example: the numbers 1, 3 and 64 are stored as words = [0b1010, 0b1], before = [0], count = 3.
 //
 // Invariant: before[b] is the number of bits that are set in words[:b*listBlock].
 type numberList struct {
 	words  []uint64
-	before []uint64 // by block: the number of numbers in earlier blocks
+	before []uint64 // for each block: how many numbers the earlier blocks contain
 	count  uint64
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// If a store does not respond, the preload reports this after one timeout, and not after one
-// timeout for every few keys.
+// If a store does not respond, the preload returns an error after one timeout. It does not wait for
+// one timeout after another.
 func TestPreloadGivesUpOnAnUnresponsiveStore(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
@@ -38,7 +38,8 @@ func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Put, kv.None)
 	l.KeySpace, l.Timeout, l.ValueSize = 200_000, 200*time.Millisecond, 16
-	// Half of the time before the stall is enough to read the keys, but not to write them.
+	// Before the stall, the preload has enough time to read all keys, but not to write all of them
+	// too.
 	endpoint := serve(t, "delay=1ms; stall=1h@1500ms", store.NullOptions{Memory: true})
 	_, err := preload(t.Context(), taskFor(endpoint, l))
 	if err == nil || !strings.Contains(err.Error(), "could not ") || !strings.Contains(err.Error(), "timeout") {

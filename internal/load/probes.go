@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// ProbeName follows the prefix in the names of the keys to which ProbeOperations write. The key
-// space contains no such key.
+// ProbeName follows the prefix in the names of the keys that probes use. The key space contains no
+// such key.
 const ProbeName = "quorumbench-probe"
 
 // ProbeKey returns the key that a load's probes use. If a probe uses several keys, all of them
 // begin with this key.
 func ProbeKey(prefix string) []byte { return []byte(prefix + ProbeName) }
 
-// Lease is a lease that was granted, with its name if the store names leases.
+// Lease is a granted lease. Name is empty if the store does not name leases.
 type Lease struct {
 	ID   int64
 	Name string
@@ -74,8 +74,8 @@ func probeRank(k kv.Kind) int {
 	return 2
 }
 
-// probeOf returns the load's first operation of one kind, with the keys replaced by the probes'
-// keys.
+// probeOf returns the first operation that the load would send if its mix contained only o. The
+// probes' keys replace the keys of the operation.
 func probeOf(l *scenario.Load, o scenario.Operation, lease Lease) (op store.Op, err error) {
 	one := *l
 	one.Mix = []scenario.Operation{o}

@@ -41,9 +41,9 @@ func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start
 }
 
 // The load sends 500 operations per second for 5 s, so a stall of 0.5 s delays a tenth of them.
-// Therefore p95 is half the length of the stall and p99 nine tenths of it, whatever the protocol is
-// and however many operations a connection accepts. On any machine the times are at least that
-// long.
+// Therefore p95 is half of the stall's length and p99 is nine tenths of it. This does not depend on
+// the protocol, or on how many operations a connection accepts. A busy machine can only increase
+// these times.
 func TestStallShowsInEveryProtocol(t *testing.T) {
 	t.Parallel()
 	eachServer(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, start func() func(scenario.Load) task) {

@@ -35,7 +35,7 @@ func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistenc
 	return 0, err
 }
 
-// readKeys reads each key in the key space, or only those in Only if that is set.
+// readKeys reads each key in the key space, or only the keys in Only if this field is set.
 func (p *plan) readKeys(ctx context.Context, level kv.Consistency) (found uint64, err error) {
 	left := fullSet(p.Load.KeySpace)
 	if p.Only != nil {
@@ -52,7 +52,7 @@ func (p *plan) readKeys(ctx context.Context, level kv.Consistency) (found uint64
 func (p *plan) readScripts(ctx context.Context, level kv.Consistency) (found uint64, err error) {
 	model := p.script.Model()
 	if model == nil {
-		return 0, fmt.Errorf("the keys of the application %s cannot be read back, because they have no numbers", p.Load.Application.Name)
+		return 0, fmt.Errorf("quorumbench cannot read the keys of the application %s after the load, because the application does not number its keys", p.Load.Application.Name)
 	}
 	back := &reading{model: model, level: level}
 	one := *p

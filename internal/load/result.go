@@ -23,8 +23,8 @@ type Result struct {
 	Measured, Warmup *measure.Totals
 }
 
-// Ending is the part of a result that is not contained in the seconds. It is the ending of one
-// loop, of one worker, or of several workers together.
+// Ending is the part of a result that the seconds do not contain. It describes the end of one loop,
+// of one worker, or of several workers together.
 type Ending struct {
 	Loops int // number of event loops
 	// Opened is the time on the worker's clock at which the window opened, or zero if it never
@@ -34,12 +34,12 @@ type Ending struct {
 	Length     int64
 	OpenedLate int64
 	// ClockBound is the largest possible error of the worker's clock after correction, in
-	// nanoseconds. It is 0 for the clock of this machine. It is set by the code that corrects the
-	// times.
+	// nanoseconds. It is 0 for the clock of this machine. The code that corrects the times sets
+	// this field.
 	ClockBound int64
-	// WarmupSeconds is the length of a warm-up that continued until a closed loop's throughput was
-	// steady, and Steady is set if the throughput became steady. Both are nil if there was no such
-	// warm-up.
+	// WarmupSeconds is the length of a closed loop's warm-up that could be extended until the
+	// throughput was steady. Steady is set if the throughput became steady. Both are nil if the
+	// load had no such warm-up.
 	WarmupSeconds *float64
 	Steady        *bool
 	// Interrupted is set if the window was closed early.
@@ -49,7 +49,8 @@ type Ending struct {
 	engine.InWindow
 	// Watching is nil if the load has no watchers.
 	Watching *measure.WatchTotals
-	// Calls has an application's calls, by kind. It is empty for any other load.
+	// Calls contains the results of an application's calls, one element for each kind of call. It
+	// is empty for any other load.
 	Calls []measure.Calls
 	// Leases are the names of the leases that an application or a recording requested.
 	Leases []string
@@ -57,7 +58,8 @@ type Ending struct {
 	Used []Usage
 }
 
-// endingOf returns the ending of a loop. The loop's clock was 0 at the time base.
+// endingOf returns the ending of a loop. The parameter `base` is the time at which the loop's clock
+// was 0, and `settles` is set if the warm-up could be extended until the throughput was steady.
 func endingOf(r *engine.Result, base time.Time, settles bool) *Ending {
 	if r == nil || r.Opened == 0 {
 		return &Ending{Loops: 1}
@@ -65,7 +67,7 @@ func endingOf(r *engine.Result, base time.Time, settles bool) *Ending {
 	e := &Ending{Loops: 1, Opened: base.Add(time.Duration(r.Opened)), Length: r.Closed - r.Opened, InWindow: r.InWindow}
 	if settles {
 		took := float64(r.Opened-r.Began) / 1e9
-		// A copy, because a pointer into the result would keep the whole loop in memory.
+		// Copy the value, because a pointer into the result would keep the whole loop in memory.
 		steady := r.Steady
 		e.WarmupSeconds, e.Steady = &took, &steady
 	}
@@ -116,22 +118,23 @@ func (e *Ending) merge(o *Ending) {
 	e.Used = append(e.Used, o.Used...)
 }
 
-// shifted returns a copy of the changes whose times have been increased by `by`.
-func shifted(changes []engine.LinkChange, by time.Duration) []engine.LinkChange {
+// shifted returns a copy of the changes, with `offset` added to their times.
+func shifted(changes []engine.LinkChange, offset time.Duration) []engine.LinkChange {
 	changes = slices.Clone(changes)
 	for i := range changes {
-		changes[i].At += int64(by)
+		changes[i].At += int64(offset)
 	}
 	return changes
 }
 
-// addMissing returns the union of two maps. If both have a key, the result has the value from `to`.
-func addMissing[K comparable, V any](to, from map[K]V) map[K]V {
-	all := maps.Clone(from)
+// addMissing returns the union of two maps. If both maps contain a key, the result contains the
+// value from `preferred`.
+func addMissing[K comparable, V any](preferred, other map[K]V) map[K]V {
+	all := maps.Clone(other)
 	if all == nil {
 		all = map[K]V{}
 	}
-	maps.Copy(all, to)
+	maps.Copy(all, preferred)
 	return all
 }
 
@@ -144,7 +147,7 @@ type Gathering struct {
 	mu     sync.Mutex
 	col    *measure.Collector
 	ending Ending
-	never  bool // in some part, the window did not open
+	never  bool // the window of at least one part did not open
 }
 
 // NewGathering returns a Gathering for the given number of parts. It calls `each` with every merged
@@ -166,13 +169,13 @@ func (g *Gathering) Add(part int, s *measure.Second) {
 	g.col.Add(part, s)
 }
 
-// mostWaiting is the maximum total size, in bytes, of the seconds that wait because one part has
-// not reported the earliest of them yet. For most loads this is enough for half an hour, which is
-// much longer than the timeout of operations could explain.
+// mostWaiting is the maximum total size, in bytes, of the seconds that cannot be merged because one
+// part has not reported the earliest of them yet. For most loads, this is enough for half an hour,
+// which is much longer than the delay that slow operations can cause before they time out.
 const mostWaiting = 64 << 20
 
-// Copy adds a copy of the next second of a part. late is set if too many seconds wait for one part,
-// and straggler is the index of that part.
+// Copy adds a copy of the next second of a part. If too many seconds wait for one part, Copy sets
+// the result `late` and returns the index of that part as `straggler`.
 func (g *Gathering) Copy(part int, s *measure.Second) (straggler int, late bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -250,11 +253,11 @@ func (e *Ending) Valid() error {
 	}
 	for _, area := range []float64{e.InFlightArea, e.RestingArea} {
 		if !(area >= 0 && area <= mostArea) {
-			return fmt.Errorf("it reports %g operations in flight times nanoseconds", area)
+			return fmt.Errorf("it reports %g operations in flight × nanoseconds, which is impossible", area)
 		}
 	}
 	if w := e.WarmupSeconds; w != nil && !(*w >= 0 && *w*1e9 <= float64(longest)) {
-		return fmt.Errorf("it reports a warm-up of %g s", *w)
+		return fmt.Errorf("it reports a warm-up of %g s, which is impossible", *w)
 	}
 	for _, n := range e.Links {
 		counts = append(counts, int64(n))
@@ -269,17 +272,17 @@ func (e *Ending) Valid() error {
 	}
 	switch {
 	case clients > scenario.MaxClients || len(e.Connections) > scenario.MaxClients:
-		return errors.New("it reports more clients than a load has")
+		return errors.New("it reports more clients than a load can have")
 	case e.Loops < 1 || e.Loops > mostLoops:
-		return fmt.Errorf("it reports %d event loops", e.Loops)
+		return fmt.Errorf("it reports %d event loops, which is impossible", e.Loops)
 	case len(e.LinkChanges) > mostLinkChanges || len(e.Links)+len(e.MemberOf)+len(e.ErrorTexts) > mostTexts || len(e.Used) > mostLoops:
-		return errors.New("it reports more connections, members or errors than a load has")
+		return errors.New("it reports more connection changes, members, error texts or processes than a load can have")
 	case len(e.Leases) > store.MostGrants:
-		return errors.New("it reports more leases than a load keeps")
+		return errors.New("it reports more leases than a load can have")
 	case len(e.Calls) > measure.MostCallKinds:
-		return errors.New("it reports more kinds of calls than an application has")
+		return errors.New("it reports more kinds of calls than an application can have")
 	case e.Length > longest || slices.Min(counts) < 0:
-		return errors.New("it reports a time or a number that is below 0, or years")
+		return errors.New("it reports a negative time or number, or a window longer than 10 years")
 	}
 	for o, words := range e.ErrorTexts {
 		e.ErrorTexts[o] = text.Line(words, text.MaxServerText)
@@ -293,9 +296,9 @@ func (e *Ending) Valid() error {
 	return nil
 }
 
-// linksOf returns what happened to the connections of all loops, by endpoint. The given endpoints
-// come first. count has the number of connections when the window opened, and the times in changes
-// are relative to that.
+// linksOf returns, for each endpoint, what happened to the connections of all loops. The given
+// endpoints come first. The map `count` contains the number of connections to each endpoint when
+// the window opened. The times in `changes` are relative to the opening of the window.
 func linksOf(count map[string]int, changes []engine.LinkChange, endpoints []string) []measure.Link {
 	slices.SortStableFunc(changes, func(a, b engine.LinkChange) int { return cmp.Compare(a.At, b.At) })
 	count = maps.Clone(count)
@@ -315,7 +318,7 @@ func linksOf(count map[string]int, changes []engine.LinkChange, endpoints []stri
 	return links
 }
 
-// linkOf evaluates how the number of connections to one endpoint changed.
+// linkOf summarizes the changes in the number of connections to one endpoint.
 func linkOf(endpoint string, connections int, changes []engine.LinkChange) measure.Link {
 	link := measure.Link{Endpoint: endpoint, Connections: connections, Fewest: connections, LostAt: -1, BackAt: -1}
 	now := connections

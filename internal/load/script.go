@@ -58,7 +58,8 @@ func (p *plan) prepare(ctx context.Context) (done *Preloaded, err error) {
 	return done, nil
 }
 
-// prepareWith executes n of the operations that prepare a script's load, in any order.
+// prepareWith executes, in any order, the n operations of the source `before`, which prepare a
+// script's load.
 func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) error {
 	one := *p
 	one.script, one.chronicler = nil, nil
@@ -74,11 +75,11 @@ func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) 
 }
 
 // unwritten returns an error that explains why some of the script's initial objects could not be
-// written, or nil if all were written. If the store had no space, that is the reason, whatever
-// other errors followed.
+// written, or nil if all were written. If the store ran out of space, the error contains this
+// reason, even if operations also failed with other errors.
 func unwritten(t *measure.Totals, of uint64) error {
 	why := func(o kv.Outcome) error {
-		return fmt.Errorf("the initial data of the load could not be written: %d of %d operations ended in %v: %s", t.Outcomes[o], of, o, t.ErrorTexts[o])
+		return fmt.Errorf("the initial data of the load could not be written: %d of %d operations failed with %v: %s", t.Outcomes[o], of, o, t.ErrorTexts[o])
 	}
 	if t.Outcomes[kv.NoSpace] > 0 {
 		return &NoSpaceError{Why: why(kv.NoSpace)}

@@ -31,7 +31,7 @@ func (p *plan) checkLeases() error {
 		need = p.Load.Clients
 	}
 	if NeedsLeases(&p.Load, p.store.Capabilities()) && len(p.Leases) < need {
-		return fmt.Errorf("%d clients need as many leases, but %d were granted", need, len(p.Leases))
+		return fmt.Errorf("the store granted too few leases for the load (needed: %d, granted: %d)", need, len(p.Leases))
 	}
 	return nil
 }
@@ -50,7 +50,8 @@ func leasesOf[T any](p *plan, all []T, i, n int) (mine []T) {
 	return mine
 }
 
-// leaseIndex returns the index, in the loop's list of leases, of the lease that an operation uses.
+// leaseIndex returns the index of the lease that an operation uses. It is an index into the loop's
+// list of leases.
 func (s *source) leaseIndex(n uint64, client uint32) uint64 {
 	if s.load.Arrival == scenario.Closed {
 		n = uint64(client) / s.loops // the client's index in this loop
@@ -83,9 +84,9 @@ func stmOf(l *scenario.Load) *scenario.STM {
 	return &d
 }
 
-// drawSTM draws the numbers of a transaction's keys from the load's key distribution. The
-// transaction writes the first `writes` of them. If a number was already drawn, the next number is
-// used instead.
+// drawSTM draws the numbers of a transaction's keys from the load's key distribution. If a number
+// was already drawn, drawSTM uses the next number instead. The transaction writes the keys with the
+// first `writes` numbers.
 func (s *source) drawSTM(phase measure.Phase, n uint64) (numbers []uint64, writes int) {
 	k := s.stm.KeysPerTxn
 	if s.drawn == nil {
@@ -145,7 +146,8 @@ func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Eve
 	}
 }
 
-// unsure reports to the watchers' board that a delete has failed but may have been executed.
+// unsure reports to the watchers' board that the store may have executed a delete although the
+// delete failed.
 func (s *source) unsure(kind kv.Kind, ref uint64) {
 	if kind == kv.Delete {
 		number, _ := keyAndLevel(ref)

@@ -78,8 +78,8 @@ func TestClientsKeepTheirLeasesAlive(t *testing.T) {
 	}
 }
 
-// Transactions run at every isolation level, with few keys, so that levels that detect conflicts
-// have conflicts. The number of requests shows the reads, commits and retries.
+// Transactions use few keys, so that they conflict at every isolation level that detects conflicts.
+// The number of requests must match the number of reads, commits and retries.
 func TestSTMsRetryConflicts(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -95,7 +95,7 @@ func TestSTMsRetryConflicts(t *testing.T) {
 		}
 		again := uint64(4) // the reads and the commit
 		if iso >= kv.Serializable {
-			again = 1 // the response to a conflict contains what the next try would read
+			again = 1 // the response to a conflict contains the data that the next try needs
 		}
 		if m.Extra != 3*300+again*m.Retries {
 			t.Errorf("%v: %d requests more for %d retries", iso, m.Extra, m.Retries)
@@ -119,8 +119,9 @@ func TestTxnReadsAndWrites(t *testing.T) {
 	}
 }
 
-// Transactions under a lock never conflict, for both kinds of lock. Each transaction needs two more
-// requests, plus those that it sends while it waits. Afterwards no client holds the lock.
+// With either kind of lock, transactions under the lock never conflict. The lock costs each
+// transaction two more requests, plus those that it sends while it waits. Afterwards no client
+// holds the lock.
 func TestSTMUnderALock(t *testing.T) {
 	t.Parallel()
 	for _, locker := range []kv.Locker{kv.LockRPC, kv.LockClient} {
@@ -165,7 +166,8 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	if _, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{}); err != nil {
 		t.Fatal(err)
 	}
-	// The keys that these transactions left for the lock are deleted when their leases are revoked.
+	// These transactions left keys of the lock behind. The store deletes these keys when their
+	// leases are revoked.
 	if err := admin.(store.Leaser).Revoke(t.Context(), p.Leases); err != nil {
 		t.Fatal(err)
 	}
@@ -210,8 +212,8 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 	}
 }
 
-// If a client's transaction failed under a lock, an unanswered request may still end a later hold
-// by the same client. The ends of such holds are not recorded.
+// After a transaction under a lock has failed, an unanswered request may still end a later hold by
+// the same client. So the ends of this client's later holds are not recorded.
 func TestHoldsAfterAFailureHaveNoEnd(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "never every 60; delay=uniform(0ms,1ms)", store.NullOptions{Memory: true})

@@ -13,15 +13,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// settleWithin is how long a member may need to catch up with the preload. firstAskAt and lastAskAt
-// are the shortest and the longest wait between two reads from a lagging member.
+// settleWithin is the maximum time that a member may need to catch up with the preload. firstAskAt
+// and lastAskAt are the shortest and longest pauses between two reads from a lagging member.
 const (
 	settleWithin = 30 * time.Second
 	firstAskAt   = 2 * time.Millisecond
 	lastAskAt    = 100 * time.Millisecond
 )
 
-// settleMark marks the numbers of the values that settle writes. The remaining bits are a count.
+// settleMark marks the numbers of the values that settle writes. The other bits of such a number
+// are a counter.
 const settleMark = preloadMark | warmupMark
 
 // settle waits until the load's endpoints have caught up with the preload. This is needed if the
@@ -96,7 +97,7 @@ func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 	put := store.Op{Kind: kv.Put, Key: w.key, Value: w.value}
 	ev, err := p.ask(ctx, p.preparing()[0], &put)
 	if err != nil {
-		return w, fmt.Errorf("the preload could not write its last key: %w", err)
+		return w, fmt.Errorf("the preload could not write its last value: %w", err)
 	}
 	w.revision = ev.Revision
 	if p.versions != nil {
@@ -114,7 +115,7 @@ func (p *plan) awaitLastWrite(ctx context.Context, endpoint string, level kv.Con
 		ev, err := p.ask(ctx, endpoint, &read)
 		switch {
 		case err != nil && !ev.Outcome.Failed():
-			return err // we continue if the member replied with an error, because it may recover
+			return err // after an error reply, the loop continues, because the member may recover
 		case ev.Outcome == kv.OK && bytes.Equal(ev.Value, w.value) && (w.revision <= 0 || ev.Revision <= 0 || ev.Revision >= w.revision):
 			return nil
 		}
@@ -127,14 +128,15 @@ func (p *plan) awaitLastWrite(ctx context.Context, endpoint string, level kv.Con
 				return cause
 			}
 			if err != nil {
-				return fmt.Errorf("reads failed for %v after the preload: %w", settleWithin, err)
+				return fmt.Errorf("reads after the preload failed for %v: %w", settleWithin, err)
 			}
-			return fmt.Errorf("%s does not serve the preload's last write to a %v read within %v", endpoint, level, settleWithin)
+			return fmt.Errorf("a %v read at %s did not return the preload's last write within %v", level, endpoint, settleWithin)
 		}
 	}
 }
 
-// ask executes one operation at an endpoint. It also returns an error if the operation failed.
+// ask executes one operation at an endpoint. It returns an error also if the store replied that the
+// operation failed.
 func (p *plan) ask(ctx context.Context, endpoint string, op *store.Op) (store.Event, error) {
 	ev, err := p.dialer().Ask(ctx, endpoint, p.store.Codecs(p.access), op)
 	switch {
@@ -143,7 +145,7 @@ func (p *plan) ask(ctx context.Context, endpoint string, op *store.Op) (store.Ev
 	case err != nil:
 		return ev, err
 	case ev.Outcome.Failed():
-		return ev, fmt.Errorf("%s does not answer a %v: %s", endpoint, op.Kind, cmp.Or(string(ev.Text), ev.Outcome.String()))
+		return ev, fmt.Errorf("a %v at %s failed: %s", op.Kind, endpoint, cmp.Or(string(ev.Text), ev.Outcome.String()))
 	}
 	return ev, nil
 }

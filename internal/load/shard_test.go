@@ -185,8 +185,8 @@ func TestShardsInterleave(t *testing.T) {
 	}
 }
 
-// However a load is divided, each connection, client, number and unit of the limit belongs to
-// exactly one shard.
+// However a load is divided, each connection, each client, each operation number and each unit of
+// the in-flight limit belongs to exactly one shard.
 func TestShardsPartitionALoad(t *testing.T) {
 	for n := 1; n < 9; n++ {
 		for _, total := range []uint64{0, 1, 7, 8, 9, 1000, 1<<40 + 3} {
@@ -231,14 +231,14 @@ func TestShardsPartitionALoad(t *testing.T) {
 // A load that cannot be divided is refused with an error that consists of one sentence.
 func TestIndivisibleLoadsAreInvalid(t *testing.T) {
 	for want, change := range map[string]func(*scenario.Load){
-		"3 connections cannot":         func(l *scenario.Load) { l.Connections = 3 },
-		"2 clients cannot":             func(l *scenario.Load) { l.Clients = 2 },
-		"a total of 3 operations":      func(l *scenario.Load) { l.Total = 3 },
-		"a limit of 3 operations":      func(l *scenario.Load) { l.Arrival, l.Total, l.MaxInFlight = scenario.Constant, 0, 3 },
-		"watchers cannot":              func(l *scenario.Load) { l.Watch = &scenario.Watch{Watchers: 1, Streams: 1} },
-		"compare-and-set cannot":       func(l *scenario.Load) { l.Mix[0].Kind = kv.CAS },
-		"transactions with a lock":     func(l *scenario.Load) { l.Mix[0].Kind, l.STM = kv.STM, &scenario.STM{Locker: kv.LockRPC} },
-		"there is no part 4 of 4 of a": nil,
+		"3 connections cannot":       func(l *scenario.Load) { l.Connections = 3 },
+		"2 clients cannot":           func(l *scenario.Load) { l.Clients = 2 },
+		"a total of 3 operations":    func(l *scenario.Load) { l.Total = 3 },
+		"a limit of 3 operations":    func(l *scenario.Load) { l.Arrival, l.Total, l.MaxInFlight = scenario.Constant, 0, 3 },
+		"watchers cannot":            func(l *scenario.Load) { l.Watch = &scenario.Watch{Watchers: 1, Streams: 1} },
+		"compare-and-set cannot":     func(l *scenario.Load) { l.Mix[0].Kind = kv.CAS },
+		"transactions with a lock":   func(l *scenario.Load) { l.Mix[0].Kind, l.STM = kv.STM, &scenario.STM{Locker: kv.LockRPC} },
+		"part 4 does not exist in a": nil,
 	} {
 		l := drawnLoad(rand.New(rand.NewPCG(1, 1)))
 		l.Arrival, l.Duration, l.Total, l.Clients = scenario.Closed, 0, 1000, 100
@@ -258,8 +258,8 @@ func TestIndivisibleLoadsAreInvalid(t *testing.T) {
 }
 
 // checkClients checks the clients in a result. Each client must be listed once, together with the
-// other clients on its connection, and at the connection's endpoint. Their completed operations
-// must add up to the total. An open loop has no clients.
+// other clients on its connection, and at the connection's endpoint. The completed operations of
+// all clients must add up to the total. An open loop has no clients.
 func checkClients(t *testing.T, what string, l *scenario.Load, m *measure.Totals) {
 	t.Helper()
 	clients, want := map[string][]int{}, map[string][]int{}

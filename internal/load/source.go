@@ -46,14 +46,14 @@ type source struct {
 	answers      answers // checks replies
 	allKeysExist bool    // all keys of the key space exist during the whole load
 
-	// Memory for the last operation.
+	// Memory that all operations reuse.
 	key, value []byte
 	asRange    store.RangeOp
 	asSTM      store.STMOp
 }
 
-// newSource returns the source for a loop. It returns an error if the key size is too small for the
-// keys to be distinct.
+// newSource returns the source for a loop. It returns an error if the key size is too small for
+// distinct keys.
 func newSource(l *scenario.Load) (*source, error) {
 	space, err := keys.NewSpace(l.Prefix, l.KeySize, l.KeySpace)
 	if err != nil {
@@ -151,7 +151,7 @@ func keyAndLevel(ref uint64) (number uint64, level kv.Consistency) {
 	return ref & (1<<levelShift - 1), kv.Consistency(ref >> levelShift)
 }
 
-// fill sets op to an operation on the given key.
+// fill sets op to an operation on the key with the given number.
 func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32, op *store.Op) {
 	s.key = s.space.Append(s.key[:0], number)
 	*op = store.Op{Kind: what.Kind, Consistency: what.Consistency, Key: s.key}
@@ -183,8 +183,8 @@ func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32,
 	}
 }
 
-// fillPairs returns a transaction's writes. They go to the chosen key and to the keys that follow
-// it.
+// fillPairs returns the writes of a transaction. They apply to the chosen key and the keys that
+// follow it.
 func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 	for i := range s.pairs {
 		p := &s.pairs[i]
@@ -194,8 +194,8 @@ func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 	return s.pairs
 }
 
-// learn stores the version that a reply contains. If there was a conflict and the reply contains no
-// version, the stored version is out of date, so learn removes it.
+// learn stores the version that a reply contains. If the reply reports a conflict without a
+// version, learn removes the stored version, because it is out of date.
 func (s *source) learn(number uint64, ev *store.Event) {
 	switch {
 	case ev.Revision > 0:

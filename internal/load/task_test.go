@@ -60,8 +60,8 @@ var wrapWorker = func(w load.Worker) load.Worker { return w }
 
 func (p *task) worker() load.Worker { return wrapWorker(p.Worker) }
 
-// notOverAPipe matches the tests that need not run again over a pipe: tests that measure memory per
-// operation, long measurements, tests that use pipes anyway, and tests without a worker.
+// notOverAPipe matches the tests that do not need to run again over a pipe: tests that measure
+// memory per operation, long measurements, tests that use pipes anyway, and tests without a worker.
 const notOverAPipe = "Allocate|CoordinatedOmission|ClosedLoopMean|NeverAnswered|LoopsShareATotal|StallShows|Pollers|LatencyHas|LatencyIs|WatchEventFaults|Workers|Shards|LongRanges|AllReplies"
 
 // sampleOverAPipe matches the tests that CI runs over a pipe: those that check the data that passes

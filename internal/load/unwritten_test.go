@@ -8,8 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// If the preparation failed because the store was full, the error says so, even if other operations
-// found no connection after that. Otherwise the error does not report the store as full.
+// If the preparation failed because the store ran out of space, the error reports this reason, even
+// if other operations lost their connections. If no operation failed for this reason, the error
+// does not report it.
 func TestUnwrittenReportsNoSpaceFirst(t *testing.T) {
 	t.Parallel()
 	var totals measure.Totals

@@ -37,8 +37,8 @@ type process struct {
 
 func (u *Usage) process() process { return process{u.Machine, u.Process} }
 
-// usage reads counters on the threads of the loops, when they open the window and when they close
-// it.
+// usage reads counters on the threads of the loops, when a loop opens the window and when it closes
+// the window.
 type usage struct {
 	limits probe.CPUGroups
 
@@ -46,7 +46,7 @@ type usage struct {
 	first counters
 	last  counters
 	rss   int64               // peak in bytes, up to the last close
-	sched map[int]probe.Sched // by loop: its counters when it opened the window
+	sched map[int]probe.Sched // for each loop: the counters when the loop opened the window
 	sum   probe.Sched
 }
 
@@ -117,11 +117,10 @@ func (u *usage) total() Usage {
 // for the rest of the goroutine's life.
 func LowerPriority() { engine.LowerPriority() }
 
-// LowerPriorityInAgent calls LowerPriority for a goroutine in an agent that the load needs in
-// addition to its loops. It does nothing if the loops have raised their own priority. The reason is
-// that on a busy machine, a thread with low priority occupies one of Go's processors while it waits
-// for a CPU. Every garbage collection would then have to wait for that thread, and so would the
-// heartbeats.
+// LowerPriorityInAgent calls LowerPriority for a background goroutine of a load in an agent, unless
+// the loops have raised their own priority. In that case, it does nothing, because on a busy
+// machine, a thread with low priority occupies one of Go's processors while it waits for a CPU.
+// Every garbage collection would have to wait for that thread, and so would the heartbeats.
 func LowerPriorityInAgent(l *scenario.Load) {
 	if l.Arrival == scenario.Closed || !engine.CanRaisePriority() {
 		LowerPriority()

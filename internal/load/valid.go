@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Plausible returns an error if a worker's report cannot belong to its part of the assignment. due
-// is the number of operations that the worker reported as due in the window. e is the worker's
-// ending, or nil if it has not ended yet.
+// Plausible returns an error if a worker's report cannot belong to its part of the assignment. The
+// parameter `due` is the number of operations that the worker reported as due in the window, and
+// `e` is the worker's ending, or nil if the worker has not ended yet.
 func (a *Assignment) Plausible(due uint64, e *Ending) error {
 	l := &a.Load
 	most := l.Total
@@ -31,7 +31,7 @@ func (a *Assignment) Plausible(due uint64, e *Ending) error {
 		clients += len(e.Connections[i].Completed)
 	}
 	if len(e.Connections) > connections || clients > l.Clients {
-		return fmt.Errorf("it reports %d connections with %d clients, but its part of the load has %d with at most %d", len(e.Connections), clients, connections, l.Clients)
+		return fmt.Errorf("it reports %d connections with %d clients, but its part of the load has %d connections with at most %d clients", len(e.Connections), clients, connections, l.Clients)
 	}
 	return nil
 }
@@ -40,8 +40,8 @@ func (a *Assignment) Plausible(due uint64, e *Ending) error {
 // machine.
 const mostEndpoints = 1000
 
-// Valid returns an error if an assignment that comes from another machine must not be executed. No
-// other code has validated such an assignment on this machine.
+// Valid validates an assignment from another machine, which no other code on this machine has
+// validated. It returns an error if the assignment must not be executed.
 func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error {
 	st, err := stores(a.Store)
 	if err != nil {
@@ -69,13 +69,13 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 	case len(targets.Endpoints) > mostEndpoints || len(a.Access.Endpoints) > mostEndpoints || len(a.Members) > mostEndpoints:
 		return fmt.Errorf("a load has at most %d endpoints", mostEndpoints)
 	case a.OtherWorkers < 0 || a.OtherWorkers >= a.Shard.count():
-		return fmt.Errorf("a load in %d parts cannot have %d other parts in this process", a.Shard.count(), a.OtherWorkers)
+		return fmt.Errorf("a load that is divided into %d parts cannot have %d other workers in this process", a.Shard.count(), a.OtherWorkers)
 	case len(a.LeaseNames) > 0 && len(a.LeaseNames) != len(a.Leases):
-		return fmt.Errorf("the load has %d leases, but %d names of leases", len(a.Leases), len(a.LeaseNames))
+		return fmt.Errorf("the load has %d leases, but %d lease names", len(a.Leases), len(a.LeaseNames))
 	case len(a.Leases) > scenario.MaxClients:
 		return fmt.Errorf("a load has at most %d leases", scenario.MaxClients)
 	case hasNumberFrom(a.Only, l.KeySpace):
-		return fmt.Errorf("the list of keys to read has a number beyond the %d keys of the load", l.KeySpace)
+		return fmt.Errorf("the list of keys to read contains a key number beyond the %d keys of the load", l.KeySpace)
 	}
 	if err := targets.Valid(); err != nil {
 		return err

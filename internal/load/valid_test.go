@@ -12,7 +12,7 @@ import (
 )
 
 // An assignment from another machine is validated like a scenario file. The validation covers every
-// field that could make a worker fail.
+// field that could cause a failure of the worker.
 func TestAssignmentsAreValidated(t *testing.T) {
 	valid := func() *load.Assignment {
 		l := base(kv.Put, kv.None)
@@ -43,8 +43,8 @@ func TestAssignmentsAreValidated(t *testing.T) {
 		"has a scheme":                    func(a *load.Assignment) { a.Endpoints = []string{"http://a:1"} },
 		"does not have a port":            func(a *load.Assignment) { a.Access.Endpoints = []string{"a:99999"} },
 		"at most 1000 endpoints":          func(a *load.Assignment) { a.Endpoints = make([]string, 2000) },
-		"there is no part":                func(a *load.Assignment) { a.Shard = load.Shard{I: 3, N: 2} },
-		"there is no part -1 of 2":        func(a *load.Assignment) { a.Shard = load.Shard{I: -1, N: 2} },
+		"part 3 does not exist in a":      func(a *load.Assignment) { a.Shard = load.Shard{I: 3, N: 2} },
+		"part -1 does not exist in a":     func(a *load.Assignment) { a.Shard = load.Shard{I: -1, N: 2} },
 		"cannot be divided among 100":     func(a *load.Assignment) { a.Shard = load.Shard{I: 3, N: 100} },
 		"at most 1000000 leases":          func(a *load.Assignment) { a.Leases = make([]int64, scenario.MaxClients+1) },
 		"beyond the 1000 keys":            func(a *load.Assignment) { a.Only = []uint64{63: 1 << 63} },

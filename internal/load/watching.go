@@ -53,8 +53,8 @@ func (p *plan) watchMode() kv.WatchMode {
 	return can.Mode(p.Load.Watch.Mode)
 }
 
-// add adds the watchers of loop i of n loops to the loop's configuration. h records their events;
-// it may be nil.
+// add adds the watchers of loop i of n loops to the loop's configuration. The chronicle h records
+// their events. It may be nil.
 func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, caught func()) {
 	src.board = w.board
 	if w.scripted != nil {
@@ -137,8 +137,8 @@ func watcherOf(w *scenario.Watch, watcher, n uint64) watch.Watcher {
 	return watch.Watcher{First: first, Keys: min(max(w.Span, 1), n-first)}
 }
 
-// writeVersions implements Worker.WriteVersions. It sends one write at a time, so that watchers
-// that start at the first revision must receive exactly as many events.
+// writeVersions implements Worker.WriteVersions. It sends one write at a time, so that each write
+// causes one event for every watcher that starts at the first revision.
 func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 	key, n := p.Load.Watch.Key, p.Load.Watch.Expect
 	values := keys.NewValues(max(p.Load.ValueSize, keys.HeadLen), keys.DeriveSeed(p.Load.Seed, "values"))
@@ -151,9 +151,9 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 		case err != nil:
 			return 0, err
 		case ev.Outcome != kv.OK:
-			return 0, fmt.Errorf("%s could not write the events that the watchers must catch up with: %s", p.preparing()[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
+			return 0, fmt.Errorf("%s failed to write the earlier versions of the key that watchers must receive: %s", p.preparing()[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
 		case ev.Revision == 0:
-			return 0, fmt.Errorf("%s does not return the revision of a write, so no watcher can start at an earlier one", p.store.Name())
+			return 0, fmt.Errorf("%s does not return the revisions of writes, so watchers cannot start at an earlier revision", p.store.Name())
 		}
 		if i == 0 {
 			first = ev.Revision
@@ -162,7 +162,7 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 	return first, nil
 }
 
-// filler returns a function that completes the operations by which watchers are created.
+// filler returns a function that sets the remaining fields of an operation that creates a watcher.
 func filler(spec *scenario.Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
 	var key, end []byte
 	return func(i uint32, op *store.Op) {

@@ -21,7 +21,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// expectedEvents returns the number of events that n writes to each of `keys` keys cause.
+// expectedEvents returns the number of events that the watchers receive if each of the `keys` keys
+// is written n times.
 func expectedEvents(w scenario.Watch, keys, n int) (events uint64) {
 	if w.WatchedKeys == 0 {
 		w.WatchedKeys = uint64(keys)
@@ -35,9 +36,9 @@ func expectedEvents(w scenario.Watch, keys, n int) (events uint64) {
 
 // The event for every write reaches every watcher of the written key. It does not matter whether
 // the watchers share the writers' connections, have their own, or are in another loop. Each event
-// has both times. The test uses a closed loop, because etcd gives up writes that arrive faster than
-// the machine can execute them. On a busy machine, etcd may still give up some writes, and may
-// nevertheless execute them.
+// has a latency from due and a latency from sent. The test uses a closed loop, because etcd
+// abandons writes that arrive faster than the machine can execute them. On a busy machine, etcd may
+// still abandon some writes, and may nevertheless execute them.
 func TestWatchersGetEveryEvent(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -63,7 +64,7 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 			m, warmup := r.Measured, r.Warmup
 			w := m.Watching
 			t.Logf("%+v", *w)
-			// Number of writes that etcd gave up.
+			// Number of writes that etcd abandoned.
 			given := m.Outcomes[kv.StoreTimeout] + warmup.Outcomes[kv.StoreTimeout]
 			if m.Due != 1000 || m.Failed()+warmup.Failed() != given || w.Acknowledged != m.Outcomes[kv.OK]+warmup.Outcomes[kv.OK] {
 				t.Fatalf("due %d, outcomes %v and %v, acknowledged %d", m.Due, warmup.Outcomes, m.Outcomes, w.Acknowledged)
@@ -71,7 +72,7 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 			if w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Wrong+w.Impossible+w.Ended+w.Resubscribed > 0 || w.Delivered < w.Expected {
 				t.Errorf("not every event came once: %+v", *w)
 			}
-			// The events in the window are those of the window's writes.
+			// The events that are counted in the window belong to the writes of the window.
 			if want := expectedEvents(c.watch, 10, 100); given == 0 && (w.Delivered != w.Expected || m.Watch.Delivered != want || w.Expected < want) {
 				t.Errorf("%d events in the window, want %d, and %d of %d in all", m.Watch.Delivered, want, w.Delivered, w.Expected)
 			}
@@ -83,8 +84,8 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 	}
 }
 
-// cuttable forwards connections to a server. It cuts the first few of them when the server has sent
-// a certain number of bytes, so that the cuts do not depend on timing.
+// cuttable forwards connections to a server. It cuts each of the first few connections when the
+// server has sent a certain number of bytes on it, so that the cuts do not depend on timing.
 type cuttable struct {
 	after int64 // bytes
 	cuts  atomic.Int32
@@ -134,7 +135,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// Watchers whose connection is cut continue where they had stopped: no event is lost.
+// After their connection is cut, watchers continue after the last event that they received, so no
+// event is lost.
 func TestWatchersResumeAfterACut(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -156,15 +158,15 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 	if w.Acknowledged != 1200 || w.Expected != 12_000 || w.Delivered != w.Expected || w.Lost+w.Reordered+w.Wrong+w.Ended+w.Duplicated > 0 {
 		t.Errorf("%+v", *w)
 	}
-	// Each cut affects half of the watchers. At the second and the third cut, some of these may not
-	// have been created again yet.
+	// Each cut affects half of the watchers. At the second and third cut, some of these watchers
+	// may not have been re-created yet.
 	if left := net.cuts.Load(); w.Resubscribed < 25 || w.Resubscribed > 75 || left > 0 {
 		t.Errorf("%d watchers were created again, and %d cuts left", w.Resubscribed, left)
 	}
 }
 
-// A member is stopped and started again. Meanwhile puts fail. No event of an acknowledged put is
-// lost.
+// While a member is stopped, puts fail. After the member has started again, no event of an
+// acknowledged put is lost.
 func TestWatchersSurviveAMemberRestart(t *testing.T) {
 	t.Parallel()
 	m := embedded.New(t)
@@ -172,7 +174,8 @@ func TestWatchersSurviveAMemberRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Stop()
-	// The load ends when it has sent its total, however long the member is stopped.
+	// The load ends when it has sent its total number of operations, however long the member is
+	// stopped.
 	l := base(kv.Put, kv.None)
 	l.KeySpace, l.Clients, l.Total = 3, 10, 2000
 	p := taskFor(m.Endpoint(), l)
@@ -246,7 +249,7 @@ func TestWatchersCatchUp(t *testing.T) {
 func TestLeasesAreRequired(t *testing.T) {
 	t.Parallel()
 	p := taskFor("127.0.0.1:1", open(base(kv.KeepAlive, kv.None), 100, time.Second))
-	if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil || !strings.Contains(err.Error(), "as many leases") {
+	if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil || !strings.Contains(err.Error(), "too few leases for the load (needed: 1,") {
 		t.Errorf("a load without leases: %v", err)
 	}
 }

@@ -22,9 +22,9 @@ func ofMode(t *testing.T, script string, mode kv.WatchMode) task {
 	return p
 }
 
-// Persistent watches report each change. An event is matched with its write by means of the reply
-// to the write, whether the reply arrives before or after the event. Events that the server loses,
-// duplicates or delays are counted exactly.
+// Persistent watches report each change. The reply to a write is needed to find the write that
+// caused an event. This works whether the reply arrives before or after the event. Events that the
+// server loses, duplicates or delays are counted exactly.
 func TestPersistentWatches(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]struct{ delivered, lost, duplicated uint64 }{
@@ -51,8 +51,8 @@ func TestPersistentWatches(t *testing.T) {
 	if sent := m.Watch.FromSent; m.Watching.Delivered != 3000 || sent.Min() < 30_000_000-100_000 {
 		t.Errorf("delayed by 30 ms: %+v, the first came after %d ns", *m.Watching, sent.Min())
 	}
-	// If the replies to puts are late, the events arrive before them. Their times are the times at
-	// which the events arrived.
+	// If the replies to puts are late, the events arrive before the replies. The latency of such an
+	// event ends when the event arrives, not when the reply arrives.
 	m = run(t, ofMode(t, "delay=500ms", kv.PersistentWatch)).Measured
 	if m.Watching.Delivered != 3000 || m.Watching.Impossible > 0 || m.Watch.FromSent.Mean() >= m.Merged().Service.Mean() {
 		t.Errorf("%+v: events after %v ns, answers after %v ns", *m.Watching, m.Watch.FromSent.Mean(), m.Merged().Service.Mean())

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// awaited is the timeout. It is how long the load waits for events that never arrive, so it is also
-// the longest time that a put may take.
+// awaited is the timeout of loads in which some events never arrive. The load waits this long for
+// such events, and a put must not take longer.
 const awaited = 5 * time.Second
 
 // watched returns a load of 1,000 puts to four keys. There are twenty watchers, five per key, so
@@ -62,8 +62,8 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 	}
 }
 
-// If an event arrives before the reply to its put, its latency is measured from the put, and is
-// never replaced by 0.
+// If an event arrives before the reply to its put, its latency is still measured from the time at
+// which the put was sent. The latency is never replaced by 0.
 func TestWatchLatencyStartsAtThePut(t *testing.T) {
 	settle.RetryMeasurement(t, func(r settle.Reporter) { watchLatencyIsFromThePut(t, r) })
 }
@@ -76,7 +76,7 @@ func watchLatencyIsFromThePut(t *testing.T, r settle.Reporter) {
 	if put := m.Merged().Service.Min(); put < 499_000_000 {
 		t.Fatalf("a put took %d ns", put)
 	}
-	// A busy machine delays both times. The test with the simulated engine checks exact times.
+	// A busy machine increases both times. The test with the simulated engine checks exact times.
 	if s := m.Watch.FromSent; s.ValueAtQuantile(50) >= m.Merged().Service.ValueAtQuantile(50) || s.Min() <= 0 || m.Watching.Impossible > 0 || m.Watch.Delivered != 5000 {
 		t.Errorf("half of the events came after %d ns: %+v", s.ValueAtQuantile(50), *m.Watching)
 	}
@@ -110,7 +110,7 @@ func watchLatencyHasNoCoordinatedOmission(t *testing.T, r settle.Reporter) {
 	if sent.ValueAtQuantile(90) > 250_000_000 || !sentAll {
 		r.Errorf("p90 from sent %d ns, outcomes %v", sent.ValueAtQuantile(90), m.Outcomes)
 	}
-	// Each event was delayed as long as its put.
+	// The delay of each event equals the delay of its put.
 	if sentAll {
 		near(t, "the mean wait to be sent", due.Mean()-sent.Mean(), m.Lateness.Mean(), 0.01)
 	}
@@ -138,7 +138,7 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 }
 
 // The load causes 200,000 events per second: 200 puts per second, with 1,000 watchers for each.
-// Each event is counted and timed exactly once, however long that takes on this machine.
+// Each event is counted and timed exactly once, however slow this machine is.
 func TestManyWatchEventsAreCountedRight(t *testing.T) {
 	t.Parallel()
 	settle.Unraced(t)

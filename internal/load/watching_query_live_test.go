@@ -103,7 +103,7 @@ func TestBlockingQueriesServeWatchers(t *testing.T) {
 	}
 }
 
-// Deletes are reported, too, and queries continue after their connections are cut.
+// Blocking queries also report deletes, and they continue after their connections are cut.
 func TestBlockingQueriesSurviveCuts(t *testing.T) {
 	t.Parallel()
 	endpoint := realConsul(t, 1)[0]

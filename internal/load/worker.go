@@ -34,12 +34,13 @@ type Worker interface {
 	// It reads all keys, and writes those that do not exist or have a value from another source. It
 	// returns when every endpoint from which the load reads serves the written values.
 	Preload(ctx context.Context, a *Assignment) (*Preloaded, error)
-	// WriteVersions writes the watched key once for each event for earlier writes that watchers
-	// must receive. It returns the revision of the first write.
+	// WriteVersions writes the watched key once for each earlier event that watchers must receive.
+	// It returns the revision of the first write.
 	WriteVersions(ctx context.Context, a *Assignment) (first int64, err error)
 	// ReadBack reads every key of the load's key space once, after the load, and records these
-	// reads as final. It uses the assignment's endpoints and the given consistency level. to may be
-	// nil. ReadBack returns the number of keys that exist, whatever their values are.
+	// reads as final. It uses the assignment's endpoints and the given consistency level. The
+	// parameter `to` may be nil. ReadBack returns the number of keys that exist, whatever their
+	// values are.
 	ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error)
 	// Prepare creates a job without connecting. The job can run only once.
 	Prepare(ctx context.Context, a *Assignment, to Reports) (Job, error)
@@ -48,7 +49,7 @@ type Worker interface {
 // Job is a prepared load. It ends after Run, after a Connect that fails, or after Close.
 type Job interface {
 	// Connect opens all connections and creates the watchers that must exist before the load
-	// starts. If it returns an error, the job has ended.
+	// starts. If Connect returns an error, the job has ended.
 	Connect(ctx context.Context) error
 	// Run begins the first phase at the time `begin` on the worker's clock, or as soon as possible
 	// if that time has passed. It returns after the load has ended and drained. If ctx is
@@ -73,8 +74,8 @@ type Reports struct {
 	// Second receives every merged second after all its operations have ended. Calls do not
 	// overlap. After the call, the worker reuses the second's histograms.
 	Second func(*measure.Second)
-	// SecondsOnly is set if the caller adds up the seconds itself. Then Result.Measured and
-	// Result.Warmup are nil.
+	// SecondsOnly is set if the caller itself computes the totals of the seconds. Result.Measured
+	// and Result.Warmup are then nil.
 	SecondsOnly bool
 	// Reader decodes the seconds that other machines send. If it is nil, each worker uses its own
 	// Reader.
@@ -82,8 +83,8 @@ type Reports struct {
 	// History returns the recorder for a loop's operations. If it is nil, operations are not
 	// recorded.
 	History History
-	// Changed is called when a connection was lost, or when a reply contained a higher term than
-	// all earlier replies.
+	// Changed is called when a connection is lost, or when a reply contains a higher term than all
+	// earlier replies.
 	Changed func(term uint64, lost bool)
 	// Mark is called when the first loop begins a phase, and when the last loop has ended the load.
 	// A Local calls it on the thread of that loop.
@@ -97,9 +98,10 @@ type Mark struct {
 	At    time.Time // on the worker's clock
 }
 
-// History returns the recorder for a loop's operations. zero is the time at which the loop's clock
-// was 0; its error is at most `within`. Only one goroutine uses the recorder until the load has
-// ended, and then flushes it. The function itself may be called concurrently by several goroutines.
+// History returns the recorder for a loop's operations. The parameter `zero` is the time at which
+// the loop's clock was 0, with an error of at most `within`. Only one goroutine uses the recorder,
+// and the recorder is flushed when the load has ended. The function itself may be called
+// concurrently by several goroutines.
 type History func(zero time.Time, within time.Duration) *history.Recorder
 
 // marks combines the marks from several loops or workers: a phase begins when the first of them
@@ -113,8 +115,8 @@ type marks struct {
 	ended int
 }
 
-// takeMark adds a mark. It reports whether the mark is the first one for its phase, or the last
-// end.
+// takeMark adds a mark. It returns true if the mark is the first one for its phase, or the last one
+// that reports an end.
 func (k *marks) takeMark(m Mark) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -136,7 +138,7 @@ func (k *marks) reportMark(m Mark) {
 
 // Progress describes the state of a running load.
 type Progress struct {
-	Done, Failed uint64 // ended operations, including those in the warm-up
+	Done, Failed uint64 // completed and failed operations, including those in the warm-up
 	Events       uint64 // watch events received
 	InFlight     int64
 	Phase        string // connecting, warmup, measured, or draining

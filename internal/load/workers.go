@@ -41,8 +41,8 @@ func (w Workers) workerName(i int) string {
 	return fmt.Sprintf("%d of %d", i+1, len(w))
 }
 
-// together calls `do` for all workers concurrently. If there are errors, it returns the first one,
-// with the name of the worker.
+// together calls `do` for all workers concurrently. If any call fails, it returns the error of the
+// first worker that failed, with the name of that worker.
 func (w Workers) together(do func(i int) error) error {
 	errs := make([]error, len(w))
 	var running sync.WaitGroup
@@ -98,7 +98,7 @@ func (w Workers) Check(ctx context.Context, a *Assignment) (loops int, err error
 // divisible returns an error if the assignment cannot be divided among the workers.
 func (w Workers) divisible(a *Assignment) error {
 	if len(w) == 0 {
-		return errors.New("there is no worker to generate load")
+		return errors.New("no worker is available to generate the load")
 	}
 	return a.Divide(0, len(w)).checkShard()
 }
@@ -171,12 +171,12 @@ type jobs struct {
 
 // workerReport is what a worker has reported so far.
 type workerReport struct {
-	part   measure.Part // its seconds; must be read only after its job has ended
+	part   measure.Part // the worker's seconds; must be read only after its job has ended
 	ending *Ending      // must be read only after its job has ended; nil if the worker was lost
 	behind string       // why the worker was cut off; empty if it was not
 
 	mu     sync.Mutex
-	opened time.Time // when its window opened; zero if it has not opened yet
+	opened time.Time // when the worker's window opened; zero if the window has not opened yet
 	ended  bool
 }
 
@@ -188,7 +188,7 @@ func (j *jobs) addSecond(i int, s *measure.Second) {
 	defer j.mu.Unlock()
 	t := &j.reports[i]
 	if t.behind != "" {
-		return // the other workers' seconds were merged without this worker's
+		return // worker i was cut off, and its later seconds are ignored
 	}
 	t.part.Add(s)
 	straggler, late := j.all.Copy(i, s)
@@ -196,7 +196,7 @@ func (j *jobs) addSecond(i int, s *measure.Second) {
 		return
 	}
 	t = &j.reports[straggler]
-	t.behind = fmt.Sprintf("it reported %d seconds of the window while another worker reported %d, and no more seconds can wait for it", t.part.Seconds(), j.mostSeconds())
+	t.behind = fmt.Sprintf("it reported %d seconds of the window while another worker reported %d, and the memory for seconds that wait for this worker is full", t.part.Seconds(), j.mostSeconds())
 	j.all.End(straggler)
 	j.stopAll()
 }
@@ -232,16 +232,16 @@ func (j *jobs) Connect(ctx context.Context) error {
 	return err
 }
 
-// All workers begin at the same time. The start time must be far enough in the future to be sent to
-// all workers. beginIn is the minimum for this, and beginTimes is how many times longer it must be
-// than reading the workers' clocks takes.
+// All workers begin at the same time. The start time must be far enough in the future, so that all
+// workers receive it in time. The lead time is the time that reading the workers' clocks took,
+// multiplied by beginTimes, but at least beginIn.
 const (
 	beginIn    = 50 * time.Millisecond
 	beginTimes = 4
 )
 
 // Run implements Job. All workers begin at the same time. If a worker is lost, the others stop. The
-// result then contains the seconds up to that time and the name of the lost worker.
+// result then contains the seconds up to the loss and the name of the lost worker.
 func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -85,7 +85,8 @@ func (h *reported) reports(t *testing.T) load.Reports {
 }
 
 // The load runs on a real etcd. Every kind of worker reports the same result as a single worker.
-// Several workers together send as much as one, and report it like one.
+// Several workers together send as many operations as a single worker, and report them as a single
+// worker does.
 func TestWorkersOnEtcd(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -219,7 +220,7 @@ func TestWorkersBeginAtTheGivenTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The start time comes from the schedule and not from a thread's clock.
+		// Opened is the scheduled start time, not a time that a thread read from its clock.
 		if early := begin.Sub(res.Opened); early > time.Millisecond || early < -time.Millisecond {
 			t.Errorf("it began %v before it should", early)
 		}
@@ -253,7 +254,7 @@ func TestWorkersReportFailedPreparations(t *testing.T) {
 		l := base(kv.KeepAlive, kv.None)
 		l.Total = 100
 		a := taskFor("127.0.0.1:1", l).Assignment
-		if job, err := w.Prepare(t.Context(), &a, load.Reports{}); job != nil || err == nil || !strings.Contains(err.Error(), "need as many leases") {
+		if job, err := w.Prepare(t.Context(), &a, load.Reports{}); job != nil || err == nil || !strings.Contains(err.Error(), "too few leases for the load (needed: 100,") {
 			t.Errorf("%v, %v", job, err)
 		}
 	})
@@ -306,7 +307,7 @@ func serveCounting(t *testing.T) *counting {
 	return c
 }
 
-// A job that is connected and is not run ends when it is closed, or when its controller no longer
+// A job that is connected but is never run ends when it is closed, or when its controller no longer
 // exists.
 func TestConnectedJobIsClosed(t *testing.T) {
 	t.Parallel()
@@ -347,8 +348,8 @@ func TestWorkersWithoutAClockEnd(t *testing.T) {
 	eventually(t, "the end of all connections", func() bool { return server.open.Load() == 0 })
 }
 
-// If one of several workers fails, the others end, too, and the result contains the name of the
-// failed worker.
+// If one of several workers fails, the other workers end too, and the result contains the name of
+// the failed worker.
 func TestWorkersFailTogether(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})

@@ -1,6 +1,6 @@
 // Package app defines what all applications have in common. An application is a load that imitates
-// a program that uses a store. Each application has a package below this one with its schedule,
-// script and model, and a line in package registry.
+// a program that uses a store. Each application has a package below this one, with its schedule,
+// script and model, and an entry in the list of applications in package load.
 package app
 
 import (
@@ -39,9 +39,9 @@ type Setup struct {
 	Confined, ClusterWide bool
 }
 
-// Script is a load that lists its operations. Other loads draw them from a mix, keys and arrivals
-// instead. A script is used for one run by a single worker with a single event loop. ScriptBase
-// implements the methods that many scripts do not need.
+// Script is a load that defines each of its operations. Other loads draw their operations from a
+// mix, a key distribution and an arrival process. A script is used for one run by a single worker
+// with a single event loop. ScriptBase implements the methods that many scripts do not need.
 type Script interface {
 	// Source returns the operations in the window, and Pacer returns when they become due.
 	Source() engine.Source
@@ -49,22 +49,22 @@ type Script interface {
 	// Before returns a source with n operations that prepare the store for the load. They may be
 	// executed in any order.
 	Before() (s engine.Source, n uint64)
-	// After returns a source with n operations that are executed after those of Before and before
-	// the load, in any order.
+	// After returns a source with n operations that are executed after the operations of Before and
+	// before the load. They may be executed in any order.
 	After() (s engine.Source, n uint64)
 	// Kept returns values that the operations of Before and After have obtained, such as revisions
 	// of keys or IDs of leases. The script that sends the load receives these values in
-	// Setup.Before. It may run in a different process.
+	// Setup.Before, because it may run in a different process.
 	Kept() []int64
 	// CallCounts returns the outcomes and times of each kind of call. It is called after the load
 	// has ended.
 	CallCounts() []measure.Calls
-	// Watching returns the watchers that run during the load, or nil for none. Their number comes
-	// from the scenario's Watch parameter.
+	// Watching returns the watchers that run during the load, or nil for none. The scenario's Watch
+	// parameter determines their number.
 	Watching() *watch.Plan
-	// SessionTimeout returns the timeout of a connection's session, in a store where each
-	// connection has a session. If it is not 0, the script itself must keep the sessions alive. If
-	// it is 0, the connections do that.
+	// SessionTimeout returns the session timeout for stores in which each connection has a session.
+	// If the timeout is not 0, the script itself must keep the sessions alive. If it is 0, the
+	// connections keep their sessions alive.
 	SessionTimeout() time.Duration
 	// Model returns the model that is used to verify the load's responses, or nil if they are not
 	// verified.
@@ -86,13 +86,13 @@ func (ScriptBase) CallCounts() []measure.Calls { return nil }
 // Watching implements Script and returns no watchers.
 func (ScriptBase) Watching() *watch.Plan { return nil }
 
-// SessionTimeout implements Script: the connections keep their sessions alive themselves.
+// SessionTimeout implements Script. It returns 0, so the connections keep their sessions alive.
 func (ScriptBase) SessionTimeout() time.Duration { return 0 }
 
-// Model implements Script: the responses are not verified.
+// Model implements Script. It returns nil, so the responses are not verified.
 func (ScriptBase) Model() Model { return nil }
 
-// Model describes how an application's calls and their responses affect its keys, because the
+// Model translates an application's calls and their responses into operations on keys, because the
 // verifier knows only keys. ModelBase implements the methods that read plain keys.
 type Model interface {
 	// Keys returns the number of keys. They are numbered from 0.
@@ -102,8 +102,8 @@ type Model interface {
 	// Steps returns a recorder that translates a load's calls and watch events, and the reads after
 	// the load, into operations on keys.
 	Steps(to *history.Recorder) Steps
-	// MakeRead is called with op, an operation that gets a key after the load. It changes op if the
-	// application reads its keys in a different way.
+	// MakeRead is called with op, a get of the key with the given number that will be sent after
+	// the load. MakeRead changes op if the application reads its keys with a different operation.
 	MakeRead(number uint64, op *store.Op)
 	// Exists reports whether a successful response to a read after the load means that the key
 	// exists.
@@ -118,11 +118,13 @@ type Steps interface {
 	Read(number uint64, ev *store.Event, o *history.Op)
 }
 
-// ModelBase reads keys after the load, for applications whose keys are single keys in the store.
+// ModelBase implements MakeRead and Exists for applications whose keys are single keys in the
+// store.
 type ModelBase struct{}
 
 // MakeRead implements Model. It does not change the get.
 func (ModelBase) MakeRead(uint64, *store.Op) {}
 
-// Exists implements Model. The get of a key that does not exist is a miss and not a success.
+// Exists implements Model. It always returns true, because a get of a key that does not exist is a
+// miss and not a success.
 func (ModelBase) Exists(*store.Event) bool { return true }

@@ -18,7 +18,7 @@ type EphemeralKey struct {
 	Newest int64  // revision of its latest version: At, or the revision of a later set
 	Value  uint64 // identity of the value at Newest
 	Unsure int64  // when the earliest create without a response was invoked; 0 if there is none
-	Ended  bool   // it is already recorded that the key may have been deleted
+	Ended  bool   // the possible delete of the key is already recorded
 }
 
 // MayBeMade records a call that created or may have created the key.
@@ -42,8 +42,8 @@ func (k *EphemeralKey) MayBeMade(o *history.Op) {
 	k.There, k.Ended = true, false
 }
 
-// Set records a call by the key's owner that set the key. The call set the key that was created at
-// At, unless a create without a response may have replaced that key.
+// Set records a call with which the owner set the key. The new version belongs to the key that was
+// created at At, unless a create without a response may have replaced that key.
 func (k *EphemeralKey) Set(o *history.Op) {
 	if o.Acknowledged() && k.There && k.Unsure == 0 && o.At > k.Newest {
 		k.Newest, k.Value = o.At, o.Written
@@ -53,16 +53,16 @@ func (k *EphemeralKey) Set(o *history.Op) {
 // CreatedBy reports whether a response has shown that the key was created at or before a revision.
 func (k *EphemeralKey) CreatedBy(revision int64) bool { return k.At > 0 && k.At <= revision }
 
-// Absent records a response that shows that the key does not exist. If a create has no response
-// yet, it may still create the key.
+// Absent records a response that shows that the key does not exist. However, a create without a
+// response may still create the key.
 func (k *EphemeralKey) Absent() {
 	if k.Unsure == 0 {
 		k.There = false
 	}
 }
 
-// SessionGone records that the key's lease or session has ended. No pending call can create the key
-// with it any more.
+// SessionGone records that the key's lease or session has ended. After that, no pending call can
+// create the key with this lease or session.
 func (k *EphemeralKey) SessionGone() { k.There, k.Unsure = false, 0 }
 
 // MayEnd records, once, that the key may have been deleted at or after the time `from`.
@@ -73,9 +73,9 @@ func (k *EphemeralKey) MayEnd(to *history.Recorder, session uint32, from, now in
 	}
 }
 
-// SessionMayEnd records, once, that the key's session may have ended. If sure is set, the session
-// was closed and is known to have been alive until now, so the key may be deleted only after now.
-// Otherwise it may have been deleted at any time since it was created.
+// SessionMayEnd records, once, that the key's session may have ended. If `sure` is set, the session
+// was closed and is known to have been alive until `now`, so the key can only be deleted after
+// `now`. Otherwise, the key may have been deleted at any time since its creation.
 func (k *EphemeralKey) SessionMayEnd(to *history.Recorder, session uint32, sure bool, now int64) {
 	from := k.Made
 	if sure {
@@ -104,7 +104,7 @@ func RecordPossibleDelete(to *history.Recorder, key uint64, session uint32, from
 // LeftKeys tracks keys from earlier loads whose sessions may end during this load.
 type LeftKeys struct {
 	began    int64  // when the first call of this load was sent; 0: no call was sent yet
-	recorded []bool // by key: it is already recorded that the key may have been deleted
+	recorded []bool // for each key: whether its possible delete is already recorded
 }
 
 // NewLeftKeys returns a LeftKeys for the given number of keys.
@@ -133,8 +133,8 @@ type Lease struct {
 	Until int64 // the lease is valid at least until this time; 0 if unknown
 }
 
-// MayEnd records, once, that a key that is bound to the lease may be deleted at any time after the
-// lease is known to be valid.
+// MayEnd records, once, that a key that is bound to the lease may have been deleted at any time
+// after Until, the last time at which the lease is known to be valid.
 func (l *Lease) MayEnd(to *history.Recorder, k *EphemeralKey, session uint32, now int64) {
 	from := l.Until
 	if from == 0 {
@@ -144,14 +144,14 @@ func (l *Lease) MayEnd(to *history.Recorder, k *EphemeralKey, session uint32, no
 }
 
 // MayHaveEnded reports whether the lease may have expired before the given time. It returns false
-// until the first renewal has a response, because that response will show whether the lease was
-// still valid.
+// until the first renewal receives a response, because this response will show whether the lease
+// was still valid.
 func (l *Lease) MayHaveEnded(by int64) bool { return l.Until != 0 && l.Until < by }
 
 // Renewed completes o, the record of a renewal of this lease or of an earlier one. A renewed lease
-// is valid for the duration life, counted from the request, or for the number of seconds in the
-// response if that is shorter. Renewed reports whether this lease was renewed (lives), and whether
-// it was found to have ended (gone).
+// is valid for `life` nanoseconds from the request, or for the number of seconds in the response if
+// that is shorter. Renewed sets the result `lives` if this lease was renewed, and `gone` if the
+// response shows that this lease has ended.
 func (l *Lease) Renewed(lease, life int64, ev *store.Event, o *history.Op) (lives, gone bool) {
 	seconds := life / int64(time.Second)
 	if ev.Count > 0 {
@@ -170,7 +170,7 @@ func (l *Lease) Renewed(lease, life int64, ev *store.Event, o *history.Op) (live
 	return lives, gone
 }
 
-// Granted starts a lease that was granted for the duration life, counted from the request. It
+// Granted starts to track a lease that was granted for `life` nanoseconds from the request. It
 // completes o, the record of the grant.
 func (l *Lease) Granted(lease, life int64, o *history.Op) {
 	*l = Lease{ID: lease, Until: o.Invoked + life}
@@ -182,7 +182,7 @@ type Hold struct {
 	Token int64 // fencing token; 0 if the lock is not held
 }
 
-// Granted records that a holder learned from the response to o that it has acquired the lock.
+// Granted records that a client acquired the lock, as the response to o showed.
 func (h *Hold) Granted(to *history.Recorder, lock uint64, holder uint32, l *Lease, token int64, o *history.Op) {
 	h.Token = token
 	to.Add(&history.Op{
@@ -191,8 +191,8 @@ func (h *Hold) Granted(to *history.Recorder, lock uint64, holder uint32, l *Leas
 	})
 }
 
-// Released records that a holder believed that it held the lock until the time `at`. It does
-// nothing if the holder did not have the lock.
+// Released records that a client believed until the time `at` that it held the lock. It does
+// nothing if the client did not hold the lock.
 func (h *Hold) Released(to *history.Recorder, lock uint64, holder uint32, l *Lease, at, now int64) {
 	if h.Token == 0 {
 		return

@@ -1,7 +1,7 @@
 package app
 
-// Digits is the number of digits of a number in a key. Because the number of digits is fixed, all
-// keys of an application have the same length and are sorted by their numbers.
+// Digits is the number of decimal digits that a number in a key has. Because the number of digits
+// is fixed, all keys of an application have the same length and are sorted by their numbers.
 const Digits = 6
 
 // AppendNumber appends a number below one million as Digits digits.

@@ -5,8 +5,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Shape describes a kind of call: its name, which labels a row in the report, and the kind and
-// consistency under which it is counted among all operations.
+// Shape describes a kind of call of an application. Name labels a row in the report. Kind and Level
+// determine how such calls are counted among all operations.
 type Shape struct {
 	Name  string
 	Kind  kv.Kind

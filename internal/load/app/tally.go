@@ -7,7 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Tally holds the outcomes and times of each kind of call. Its index is the number of the kind.
+// Tally holds the outcomes and times of each kind of call. The index of an element is the number of
+// the kind.
 type Tally []measure.Calls
 
 // NewTally returns a Tally for the given shapes. due[i] is the number of calls of shapes[i] that
@@ -21,7 +22,7 @@ func NewTally(shapes []Shape, due []uint64) Tally {
 	return t
 }
 
-// Calls returns the kinds of which at least one call was due, for Script.CallCounts.
+// Calls returns the results for Script.CallCounts. It omits kinds of which no call was due.
 func (t Tally) Calls() (all []measure.Calls) {
 	for i := range t {
 		if t[i].Due > 0 {
@@ -48,8 +49,8 @@ func SharesOf(shapes []Shape, due []uint64) (all []engine.Share) {
 // BeforeMark is a bit in the numbers of values. It is set if the value was written before the load.
 const BeforeMark = 1 << 41
 
-// PreloadBase implements most methods of a source whose operations run before a load. They are
-// writes that do not depend on each other, and they are not counted.
+// PreloadBase implements most methods of a source whose operations run before a load. These
+// operations are writes that do not depend on each other, and they are not counted.
 type PreloadBase struct{}
 
 // Kind implements engine.Source.

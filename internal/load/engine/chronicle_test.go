@@ -10,7 +10,7 @@ import (
 type recorder struct {
 	HistoryBase
 	ended, events, closed int
-	atClose               int // value of ended when Closed was called
+	atClose               int // `ended` when Closed was called
 	src                   *listening
 }
 
@@ -30,8 +30,8 @@ type listening struct {
 
 func (l *listening) Notified(*store.Event) { l.events++ }
 
-// The history receives a watch event before the source does, if the source created the watcher.
-// Closed is called once, after all operations have ended.
+// If one of the source's operations created a watcher, the history receives the watcher's events
+// before the source does. Closed is called once, after all operations have ended.
 func TestHistoryReceivesWatchEventsBeforeTheSource(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &listening{}

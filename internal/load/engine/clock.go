@@ -104,8 +104,8 @@ func (l *Loop) endSecond(at int64) {
 	l.conns.bytesIn, l.conns.bytesOut = 0, 0
 }
 
-// openWindow starts the measurement: it counts the operations that are already due or in flight as
-// carried in.
+// openWindow starts the measurement. It counts the operations that are already due or in flight in
+// CarriedIn.
 func (l *Loop) openWindow(at int64) {
 	l.res.Opened, l.measuring, l.areaAt = at, true, at
 	l.res.Steady = l.cfg.Shared.warming.steady.Load()
@@ -125,7 +125,7 @@ func (l *Loop) openWindow(at int64) {
 	}
 	if l.sched.pacer != nil && l.sched.due < at {
 		oldest = min(oldest, l.sched.due)
-		// The remaining operations in the warm-up's schedule are still due, too.
+		// The operations that remain in the warm-up's schedule are still due, too.
 		l.res.CarriedIn += l.sched.backlog(at)
 	}
 	if l.cfg.Shared.several() {
@@ -145,11 +145,11 @@ func (l *Loop) closeWindow(at int64) {
 		l.areaAt = at
 	}
 	if !l.stopped {
-		l.startDueUntil(at) // the operations that became due just before the close
+		l.startDueUntil(at) // start the operations that became due just before the window closed
 	}
 	if l.cfg.Fine {
-		for client := range l.closed.clients { // clients that are still waiting for their next success
-			l.noteWait(int32(client), at) // #nosec G115 -- as cfg.Clients
+		for client := range l.closed.clients { // each client still waits for its next success
+			l.noteWait(int32(client), at) // #nosec G115 -- client indexes are far below 2^31
 		}
 	}
 	l.endSecond(at)
@@ -169,8 +169,8 @@ func (l *Loop) closeWindow(at int64) {
 	l.giveUpSchedule(at)
 	for tag := l.slots.head; tag != none; {
 		next := l.slots.table[tag].next
-		// An operation whose connection is being opened counts as in flight, and so does an
-		// operation of a Reactive source that waits for other replies: the loop drains both.
+		// An operation whose connection is being opened counts as in flight. So does an operation
+		// of a Reactive source that waits for other replies. The loop drains both.
 		switch sl := &l.slots.table[tag]; {
 		case sl.state != waiting || l.cfg.NewConnection:
 		case sl.client >= 0 && l.waitsForOthers(sl):
@@ -196,10 +196,11 @@ func (l *Loop) handOverSeconds() {
 	l.secs.release(pending)
 }
 
-// pending returns the earliest time at which an operation that has not been created yet can be due.
+// pending returns a lower bound for the due times of the operations that have not been created yet.
 func (l *Loop) pending() int64 {
 	if l.draining {
-		// The first of the operations that abandonSchedule will count; never if there are none.
+		// The due time of the first operation that abandonSchedule will count; never if it will
+		// count none.
 		return l.sched.due
 	}
 	return min(l.now, l.sched.due)
@@ -209,7 +210,7 @@ func (l *Loop) pending() int64 {
 // ended, in order. It ignores a time before the loop's clock.
 func (l *Loop) advance(now int64) {
 	if now < l.now {
-		return // a read was processed after a later event
+		return // a later event was processed before this read
 	}
 	l.now = now
 	if l.measuring {

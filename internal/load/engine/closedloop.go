@@ -8,30 +8,30 @@ import (
 
 // closedLoop tracks the clients of a closed loop and the numbers of their operations.
 //
-// Invariant: while the load runs, each client either has one open operation, or rests (rests), or
-// is idle because no operation number was left for it.
+// Invariant: while the load runs, each client has one open operation, or rests (rests), or has
+// found no operation number left (idle).
 type closedLoop struct {
-	n        uint64  // number of the next operation in this phase; used if there is no total
-	bounded  bool    // the phase ends after a total number of operations
-	batch    span    // numbers that this loop has taken from the total and not started
+	n        uint64  // phase without a total: number of the next operation
+	bounded  bool    // the phase has a total: it ends after a given number of operations
+	batch    span    // operation numbers that this loop has taken from the total but not started
 	inWindow int     // open operations that are due in the window
 	lastAt   int64   // when the last of these operations ended
-	idle     []int32 // clients for which no operation number was left
-	asking   []int32 // copy of idle, used while these clients ask again
+	idle     []int32 // clients that found no operation number left
+	asking   []int32 // copy of idle, used while these clients request numbers again
 	rests    rests
 	clients  []client
-	opened   []string // by place: its endpoint during the whole window; empty if the place moved
+	opened   []string // by place: the endpoint when the window opened; empty if the place has moved since
 }
 
-// client is a client of a closed loop. The counters are stored next to the place because starting
-// the client's next operation reads the place anyway, so counting touches no other cache line.
+// client is a client of a closed loop. The counters are next to `place`, which the loop reads
+// whenever it starts the client's next operation. So counting touches no other cache line.
 type client struct {
 	place     int
 	completed uint64 // number of operations that were due in the window and completed
 	succeeded int64  // time of the client's last success, or of its start; used only with Config.Fine
 }
 
-// startNext starts a client's next operation. due is the time at which it is due.
+// startNext starts a client's next operation, which is due at the time `due`.
 func (l *Loop) startNext(client int32, due int64) {
 	if l.draining {
 		return
@@ -74,8 +74,9 @@ func (c *closedLoop) noteEndpoints(cs *connections) {
 	}
 }
 
-// connections returns, by place, the number of operations that each client completed in the window.
-// It returns nil if the window did not open or there are no clients.
+// connections returns one element for each place that has clients. The element contains the number
+// of operations that each of these clients completed in the window. connections returns nil if the
+// window did not open or the load has no clients.
 func (c *closedLoop) connections() []measure.Connection {
 	if c.opened == nil || len(c.clients) == 0 {
 		return nil
@@ -90,7 +91,8 @@ func (c *closedLoop) connections() []measure.Connection {
 	return slices.DeleteFunc(all, func(one measure.Connection) bool { return len(one.Completed) == 0 })
 }
 
-// noteSuccess counts a success for its client, and records how long the client had to wait for it.
+// noteSuccess counts a successful operation for its client, and records how long the client had to
+// wait for a success.
 func (l *Loop) noteSuccess(sl *slot, at int64) {
 	c := &l.closed.clients[sl.client]
 	if sl.measured {

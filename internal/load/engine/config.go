@@ -19,8 +19,8 @@ type Phase struct {
 	// up to this length while its throughput is not yet steady. If Most is 0, the warm-up ends
 	// after Duration.
 	Most int64
-	// Total is the number of operations in all loops together. 0 means as many as fit into
-	// Duration.
+	// Total is the number of operations of all loops together. 0 means as many operations as fit
+	// into Duration.
 	Total uint64
 }
 
@@ -32,8 +32,8 @@ type Config struct {
 	History History
 	// Endpoints lists the endpoint of each connection of this loop.
 	Endpoints []string
-	// MemberAt returns the number of the member at an endpoint, or 0 if it is unknown. It is used
-	// for protocols whose replies do not identify the member. It may be nil.
+	// MemberAt returns the number of the member at an endpoint, or 0 if the number is unknown. The
+	// loop uses MemberAt if the protocol's replies do not identify the member. MemberAt may be nil.
 	MemberAt func(endpoint string) uint64
 	// Clients lists, for each client of a closed loop, the index of its connection. The client with
 	// index i has the number i × Stride + Offset.
@@ -46,13 +46,14 @@ type Config struct {
 	// Watching is nil if no loop of the load has watchers.
 	Watching *Watching
 	// Stride is the number of loops that share the load in this process, and Offset is the index of
-	// this loop. In an open loop, operation n is assigned to place n modulo Places, and place k to
-	// loop k modulo Stride. In a closed loop without a total, this loop sends the operations whose
-	// number modulo Stride is Offset.
+	// this loop. In an open loop, operation n belongs to place n modulo Places, and place k belongs
+	// to loop k modulo Stride. In a closed loop without a total, this loop sends the operations
+	// whose number modulo Stride is Offset.
 	Offset, Stride uint64
 	// Shards is the number of processes that generate the load, and Shard is the index of this
-	// process. 0 shards mean one. If there are several shards, the numbers above count only this
-	// shard's operations, clients and places: those whose number modulo Shards is Shard.
+	// process. If Shards is 0, one process generates the load. If there are several shards, this
+	// shard has only the operations, clients and places whose number modulo Shards is Shard. The
+	// comments on Clients, Stride and Offset count only these.
 	Shard, Shards uint64
 	// Places is the number of connections for operations in all loops of all shards. 0 means Stride
 	// times the number of such connections in this loop.
@@ -61,8 +62,8 @@ type Config struct {
 	// loop.
 	Shared      *Shared
 	Phases      []Phase
-	Timeout     int64 // in nanoseconds, counted from when an operation was sent
-	MaxInFlight int   // maximum number of operations in flight in an open loop, over all loops together
+	Timeout     int64 // in nanoseconds after an operation was sent
+	MaxInFlight int   // open loop: maximum number of operations in flight in all loops together
 	// DrainOnStop is the maximum wait for operations in flight after Stop, in nanoseconds.
 	DrainOnStop int64
 	Seed        uint64
@@ -80,12 +81,12 @@ type Config struct {
 	// Recycle too, so Recycle must be safe for concurrent use. Neither function may block for long.
 	Deliver func(*measure.Second)
 	Recycle func() *measure.Histogram
-	// Changed is called with lost set when a connection was lost, and with lost unset when a reply
-	// contained a higher term than all earlier replies. It must not block.
+	// Changed(0, true) reports that a connection was lost. Changed(term, false) reports that a
+	// reply contained a higher term than all earlier replies. Changed must not block.
 	Changed func(term uint64, lost bool)
-	// Mark is called on the loop's thread when a phase begins and when the last phase ends. It must
-	// return quickly. If it returns a function, the loop calls that function after it has written
-	// the operations that were due at that time.
+	// Mark is called on the loop's thread when a phase begins and when the last phase ends. Mark
+	// must return quickly. If Mark returns a function, the loop calls this function after it has
+	// written the operations that were due at the time of the call of Mark.
 	Mark func(Mark) (then func())
 }
 
@@ -104,17 +105,19 @@ type Result struct {
 	Opened, Closed int64
 	Began          int64
 	InWindow
-	// Steady is set if throughput was steady at the end of a warm-up that has a Most.
+	// Steady is set if the warm-up had a maximum length (Phase.Most) and throughput was steady at
+	// its end.
 	Steady bool
 }
 
-// InWindow holds what one loop, or several loops together, observed in the measurement window,
-// apart from the seconds.
+// InWindow holds the measurements of one loop, or of several loops together, in the measurement
+// window, except their seconds.
 type InWindow struct {
 	measure.Window
-	// InFlightArea and RestingArea are integrals over the measurement window: of the number of
-	// operations in flight, and of the number of clients that rested after a refusal. Divided by
-	// the window's length in nanoseconds they give the averages.
+	// InFlightArea is the integral, over the measurement window, of the number of operations in
+	// flight. RestingArea is the same integral of the number of clients that rested after a
+	// refusal. To get the average numbers, divide the integrals by the window's length in
+	// nanoseconds.
 	InFlightArea, RestingArea float64
 	ErrorTexts                map[kv.Outcome]string // the first error text for each kind of error
 	// Links is the number of connections to each endpoint at the start of the window. LinkChanges
@@ -124,8 +127,8 @@ type InWindow struct {
 	LinkChanges []LinkChange
 	// MemberOf maps an endpoint to the number of the member that replied there.
 	MemberOf map[string]uint64
-	// Connections lists the operations that a closed loop's clients completed, by connection, in
-	// any order. It is empty in an open loop, because there the schedule assigns operations to
-	// connections.
+	// Connections lists, by connection and in any order, how many operations the clients of a
+	// closed loop completed. It is empty in an open loop, because there the schedule assigns
+	// operations to connections.
 	Connections []measure.Connection
 }

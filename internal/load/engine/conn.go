@@ -24,7 +24,7 @@ const (
 // conn is the connection of a place, together with the queue of operations that wait for it. A lost
 // connection is dialed again, unless the load has moved the place to another conn.
 //
-// Invariant: late <= open, and unsent is ordered by after.
+// Invariant: late <= open, and unsent is ordered by unsent.after.
 type conn struct {
 	place    int
 	linked   bool // counted in connections.links as a connection to its endpoint
@@ -35,25 +35,25 @@ type conn struct {
 	want     string // endpoint of the next dial
 	misled   bool   // the connection goes to an endpoint other than want
 	codec    store.Codec
-	open     int      // operations that the codec holds, including late ones
-	late     int      // operations that were given up and whose replies may still arrive
-	unsent   []unsent // operations that are submitted but not written, in output order
+	open     int      // number of operations that the codec still tracks, including late ones
+	late     int      // number of operations that were given up but whose replies may still arrive
+	unsent   []unsent // operations that were submitted but not written, in output order
 	wrote    uint64   // number of bytes written since the connection was dialed
 	queue    []waiter // operations that wait for room on the connection, oldest first
-	stalled  bool     // accepts no operation although it has no open operation that could make room
+	stalled  bool     // accepts no operation, although no operation is open on it
 	blocked  bool     // the socket's buffer is full
 	dirty    bool     // listed in connections.dirty
 	proven   bool     // a reply arrived since the connection was dialed
 	member   uint64
-	tick     int64 // when the codec next wants to be called; 0: not known yet
+	tick     int64 // when the codec's Tick is due; 0: not known yet
 	backoff  int64
 	redialAt int64
 	dials    uint64
 	err      error // why the last dial or connection failed
 }
 
-// unsent is an operation that is encoded but not written. Its first byte comes after the first
-// `after` bytes of the connection's output.
+// unsent is an operation that was encoded but not written. The field `after` is the number of bytes
+// of the connection's output that precede the operation's first byte.
 type unsent struct {
 	after uint64
 	tag   uint32
@@ -75,7 +75,7 @@ func (c *conn) ready() bool {
 	return c.state == up && !c.blocked && !c.leaving() && c.codec.Room() > 0
 }
 
-// muteReason returns an error if a connection that receives nothing must be closed, and nil
+// muteReason returns an error if the connection must be closed because it receives no data, and nil
 // otherwise.
 func (c *conn) muteReason() error {
 	m, ok := c.codec.(store.SessionCodec)
@@ -89,11 +89,11 @@ func (c *conn) muteReason() error {
 	return why
 }
 
-// vacant reports whether a place with single-operation connections is free: it is not connected,
-// and no operation waits for it.
+// vacant reports whether a place with single-operation connections is free: the place is not
+// connected, and no operation waits for it.
 func (c *conn) vacant() bool { return c.state == down && c.redialAt == never && len(c.queue) == 0 }
 
-// endError returns the error for a connection whose end was discovered by a read call.
+// endError returns the error to report for a connection on which a read call returned err.
 func (c *conn) endError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s closed the connection", c.endpoint)

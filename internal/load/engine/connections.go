@@ -11,49 +11,50 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// The wait before a lost connection is dialed again doubles from firstBackoff to lastBackoff. The
-// actual wait is chosen at random between half of that value and all of it, so that connections do
-// not all return at once.
+// The backoff before a lost connection is dialed again doubles from firstBackoff to lastBackoff.
+// The actual wait is a random time between half the backoff and the whole backoff, so that the
+// connections are not all dialed at the same time.
 const (
 	firstBackoff = 10 * millisecond
 	lastBackoff  = secondNS
 )
 
-// connections manages a loop's connections. It decides which connection takes an operation, when a
-// place is dialed, how long the place waits after a loss, when a connection is replaced, and where
-// it connects when the load moves to another endpoint. The loop owns the operations: it asks
-// connections for a route, and sets the outcomes of operations on a lost connection.
+// connections manages a loop's connections. It decides which connection takes an operation, when
+// and to which endpoint a place is dialed, how long a place waits after a loss, and when a
+// connection is replaced. The loop owns the operations: it calls route to get a connection for an
+// operation, and it sets the outcomes of the operations on a lost connection.
 //
 // A place is an index that clients, watchers and the schedule use to refer to a connection.
-// places[p] is the index of the current connection of place p in table. For example, if there are
+// places[p] is the index in table of the current connection of place p. For example, if there are
 // two places and place 0 has moved once, places is [2 1], and table[0] is the old connection, which
-// drains.
+// is draining.
 //
 // Invariant: table[places[p]].place == p, and that connection has moved == false.
 //
-// Invariant: every entry of table is the current connection of a place, or drains (moved), or is
-// listed in spare.
+// Invariant: each connection in table is the current connection of a place, or is draining (moved),
+// or is listed in spare.
 type connections struct {
 	poller   poll.Poller
 	codecs   store.Codecs
 	memberAt func(endpoint string) uint64
 	changed  func(term uint64, lost bool)
 	brief    bool // each operation has its own connection (Config.NewConnection)
-	forOps   int  // the first forOps places are for operations
+	forOps   int  // operations use the first forOps places; only watchers use the others
 	seed     uint64
-	parts    *parts.Budget // buffers for incomplete replies of all connections
+	parts    *parts.Budget // memory budget for the incomplete replies of all connections
 	ops      *slots
 
 	table  []*conn
 	places []int // by place: index of its current connection in table
-	spare  []int // indexes of ended connections without a place, for reuse
-	dirty  []int // indexes of connections with output
+	spare  []int // indexes of ended connections that no place uses, for reuse
+	dirty  []int // indexes of connections that may have output
 	last   int   // the last place that route chose instead of the requested place
 
-	tickAt   int64 // earliest time at which a codec wants to be called
+	tickAt   int64 // earliest time at which a codec's Tick is due
 	redialAt int64 // earliest time at which a place must be dialed
 
-	// Scratch buffer for the events of connections that end without open operations; never read.
+	// Scratch buffer for the events of connections that end without open operations. Nothing reads
+	// these events.
 	discard []store.Event
 
 	maxTerm  uint64
@@ -89,8 +90,8 @@ func (cs *connections) dialAll() {
 	}
 }
 
-// allReady reports whether all connections accept operations. If not, why describes a connection
-// that does not. err is set if a connection could not be dialed.
+// allReady reports whether all connections accept operations. If some do not, why is the error text
+// for one of them. err is set if a connection could not be dialed.
 func (cs *connections) allReady() (ready bool, why string, err error) {
 	ready = true
 	if cs.brief {
@@ -152,7 +153,7 @@ func (cs *connections) redialLater(i int, now int64) {
 	cs.redialAt = min(cs.redialAt, c.redialAt)
 }
 
-// redialDue resumes the places whose wait has ended.
+// redialDue calls continuePlace for each place whose wait has ended.
 func (cs *connections) redialDue(now int64) {
 	if now < cs.redialAt {
 		return
@@ -169,7 +170,7 @@ func (cs *connections) redialDue(now int64) {
 	}
 }
 
-// continuePlace takes the step for which the place waited: it finishes closing, or dials.
+// continuePlace continues after the wait of a place: it finishes closing the connection, or dials.
 func (cs *connections) continuePlace(i int, now int64) {
 	switch {
 	case cs.table[i].state == parting:
@@ -268,8 +269,8 @@ func (cs *connections) closeBroken(i int, why error) bool {
 	return true
 }
 
-// settle completes the work of closeBroken: it dials the place again, at once if the load has moved
-// the place to another endpoint, and otherwise after a wait.
+// settle completes the work of closeBroken: it dials the place again. If the load has moved the
+// place to another endpoint, settle dials at once, and otherwise after a wait.
 func (cs *connections) settle(i int, now int64) {
 	c := cs.table[i]
 	cs.ops.releaseLate(i)
@@ -293,12 +294,12 @@ func (cs *connections) settle(i int, now int64) {
 	cs.changed(0, true)
 }
 
-// errUnproven explains why a connection is redialed only after a wait.
+// errUnproven explains why the next dial of a connection waits.
 var errUnproven = errors.New("closes each connection before it sends a response")
 
 // replace replaces a connection that must end and has no open operations. If the server ended the
-// connection (Draining) before it sent any reply, the next dial waits, because the server would
-// probably end the next connection too.
+// connection (Draining) before it had sent any reply, the next dial waits, because the server would
+// probably end the next connection in the same way.
 func (cs *connections) replace(i int, now int64) {
 	c := cs.table[i]
 	ends := c.codec.Draining()
@@ -342,7 +343,7 @@ func (cs *connections) closeAll() {
 	}
 }
 
-// close closes a connection, which is not dialed again.
+// close closes a connection and does not dial it again.
 func (cs *connections) close(i int) {
 	if c := cs.table[i]; c.state != down {
 		cs.poller.Close(i)

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// policy is a value of type connections that tests use without a loop.
+// policy is a value of type connections for tests that have no loop.
 type policy struct {
 	connections
 	ops     slots
@@ -101,8 +101,8 @@ func TestBackoffDoublesUntilAReply(t *testing.T) {
 	}
 }
 
-// If a server closes its connections before it has replied, it is redialed after a wait. If it has
-// replied, it is redialed at once.
+// If a server closes a connection before it has sent a reply, the next dial waits. If the server
+// has sent a reply, it is redialed at once.
 func TestReplaceWaitsIfTheServerHasNotReplied(t *testing.T) {
 	for _, proven := range []bool{false, true} {
 		p := newPolicy(1, false)
@@ -116,8 +116,8 @@ func TestReplaceWaitsIfTheServerHasNotReplied(t *testing.T) {
 	}
 }
 
-// When a place moves, its old connection keeps the operations that are open on it, and the place's
-// queue moves to the new connection. The index of a retired connection is reused.
+// When a place moves, the operations that are open on its old connection stay there, and the
+// place's queue moves to the new connection. The index of a retired connection is reused.
 func TestDetachTakesTheQueue(t *testing.T) {
 	p := newPolicy(2, false)
 	old := p.connect(t, 0)
@@ -172,8 +172,8 @@ func TestRetargetDialsAtOnce(t *testing.T) {
 	}
 }
 
-// An operation goes to its own place. If that place accepts none, the other places are used in
-// turn.
+// An operation uses the connection of its place. If this connection accepts no operation, the
+// connections of the other places are used in turn.
 func TestRouteTakesOtherPlacesInTurn(t *testing.T) {
 	p := newPolicy(4, false)
 	for i := range 3 {
@@ -211,9 +211,9 @@ func (c *partingCodec) Close()         { c.closed = true }
 func (c *partingCodec) Session() int64 { return 0 }
 func (c *partingCodec) Mute() error    { return nil }
 
-// A connection for a single operation is dialed when the operation arrives, and that is the
-// operation's sent time. After the operation the session is closed, and the loop waits up to
-// partWithin for its end.
+// A connection for a single operation is dialed when the operation arrives. This time is the
+// operation's sent time. After the operation, the loop closes the session and waits up to
+// partWithin for the session to end.
 func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 	p := newPolicy(1, true)
 	session := &partingCodec{simCodec: newSimCodec(1)}

@@ -16,7 +16,7 @@ type mailbox struct {
 	endpoints []string
 }
 
-// update changes the mailbox and marks it as full.
+// update changes the mailbox and sets full.
 func (m *mailbox) update(change func(*mailbox)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -44,8 +44,8 @@ func (l *Loop) Retarget(endpoints []string) {
 	l.poller.Wake()
 }
 
-// closeAt closes the window at a time in the past: when the load's last operation ended in another
-// loop.
+// closeAt closes the window at the time `at`. This time is in the past: it is when the load's last
+// operation ended, in another loop.
 func (l *Loop) closeAt(at int64) {
 	l.control.update(func(m *mailbox) { m.closeAt = at })
 	l.poller.Wake()
@@ -73,7 +73,8 @@ func (l *Loop) takeMail() {
 	}
 }
 
-// mailStopped reports whether Stop was called and is still waiting in the mailbox.
+// mailStopped reports whether Stop was called, even if takeMail has not carried out the request
+// yet.
 func (l *Loop) mailStopped() bool {
 	l.control.mu.Lock()
 	defer l.control.mu.Unlock()

@@ -18,7 +18,7 @@ type owned struct {
 	at, session int64
 }
 
-// noteOwned adds a key that an operation created or may have created, if the load has a history.
+// noteOwned records a key that an operation created or may have created, if the load has a history.
 func (l *Loop) noteOwned(sl *slot, outcome kv.Outcome, ev *store.Event) {
 	if !sl.owned || sl.conn < 0 || outcome != kv.OK && (!outcome.Failed() || outcome.Definite()) {
 		return
@@ -36,7 +36,7 @@ func (l *Loop) noteOwned(sl *slot, outcome kv.Outcome, ev *store.Event) {
 
 // mayEnd reports to the history that the keys of a connection's session may have been deleted. If
 // the session was closed, its keys may be deleted at any time after now. If the connection was
-// lost, we do not know when the server last heard from the session, so its keys may have expired at
+// lost, it is unknown when the server last heard from the session, so the keys may have expired at
 // any time since they were created.
 func (l *Loop) mayEnd(i int, closed bool) {
 	if l.owned == nil {
@@ -64,9 +64,9 @@ type closing struct {
 	awaited bool
 }
 
-// closeAll closes the connections. It first closes each session that would outlive its connection,
-// as far as the socket's buffer has space. If the load has a history that checks the session's
-// keys, closeAll waits up to partWithin for the server's reply.
+// closeAll closes the connections. Before that, it closes each session that would otherwise outlive
+// its connection, provided that the socket's buffer has space for the request. If the load has a
+// history that checks the session's keys, closeAll waits up to partWithin for the server's reply.
 func (l *Loop) closeAll() {
 	sessions := make([]closing, len(l.conns.table))
 	l.ready = l.ready[:0]
@@ -94,8 +94,8 @@ func (l *Loop) closeAll() {
 	l.conns.closeAll()
 }
 
-// awaitClosed reads until n sessions have ended or partWithin has passed. It ignores all other
-// events.
+// awaitClosed reads until n sessions have ended or partWithin has passed. It ignores all events
+// except the end of a session.
 func (l *Loop) awaitClosed(sessions []closing, n int) {
 	until := l.poller.Now() + partWithin
 	for n > 0 && l.poller.Now() < until {
@@ -112,13 +112,13 @@ func (l *Loop) awaitClosed(sessions []closing, n int) {
 	}
 }
 
-// hasKeyOf reports whether a place has a key whose creation by this session was confirmed.
+// hasKeyOf reports whether a reply has confirmed that the given session created a key of the place.
 func (l *Loop) hasKeyOf(place int, session int64) bool {
 	return session != 0 && slices.ContainsFunc(l.owned[place], func(o owned) bool { return o.at > 0 && o.session == session })
 }
 
-// readEnd processes input from a connection whose session is closing. It reports whether the wait
-// is over: the session has ended, the connection is lost, or the time `until` has passed.
+// readEnd processes input from a connection whose session is being closed. It reports whether the
+// wait is over: the session has ended, the connection is lost, or the time `until` has passed.
 func (l *Loop) readEnd(i int, s *closing, what poll.ReadyFor, until int64) (over bool) {
 	c := l.conns.table[i]
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// nodes is a Source of operations that create keys bound to their session. If call is set, all
-// operations are that call.
+// nodes is a Source whose operations create keys that are bound to the session. If `call` is set,
+// each operation is that call instead.
 type nodes struct {
 	puts
 	call *call.Call
@@ -28,12 +28,12 @@ func (s *nodes) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 
 func (*nodes) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Ephemeral, kv.None }
 
-// endingCodec has a session, and the server replies when the session ends. The revision in a reply
-// is derived from the reply's tag. In the reply to the end of the session it is 1,000.
+// endingCodec is a codec with a session whose close request gets a reply. The revision in that
+// reply is 1,000. The revision in other replies is 10 plus the tag.
 type endingCodec struct {
 	*simCodec
 	session int64
-	step    int64 // is added to the session's number in each call of Session
+	step    int64 // each call of Session adds step to the session's number
 }
 
 func (c *endingCodec) Session() int64 {
@@ -73,15 +73,15 @@ func (e *ends) SessionEnded(ref uint64, o *history.Op) {
 }
 
 // At the end of a load, the loop waits a limited time for the replies that confirm that its
-// sessions have ended. From such a reply it learns the revision at which the session's keys were
-// deleted, if it knows that the session created them.
+// sessions have ended. Such a reply contains the revision at which the session's keys were deleted.
+// The loop reports this revision only for keys that this session is known to have created.
 func TestAwaitsTheEndOfSessions(t *testing.T) {
 	write := func(flags call.Flags) *call.Call {
 		return &call.Call{Guarded: true, Parts: []call.Part{{Action: call.Compare}, {Action: call.Write, Branch: call.Then, Flags: flags}}}
 	}
 	for name, c := range map[string]struct {
-		made, ended kv.Outcome // outcomes of the replies; NumOutcomes: no reply
-		another     bool       // the connection has a different session by then
+		made, ended kv.Outcome // outcomes of the replies to operations and to close requests; NumOutcomes: no reply
+		another     bool       // at the end, the connection has a different session
 		cut         bool       // the server closes the connection without a reply
 		call        *call.Call
 		sets        bool // the call sets existing keys and creates no keys

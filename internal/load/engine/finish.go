@@ -131,8 +131,8 @@ func (l *Loop) memberOf(sl *slot, ev *store.Event) uint64 {
 	return ev.Member
 }
 
-// countSuccess counts an operation in the second in which it was due. It also counts its
-// completion, in the current second.
+// countSuccess counts an operation's outcome and times in the second in which the operation was
+// due, and its completion in the current second.
 func (l *Loop) countSuccess(sl *slot, outcome kv.Outcome, ev *store.Event, now int64) {
 	series, acc := l.seriesOf(sl, ev), sl.acc
 	acc.Outcomes[outcome]++
@@ -206,8 +206,8 @@ func (l *Loop) freeClient(tag uint32, at place, outcome kv.Outcome, now int64) {
 	}
 }
 
-// freePlace ends an operation of an open loop and gives its unit back to the limit of operations in
-// flight.
+// freePlace ends an operation of an open loop and returns the operation's unit to the limit of
+// operations in flight.
 func (l *Loop) freePlace(tag uint32, at place) {
 	owed := l.slots.table[tag].owed
 	l.slots.finish(tag, at)
@@ -229,16 +229,16 @@ func (l *Loop) keepErrorText(o kv.Outcome, words []byte) {
 	case len(words) > 0:
 		l.res.ErrorTexts[o] = text.Line(string(words[:min(len(words), text.MaxServerText+1)]), text.MaxServerText)
 	case o == kv.TimedOut && l.stopped:
-		l.res.ErrorTexts[o] = "no answer until the load was stopped"
+		l.res.ErrorTexts[o] = "no answer before the load was stopped"
 	case o == kv.TimedOut:
 		l.res.ErrorTexts[o] = "no answer within " + time.Duration(l.cfg.Timeout).String()
 	case o == kv.NotSent:
-		l.res.ErrorTexts[o] = "no connection was free before its timeout or the window's end"
+		l.res.ErrorTexts[o] = "no connection was free before the operation's timeout or the end of the measurement window"
 		if err := l.conns.whyDown(); err != nil {
 			l.res.ErrorTexts[o] += ": " + text.Line(err.Error(), text.MaxServerText)
 		}
 	case o == kv.WrongAnswer:
-		l.res.ErrorTexts[o] = "another key, or a value that was never written to this key"
+		l.res.ErrorTexts[o] = "the response contains another key, or a value that was never written to this key"
 	}
 }
 
@@ -275,7 +275,7 @@ func (l *Loop) giveUp(tag uint32) {
 	}
 }
 
-// cancel gives up an operation that was passed to its codec.
+// cancel gives up an operation that was submitted to its codec.
 func (l *Loop) cancel(tag uint32) {
 	i := int(l.slots.table[tag].conn)
 	c := l.conns.table[i]

@@ -50,7 +50,7 @@ func TestIncompleteRepliesAreBounded(t *testing.T) {
 	if len(budgets) != 1 {
 		t.Errorf("the connections of one loop have %d budgets", len(budgets))
 	}
-	if text := b.res.ErrorTexts[kv.ConnectionLost]; !strings.Contains(text, "1048576 bytes that are not whole") {
+	if text := b.res.ErrorTexts[kv.ConnectionLost]; !strings.Contains(text, "limit of 1048576 bytes") {
 		t.Errorf("the connections ended with %q", text)
 	}
 	if most > limit*5/4 || most < limit/2 {
@@ -63,8 +63,7 @@ func TestIncompleteRepliesAreBounded(t *testing.T) {
 	}
 }
 
-// If a server closes every connection before it replies, it is not redialed as fast as it closes
-// them.
+// If a server closes every connection before it replies, the loop waits before each redial.
 func TestRedialsUnprovenConnectionsAfterAWait(t *testing.T) {
 	b := newBench(1, 4, closed(3*secondNS))
 	b.cfg.Timeout = secondNS

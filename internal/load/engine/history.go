@@ -14,7 +14,7 @@ type Completion struct {
 	// Expected is the version that the operation's condition required (store.Op.Revision).
 	Expected int64
 	Event    *store.Event
-	// Op is complete except for the fields that only the Source knows: the key, the values, and the
+	// Op has all fields set except those that only the Source knows: the key, the values, and the
 	// versions in the reply.
 	Op *history.Op
 }
@@ -25,23 +25,23 @@ type Completion struct {
 type History interface {
 	// Ended is called once for every operation that was sent, when it has ended.
 	Ended(c *Completion)
-	// Locked is called when a client acquires its lock (store.Held) and just before it releases the
-	// lock (store.Freed). began is when the client's operation was sent.
+	// Locked is called when a client acquires its lock (store.Held) and just before the client
+	// releases the lock (store.Freed). began is the time at which the client's operation was sent.
 	Locked(ev *store.Event, client uint32, began, now int64)
-	// WatchEvent is called for every event that a watcher receives. If the event is a store.Done,
-	// which reports that the watcher was created, asked is the time at which the loop requested the
-	// creation, and from is the first revision that the loop requested. If from is 0, the loop
-	// requested the writes after the creation.
+	// WatchEvent is called for every event that a watcher receives. The event store.Done reports
+	// that the watcher was created. For this event, `asked` is the time at which the loop requested
+	// the creation, and `from` is the first revision that the loop requested. If `from` is 0, the
+	// loop requested the writes after the creation.
 	WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64)
 	// MayEnd reports that a key may have been deleted at or after the time `from`, because the
 	// session that created it was closed or its connection was lost. ref is the value that Fill
 	// returned.
 	MayEnd(ref uint64, session uint32, from, now int64)
-	// SessionEnded reports that the server confirmed the end of the session that had created the
-	// key with the reference ref at revision o.Mod. All fields of o are set except the key and the
-	// value.
+	// SessionEnded reports that the server confirmed the end of a session. The session had created
+	// the key with the reference ref at revision o.Mod. All fields of o are set except the key and
+	// the value.
 	SessionEnded(ref uint64, o *history.Op)
-	// Closed reports that no operation and no keep-alive will be sent after this time.
+	// Closed reports that the loop will send no operation and no keep-alive after the time `now`.
 	Closed(now int64)
 }
 

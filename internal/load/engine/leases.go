@@ -7,20 +7,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// leases maps a lease's number to what this loop's keep-alives guarantee about the lease.
+// leases maps a lease's number to the state of the lease that this loop's keep-alives have
+// established.
 type leases map[int64]lease
 
 type lease struct {
-	// The lease is valid at least until this time, on the loop's clock; 0: this loop has not
-	// renewed it.
+	// The lease is valid at least until this time on the loop's clock. 0 means that this loop has
+	// not renewed the lease.
 	until int64
 	gone  bool
 }
 
-// noteReply processes the reply to a keep-alive. sent is when the keep-alive was sent, and at is
-// when the reply arrived. A successful keep-alive guarantees that the lease lives for its TTL after
-// sent. If the reply reports that the lease no longer exists, noteReply records this once, in
-// second s.
+// noteReply processes the reply to a keep-alive. The keep-alive was sent at the time `sent`, and
+// the reply arrived at the time `at`. A successful keep-alive guarantees that the lease lives for
+// its TTL after `sent`. If the reply reports that the lease no longer exists, noteReply records
+// this once, in second s.
 func (l leases) noteReply(number, sent, at int64, ev *store.Event, s *second) {
 	one := l[number]
 	switch {

@@ -9,8 +9,8 @@ import (
 // Each event loop has an account of free units. A loop whose account is empty takes units from
 // another account, so a loop is blocked only when all accounts are empty.
 //
-// Invariant: the units in all accounts, plus the operations in flight that are not owed
-// (slot.owed), add up to the limit.
+// Invariant: the limit is the sum of the units in all accounts and the number of operations in
+// flight that are not owed (slot.owed).
 type limit struct {
 	accounts []account
 
@@ -40,11 +40,11 @@ func countTrue(b bool) int {
 // take takes one unit for a loop, and reports whether a unit was available.
 func (m *limit) take(loop int) bool { return takeFrom(&m.accounts[loop].free, 1) == 1 || m.move(loop) }
 
-// give returns the unit that an ended operation of the loop had taken.
+// give returns one unit to the loop's account when an operation of the loop ends.
 func (m *limit) give(loop int) { m.accounts[loop].free.Add(1) }
 
-// move takes half the units of the account that has most. It keeps one unit for the caller and adds
-// the others to the loop's account. It returns false if all accounts are empty.
+// move takes half the units of the account with the most units. It keeps one unit for the caller
+// and adds the others to the loop's account. It returns false if all accounts are empty.
 func (m *limit) move(loop int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -5,7 +5,7 @@ type LinkChange struct {
 	At       int64 // on the loop's clock
 	Endpoint string
 	Delta    int  // 1: opened; -1: closed
-	Lost     bool // the connection was lost; if unset, the load moved to another endpoint
+	Lost     bool // the connection was lost; if unset, the load moved the place to another endpoint
 }
 
 // mostLinkChanges is the maximum number of changes that a loop records.
@@ -18,8 +18,8 @@ type links struct {
 	changes   []LinkChange
 }
 
-// begin starts with the places that are connected now. Connections for single operations are not
-// counted.
+// begin counts the places that are connected when the window opens. It ignores connections for
+// single operations.
 func (k *links) begin(cs *connections) {
 	k.opened = map[string]int{}
 	if k.recording = !cs.brief; !k.recording {

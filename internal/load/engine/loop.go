@@ -3,8 +3,8 @@
 // a loop in its steady state allocates nothing.
 //
 // Reconnecting, timeouts, pacing and routing are implemented here once, for all stores. A store
-// contributes only a codec that does no I/O. The clock, the sockets and the waiting are behind the
-// interface poll.Poller; tests use a simulated poller.
+// contributes only a codec, which does no I/O. The interface poll.Poller provides the clock, the
+// sockets and the waiting; tests use a simulated poller.
 //
 // A caller creates a loop, connects it, starts it, and gets its result:
 //
@@ -154,7 +154,7 @@ func (l *Loop) createWatchers(by int64) error {
 		case l.now >= by:
 			return fmt.Errorf("%d of %d watchers were not created in time", w.missing, len(w.state))
 		case l.mailStopped():
-			return errors.New("stopped while watchers were created")
+			return errors.New("the load was stopped before all watchers had been created")
 		}
 		l.prepare(by)
 	}
@@ -285,8 +285,8 @@ func (l *Loop) maintain() {
 	l.conns.redialDue(l.now)
 }
 
-// publish updates Live. It stores a counter only if the counter has changed, because an atomic
-// store costs as much as many atomic loads.
+// publish updates Live. It stores a counter only if its value has changed, because an atomic store
+// costs as much as many atomic loads.
 func (l *Loop) publish() {
 	if l.Live.Done.Load() != l.ended.done {
 		l.Live.Done.Store(l.ended.done)

@@ -58,7 +58,7 @@ func (m *mirror) Wake()       {}
 func (m *mirror) Attach() int { return 0 }
 func (m *mirror) Release()    {}
 
-// tagCodec is a Codec in whose protocol each request and each reply consists of the tag.
+// tagCodec is a Codec for a protocol in which each request and each reply consists of the tag only.
 type tagCodec struct{ out []byte }
 
 func (c *tagCodec) Room() int                           { return 1000 }
@@ -89,8 +89,8 @@ func (*samePut) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency)  { return 
 func (*samePut) Shares(measure.Phase) []Share                          { return []Share{{Kind: kv.Put, Fraction: 1}} }
 func (*samePut) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
 
-// BenchmarkOpenLoop measures the CPU time that the loop needs for an operation in an open loop,
-// when each turn handles one operation.
+// BenchmarkOpenLoop measures the loop's CPU time per operation in an open loop in which each turn
+// handles one operation.
 func BenchmarkOpenLoop(b *testing.B) {
 	const rate = 20_000
 	m := &mirror{now: secondNS, in: make([][]byte, 8)}
@@ -100,8 +100,8 @@ func BenchmarkOpenLoop(b *testing.B) {
 	benchLoop(b, cfg, m)
 }
 
-// BenchmarkClosedLoop measures the CPU time that the loop needs for an operation in a closed loop,
-// without system calls and almost without a protocol.
+// BenchmarkClosedLoop measures the loop's CPU time per operation in a closed loop, without system
+// calls and almost without a protocol.
 func BenchmarkClosedLoop(b *testing.B) {
 	const conns, clients = 100, 1000
 	m := &mirror{now: secondNS, in: make([][]byte, conns)}

@@ -35,7 +35,7 @@ type bench struct {
 	cfg    Config
 	codecs []*simCodec
 	room   int
-	poller func(*sim) poll.Poller // wraps the poller; nil: the loop uses sim itself
+	poller func(*sim) poll.Poller // returns a poller that wraps sim; nil: the loop uses sim itself
 	setup  func(*simCodec)
 	source puts
 	res    *Result
@@ -68,8 +68,7 @@ func newBench(conns, clients int, phases ...Phase) *bench {
 	return b
 }
 
-// run runs the load. The window, or the warm-up if there is one, starts 1 s after the clock's first
-// value.
+// run runs the load. The first phase starts 1 s after the initial time of the simulated clock.
 func (b *bench) run(t *testing.T) *bench {
 	t.Helper()
 	collector := measure.NewCollector(1)
@@ -168,9 +167,9 @@ func TestClosedLoopSendsItsTotal(t *testing.T) {
 
 // This test is about the flaw called coordinated omission. Against a server that stalls for 1 s in
 // every 10 s, etcd's benchmark at 1,000/s reports p99 = 3.2 ms. In fact, of the 10,000 operations
-// that are due, 1,000 fall into the stall and wait for its end. The percentiles must be the same if
-// a connection accepts only one operation at a time, so that the other operations wait for a
-// connection.
+// that are due, 1,000 become due during the stall and wait until it ends. The percentiles must be
+// the same if each connection accepts only one operation at a time, so that the other operations
+// wait for a connection.
 func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []struct {
@@ -188,7 +187,7 @@ func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 		b.serve = stalls(start+4*secondNS, start+5*secondNS)
 		b.run(t)
 		s := measure.Summarize(b.totals.Merged().Response, b.totals.Failed())
-		near(t, "p90", s.Percentile(90).NS, 2e6, 1) // a few ms, because the stall has just ended
+		near(t, "p90", s.Percentile(90).NS, 2e6, 1) // the boundary between normal and delayed operations
 		near(t, "p95", s.Percentile(95).NS, 0.5e9, 0.01)
 		near(t, "p99", s.Percentile(99).NS, 0.9e9, 0.01)
 		near(t, "p50", s.Percentile(50).NS, 1.01e6, 0.02)
@@ -302,15 +301,16 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 	}
 }
 
-// An open loop sends in each second exactly the operations that its schedule has there, each at the
-// time at which it is due.
+// In each second, an open loop sends exactly the operations that its schedule contains for that
+// second, each at its due time.
 func TestOpenLoopKeepsItsRate(t *testing.T) {
 	b := newBench(4, 0, warm(open(5000, secondNS/2)), open(5000, 3*secondNS)).run(t)
 	if b.totals.Due != 15_000 || b.totals.Lateness.TotalCount() != 15_000 || b.totals.Outcomes[kv.OK] != 15_000 {
 		t.Errorf("due %d, outcomes %v", b.totals.Due, b.totals.Outcomes)
 	}
 	near(t, "operations done a second", float64(b.totals.Done)/b.totals.Seconds, 5000, 0.001)
-	// 1 ms in the server, plus the time on the wire.
+	// About 5 operations are in flight: each one takes 1 ms in the server, plus the time on the
+	// wire.
 	near(t, "operations carried into the window", float64(b.res.CarriedIn), 5, 0.3)
 	for _, s := range b.each {
 		if s.Phase == measure.Measured && s.Due != 5000 {
@@ -319,8 +319,8 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 	}
 }
 
-// If a timed-out operation cannot be cancelled, the loop still waits for its late reply, and does
-// not count that reply for another operation.
+// If an operation times out and cannot be cancelled, the loop still waits for the late reply, and
+// does not count that reply for another operation.
 func TestLateReplyIsAwaited(t *testing.T) {
 	b := newBench(1, 1, closed(5*secondNS))
 	b.setup = func(c *simCodec) { c.noCancel = true }
@@ -342,8 +342,9 @@ func TestLateReplyIsAwaited(t *testing.T) {
 	}
 }
 
-// A connection is replaced if only late replies block it. So an operation that never gets a reply
-// does not block the connection's clients for the rest of the run.
+// A connection is replaced if it is blocked only because late replies are outstanding. So an
+// operation that never gets a reply does not block the connection's clients for the rest of the
+// run.
 func TestConnectionBlockedByLateReplyIsReplaced(t *testing.T) {
 	b := newBench(1, 1, closed(5*secondNS))
 	b.setup = func(c *simCodec) { c.noCancel = true }
@@ -384,7 +385,7 @@ func TestLostConnectionIsIndefiniteAndDoesNotSpin(t *testing.T) {
 	if got := b.totals.Outcomes[kv.ConnectionLost]; got != 10 {
 		t.Errorf("%d operations were lost with the connection, want the 10 in flight", got)
 	}
-	// For two seconds ten clients could not send, and each gave up at most once per second.
+	// For two seconds, ten clients could not send. Each of them gave up at most once per second.
 	if got := b.totals.Outcomes[kv.NotSent]; got < 10 || got > 20 {
 		t.Errorf("%d were not sent, want one or two a client", got)
 	}

@@ -21,7 +21,7 @@ import (
 const partWithin = secondNS
 
 // dialIfVacant dials a place for an operation that was just queued. It does nothing if the place is
-// not vacant yet, or waits before its next dial.
+// not vacant yet, or if the place waits before its next dial.
 func (cs *connections) dialIfVacant(i int, now int64) {
 	if c := cs.table[i]; c.state == down && c.redialAt == never {
 		cs.dialForNext(i, now)
@@ -81,8 +81,8 @@ func (cs *connections) awaitEnd(i int, buf []byte) (ended bool) {
 	}
 }
 
-// finishParting closes a connection whose session has ended, or has not ended within partWithin. It
-// then lets the place's next operation start.
+// finishParting closes a connection after its session has ended or partWithin has passed. Then it
+// lets the place's next operation start.
 func (cs *connections) finishParting(i int, now int64) {
 	cs.vacate(i)
 	if !cs.table[i].moved {
@@ -117,7 +117,7 @@ func (l *Loop) giveUpWithConnection(tag uint32) {
 		if c.err != nil && c.state == down {
 			ev.Text = []byte(c.err.Error())
 		} else {
-			ev.Text = fmt.Appendf(nil, "%s accepted no further operation before its timeout", c.endpoint)
+			ev.Text = fmt.Appendf(nil, "the connection to %s was not ready before the operation's timeout", c.endpoint)
 		}
 	}
 	c.queue = c.queue[:0]

@@ -20,8 +20,8 @@ func brief(clients int, dials *int, phases ...Phase) *bench {
 	return b
 }
 
-// The time to connect is part of an operation's service time: 10 µs to connect and 10 µs in each
-// direction, in addition to the millisecond that the server takes.
+// An operation's service time includes the time to connect: 10 µs to connect, 10 µs for a message
+// in each direction, and 1 ms in the server.
 func TestEachOperationHasItsConnection(t *testing.T) {
 	dials := 0
 	b := brief(20, &dials, closed(2*secondNS)).run(t)
@@ -83,9 +83,9 @@ func (c sessionCodec) Close() {
 	c.out = append(c.out, closeTag, closeTag, closeTag, closeTag, 0)
 }
 
-// The loop closes a session and waits for its end before the client's next operation connects. This
-// time is part of the response time, which starts when the client became free. It is not part of
-// the service time, which starts when connecting begins.
+// The loop closes a session and waits for its end before the client's next operation connects. The
+// response time includes this wait, because it starts when the client becomes free. The service
+// time does not include the wait, because it starts when connecting begins.
 func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
 	for name, answers := range map[string]bool{"the server ends it": true, "the server does not": false} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
 }
 
 // If no server listens, an operation waits until its timeout, while the loop redials several times.
-// Then the operation fails with a definite error whose text has the reason.
+// Then the operation fails with a definite error whose text contains the reason.
 func TestRefusedConnectionsDoNotSpin(t *testing.T) {
 	dials := 0
 	b := brief(10, &dials, closed(6*secondNS))
@@ -178,8 +178,8 @@ func TestUnansweredConnectionsTimeOut(t *testing.T) {
 	}
 }
 
-// If a handshake never ends, the operation fails with a definite error, because none of it was
-// written.
+// If a handshake never ends, the operation fails with a definite error, because no byte of the
+// operation was written.
 func TestEndlessHandshakesAreNotSent(t *testing.T) {
 	dials := 0
 	b := brief(3, &dials, closed(3*secondNS))
@@ -189,7 +189,7 @@ func TestEndlessHandshakesAreNotSent(t *testing.T) {
 	if n := b.totals.Outcomes[kv.NotSent]; n != b.totals.Due || n < 6 {
 		t.Errorf("due %d, outcomes %v", b.totals.Due, b.totals.Outcomes)
 	}
-	if text := b.res.ErrorTexts[kv.NotSent]; !strings.Contains(text, "server accepted no further operation") {
+	if text := b.res.ErrorTexts[kv.NotSent]; !strings.Contains(text, "the connection to server was not ready") {
 		t.Errorf("the reason is %q", text)
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Counting the operations that were due and never started must be cheap, even if there are many. So
-// they are counted in spans: all operations in a span were due in the same second and waited for
-// about the same time (one step of the histogram).
+// Counting the operations that were due and never started must be cheap, even if their number is
+// large. So they are counted in spans. All operations of a span were due in the same second and
+// waited for about the same time (one step of the histogram).
 
-// mostAskedOneByOne is the number of abandoned operations for which the loop asks the source one by
-// one for their kinds, if the load is a mix. Further operations are divided among the kinds in
-// proportion to the mix's shares.
+// mostAskedOneByOne is the maximum number of abandoned operations of a mixed load for which the
+// loop asks the source for the kind of each operation. The loop divides further operations among
+// the kinds in proportion to their shares.
 const mostAskedOneByOne = 1 << 18
 
 // abandoning is the state that is needed to count operations that were due and never started.
@@ -23,14 +23,16 @@ type abandoning struct {
 	// This loop also counts the operations in Shared.spill, which no loop could start.
 	spill         bool
 	askedOneByOne uint64 // operations counted towards mostAskedOneByOne
-	// By phase and share: fractions of operations that rounding has left uncounted so far.
+	// By phase and share: the fractions of operations that divide has not counted yet because of
+	// rounding.
 	owed [2][]float64
 
 	shares [2][]Share // by phase
 }
 
-// giveUpSchedule notes, when the window closes, whether the schedule still contains operations.
-// abandonSchedule counts them after the drain, so that the counting does not delay replies.
+// giveUpSchedule is called when the window closes. It notes whether the schedule still contains
+// operations. abandonSchedule counts these operations after the drain, so that the counting does
+// not delay replies.
 func (l *Loop) giveUpSchedule(at int64) {
 	if l.sched.pacer == nil {
 		return
@@ -57,8 +59,8 @@ func (l *Loop) abandonSchedule(at int64) {
 	s.due = never
 }
 
-// abandonPhase does the work of abandonSchedule for the schedule's current phase, and then moves
-// the schedule to the next phase, if there is one.
+// abandonPhase counts the operations of the schedule's current phase that were due before `at` and
+// never started. If another phase follows, it then moves the schedule to that phase.
 func (l *Loop) abandonPhase(at int64) {
 	s := &l.sched
 	phase := s.phase
@@ -80,8 +82,9 @@ func (l *Loop) abandonPhase(at int64) {
 	}
 }
 
-// countNeverSent counts the operations in a span that belong to this loop; count is their number.
-// All of them were due in second acc, waited for about the same time, and were never started.
+// countNeverSent counts the operations of this loop in a span as not sent. `count` is the number of
+// these operations. All of them were due in second acc, waited for about the same time, and were
+// never started.
 func (l *Loop) countNeverSent(acc *second, numbers span, count uint64, waited int64) {
 	if count == 0 {
 		return
@@ -128,8 +131,8 @@ func (a *abandoning) sharesOf(s Source, phase measure.Phase) []Share {
 	return a.shares[phase]
 }
 
-// divide splits count among the shares. The fractions that rounding removes are carried over to the
-// next call.
+// divide splits count among the shares. The fractions that are lost by rounding are carried over to
+// the next call.
 //
 // Invariant: the parts add up to count.
 func (a *abandoning) divide(phase measure.Phase, shares []Share, count uint64) []uint64 {
@@ -143,7 +146,7 @@ func (a *abandoning) divide(phase measure.Phase, shares []Share, count uint64) [
 		owed[i] -= float64(parts[i])
 		left -= parts[i]
 	}
-	// Needs fewer iterations than there are shares, apart from floating-point errors.
+	// Apart from floating-point errors, this loop needs fewer iterations than there are shares.
 	for ; left > 0; left-- {
 		most := 0
 		for i := range owed {

@@ -16,7 +16,7 @@ import (
 // refused.
 func TestNotSentHasTheReason(t *testing.T) {
 	settle.Unraced(t)
-	const text = "no connection was free before its timeout or the window's end"
+	const text = "no connection was free before the operation's timeout or the end of the measurement window"
 	for _, refused := range []bool{true, false} {
 		b := newBench(2, 20, closed(6*secondNS))
 		b.cfg.Timeout = secondNS
@@ -70,8 +70,8 @@ type collectingLoop struct {
 	seconds []*measure.Second
 }
 
-// laggingLoop returns loop i of n loops. Its schedule has reached operation first of the first
-// phase, while its clock is already in the last phase.
+// laggingLoop returns loop i of n loops. Its schedule is behind its clock: the schedule has reached
+// operation `first` of the first phase, and the clock is already in the last phase.
 func laggingLoop(source Source, i, n, places int, first uint64, phases ...Phase) *collectingLoop {
 	h := &collectingLoop{}
 	l := New(Config{
@@ -108,8 +108,8 @@ func countOneByOne(l *collectingLoop, at int64) {
 	}
 }
 
-// abandonSchedule counts operations in bulk. The result must be the same as if they were counted
-// one by one: in every second, for every kind, in every step of the histogram.
+// abandonSchedule counts operations in bulk. The result must be the same as when operations are
+// counted one by one: in every second, for every kind, in every step of the histogram.
 func TestBulkCountEqualsCountingOneByOne(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -11,23 +11,24 @@ const mostNumbers = 256
 // span is the half-open range of numbers [first, end).
 type span struct{ first, end uint64 }
 
-// work holds the operation numbers of a closed loop with a total that are not yet started. Loops
-// take them in batches. The batches get smaller towards the end, down to one number, so that no
-// client is idle while another loop still has numbers that it has not started.
+// work hands out the operation numbers of a closed loop that ends after a total number of
+// operations. Loops take the numbers in batches. The batches get smaller towards the end, down to
+// one number, so that no client is idle while another loop still has numbers that it has not
+// started.
 //
-// Invariant: each number below total is in exactly one of four places: not handed out yet (next or
-// above), in returned, in a loop's batch, or started.
+// Invariant: each number below total is in exactly one of four groups: not handed out yet (next or
+// above), returned (in returned), in a loop's batch, or started.
 type work struct {
-	// requested is set when a loop found no number left. Loops that have unstarted numbers then
-	// give them back.
+	// requested is set when a loop needs a number and none is left. Loops that have unstarted
+	// numbers then give them back.
 	requested atomic.Bool
 
 	mu       sync.Mutex
 	next     uint64
 	total    uint64
 	returned []span
-	ended    []bool // by loop: it has no numbers left and no open operations
-	lastAt   int64  // when the last operation ended in the loops that have ended
+	ended    []bool // by loop: the loop has no numbers left and no open operations
+	lastAt   int64  // time at which the last operation of all ended loops ended
 }
 
 // nextBatch returns the loop's next batch, which is empty if no number is left.
@@ -53,7 +54,7 @@ func (w *work) nextBatch(loop, loops int) span {
 	return batch
 }
 
-// giveBack returns numbers that were taken but not started to the total.
+// giveBack takes back the numbers that a loop had taken but not started.
 func (w *work) giveBack(s span) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,8 +63,8 @@ func (w *work) giveBack(s span) {
 }
 
 // end records that a loop has no numbers left and no open operations, and that its last operation
-// ended at the time `at`. If all loops have ended, end returns true and the time at which the last
-// operation of all loops ended. idle is set for a loop without clients.
+// ended at the time `at`. If all loops have ended, `all` is true and `last` is the time at which
+// the last operation of all loops ended. idle is set for a loop without clients.
 func (w *work) end(loop int, at int64, idle bool) (all bool, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +105,7 @@ func (l *Loop) nextNumber() (n uint64, ok bool) {
 }
 
 // shareWork gives back this loop's unstarted numbers if another loop has run out of numbers.
-// Otherwise it restarts this loop's clients that had found no number.
+// Otherwise it restarts those of this loop's clients that had found no number.
 func (l *Loop) shareWork() {
 	c := &l.closed
 	if !c.bounded || l.draining {

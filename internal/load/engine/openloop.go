@@ -13,19 +13,19 @@ const (
 	byLimit
 )
 
-// openLoop tracks how far an open loop has come in its schedule, and what blocks it.
+// openLoop tracks an open loop's position in its schedule, and what blocks the loop.
 type openLoop struct {
 	sched     schedule // the next operation
-	more      bool     // the last turn stopped after mostAtOnce operations, although more were due
+	more      bool     // the last turn started mostAtOnce operations, although more were due
 	owedOpen  int      // number of open operations that have slot.owed set
 	abandoned abandoning
 	blockedBy blocker
 	roomBy    blocker // the value that blockedBy had until roomAt
-	roomAt    int64   // when a connection or a unit of the limit became free after the loop was blocked
+	roomAt    int64   // when a connection or a unit of the limit became free for the blocked loop
 }
 
-// mostAtOnce is the largest number of due operations that are started in one turn. The others wait
-// for the next turn, so that no turn takes more than a few milliseconds.
+// mostAtOnce is the maximum number of due operations that one turn starts. The others wait for the
+// next turn, so that no turn takes more than a few milliseconds.
 const mostAtOnce = 1 << 14
 
 // startDue starts the operations that are due, both in this loop's schedule and in the spill.
@@ -35,8 +35,8 @@ func (l *Loop) startDue() {
 	}
 }
 
-// startDueUntil starts the operations that are due before `end`, in the order of their due times:
-// this loop's own operations, and operations that other loops could not start (spill).
+// startDueUntil starts the operations that are due before `end`, in the order of their due times.
+// These are this loop's own operations and the operations that other loops could not start (spill).
 func (l *Loop) startDueUntil(end int64) {
 	l.more = false
 	if l.sched.pacer == nil {
@@ -123,8 +123,8 @@ func (l *Loop) startOperation(n uint64, due int64, acc *second, i int) {
 	}
 }
 
-// reserveRoom returns a connection for an operation of the given place, and takes one unit of the
-// limit of operations in flight. If it returns false, blockedBy is set to the reason.
+// reserveRoom chooses a connection for an operation of the given place, and takes one unit of the
+// limit of operations in flight. If it returns false, it sets blockedBy to the reason.
 func (l *Loop) reserveRoom(place int) (i int, ok bool) {
 	i, ok = l.conns.route(place)
 	switch {
@@ -144,7 +144,7 @@ func (l *Loop) reserveRoom(place int) (i int, ok bool) {
 	return i, ok
 }
 
-// noteFreed records, if the loop was blocked, that a connection or a unit of the limit became free.
+// If the loop was blocked, noteFreed records that a connection or a unit of the limit became free.
 func (l *Loop) noteFreed() {
 	if l.blockedBy == byNothing {
 		return
@@ -170,16 +170,16 @@ func (l *Loop) countBlocked(b blocker, acc *second, count uint64) {
 	}
 }
 
-// canSend reports whether an operation that is due could start now, so that the loop should wake up
-// for it.
+// canSend reports whether an operation that is due could start now. If so, the loop should wake up
+// for this operation.
 func (l *Loop) canSend() bool {
 	if l.cfg.Shared.several() || l.slots.open-l.owedOpen >= l.cfg.MaxInFlight {
-		return false // another loop wakes this one, or the end of an operation does
+		return false // the loop wakes when another loop wakes it or one of its operations ends
 	}
 	_, ok := l.conns.route(l.sched.ownIndex())
 	return ok || l.waitsInFlight()
 }
 
-// waitsInFlight reports whether operations are started even if no connection accepts them yet. A
-// Reactive source makes this necessary.
+// waitsInFlight reports whether due operations start even if no connection accepts them yet. A
+// Reactive source requires this.
 func (l *Loop) waitsInFlight() bool { return l.reactive != nil }

@@ -8,20 +8,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// mostSpilled limits the memory for the operations in a spill. Operations beyond this limit stay in
-// the schedules of their own loops.
+// mostSpilled is the maximum number of operations in a spill. It limits the memory. Further
+// operations stay in the schedules of their own loops.
 const mostSpilled = 1 << 16
 
-// spill holds operations that are due and that their own event loop could not start, because none
-// of its connections was free or the limit of operations in flight was reached. It is used in open
-// loops with several event loops. Any event loop that has a free connection starts these
-// operations, in the order of their due times. An operation is counted as due in a second
-// (Second.Due) only when an event loop takes it from the spill.
+// spill holds due operations that their own event loop could not start, because none of its
+// connections was free or the limit of operations in flight was reached. An open loop with several
+// event loops uses it. Any event loop that has a free connection starts these operations, in the
+// order of their due times. An operation is counted as due in a second (Second.Due) only when an
+// event loop takes it from the spill.
 //
 // Invariant: queue[head:] is ordered by due, and oldest is the first due time in it.
 type spill struct {
 	oldest atomic.Int64 // due time of the first operation in queue; never if the queue is empty
-	// cursors has, for each loop, the earliest due time that the loop may still add.
+	// cursors holds, for each loop, a lower bound for the due times of the operations that the loop
+	// may still add.
 	cursors []cursorAt
 
 	mu     sync.Mutex
@@ -59,7 +60,8 @@ func (s *spill) add(o spilled) bool {
 		s.queue, s.head = s.queue[:copy(s.queue, s.queue[s.head:])], 0
 	}
 	s.queue = append(s.queue, o)
-	// Each loop adds its operations in order, so the new operation moves forward only a little.
+	// Each loop adds its operations in order, so the new operation has to move forward only a
+	// little.
 	for i := len(s.queue) - 1; i > s.head && s.queue[i-1].due > o.due; i-- {
 		s.queue[i], s.queue[i-1] = s.queue[i-1], o
 	}
@@ -67,8 +69,8 @@ func (s *spill) add(o spilled) bool {
 	return true
 }
 
-// takeFirst removes and returns the first operation in the queue, if that was due before the given
-// time.
+// takeFirst removes and returns the first operation in the queue, if that operation was due before
+// the given time.
 func (s *spill) takeFirst(before int64) (o spilled, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +87,8 @@ func (s *spill) takeFirst(before int64) (o spilled, ok bool) {
 	return o, true
 }
 
-// leave records that a loop will add no more operations, and reports whether it is the last loop.
+// leave records that a loop will add no more operations. It reports whether all other loops had
+// already left.
 func (s *spill) leave() (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +120,8 @@ func (s *spill) pending() int64 {
 	return min(at, s.oldest.Load())
 }
 
-// spillDue moves the operations that are due before `end`, and that this loop cannot start, from
-// the schedule to the spill.
+// spillDue moves the operations that are due before `end` from the schedule to the spill, because
+// this loop cannot start them.
 func (l *Loop) spillDue(end int64) {
 	s := &l.cfg.Shared.spill
 	for l.sched.due < end {
@@ -145,8 +148,8 @@ func (l *Loop) passOn() {
 	}
 }
 
-// abandonSpilled counts the operations that no loop had started by the time all loops had closed.
-// The loop that closed last calls it.
+// abandonSpilled counts the spilled operations that no loop had started by the time all loops had
+// closed. The loop that closed last calls it.
 func (l *Loop) abandonSpilled(at int64) {
 	if !l.abandoned.spill {
 		return

@@ -1,18 +1,18 @@
 package engine
 
 // A loop occupies one of Go's processors (P) even while it waits, and Go's monitor thread
-// interrupts it a hundred times per second. Therefore a loop that has no operation in flight and
-// none due soon parks: its goroutine blocks in the Go runtime, like a goroutine that waits for a
+// interrupts it a hundred times per second. Therefore a loop parks if it has no operation in flight
+// and none is due soon: its goroutine blocks in the Go runtime, like a goroutine that waits for a
 // channel. So a program whose loops are all parked uses no CPU. Waking up from a park takes longer
-// than waking up from a wait, so the loop wakes a little early and then waits as usual for the
+// than waking up from an ordinary wait, so the loop wakes a little early and waits as usual for the
 // remaining time.
 
 const (
-	// leastPark is the shortest wait for which parking is cheaper than waiting. longestPark is the
-	// longest park.
+	// leastPark is the shortest wait for which a loop parks. For shorter waits, parking would cost
+	// more than an ordinary wait. longestPark is the longest time for which a loop parks.
 	leastPark   = 20 * millisecond
 	longestPark = 100 * millisecond
-	// parkMargin is how much earlier than needed a park ends.
+	// parkMargin is the time between the end of a park and the time at which the loop must run.
 	parkMargin = 2 * millisecond
 )
 

@@ -35,7 +35,7 @@ func (p *parkingSim) Park(until int64) {
 }
 
 // A loop parks while no operation is in flight and none is due soon. It still sends each operation
-// in time. If Park returns late, this is a pause only if it makes an operation late.
+// in time. A late return of Park counts as a pause only if it makes an operation late.
 func TestLoopsPark(t *testing.T) {
 	for _, c := range []struct {
 		name         string

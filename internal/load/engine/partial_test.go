@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// A partial write sends only those operations whose bytes the connection accepted. The service time
-// of the other operations begins when their bytes are accepted.
+// After a partial write, only those operations count as sent whose bytes the connection accepted.
+// The service time of each other operation begins when its bytes are accepted.
 func TestPartialWriteSendsWhatItWrote(t *testing.T) {
 	b := newBench(1, 10, closed(secondNS))
 	b.most = 5 * requestLen
@@ -37,7 +37,7 @@ func (g *gets) Shares(measure.Phase) []Share {
 	return []Share{{Kind: kv.Get, Consistency: kv.Local, Fraction: 1}}
 }
 
-// In closed and open loops, operations that were never written are counted with the kind that they
+// In closed and open loops, an operation that was never written is counted under the kind that it
 // would have had.
 func TestNotSentHasItsKind(t *testing.T) {
 	for name, phase := range map[string]Phase{"closed": closed(6 * secondNS), "open": open(100, 6*secondNS)} {

@@ -3,11 +3,11 @@ package engine
 import "github.com/quorumbench/quorumbench/internal/load/engine/poll"
 
 // This file detects pauses of the generator itself. While a loop measures and has operations in
-// flight, it wakes up at least once per beat. If it wakes up later than it asked for, its thread
-// was stopped, throttled or not scheduled in between.
+// flight, it wakes up at least once per beat. If it wakes up later than requested, its thread was
+// stopped, throttled or not scheduled in the meantime.
 
 const (
-	// heartbeat is the longest wait of a loop. beat is the longest wait while the loop measures and
+	// heartbeat is the longest wait of a loop. beat is the longest wait of a loop that measures and
 	// has operations in flight.
 	heartbeat = 10 * millisecond
 	beat      = millisecond
@@ -18,9 +18,9 @@ const (
 	// leastPause is the shortest delay that counts as a pause. Timers are some microseconds late on
 	// every machine.
 	leastPause = millisecond
-	// perAnswer and perReady are the time allowed in a turn for each operation that ends and for
-	// each ready connection. They are ten times what the loop normally needs. If a turn takes at
-	// least leastPause longer than its allowance, it contained a pause.
+	// perAnswer and perReady are the times that a turn may take for each operation that ends and
+	// for each ready connection. They are ten times what the loop normally needs. A turn that takes
+	// at least leastPause longer than its allowance contained a pause.
 	perAnswer = 20_000
 	perReady  = 50_000
 )
@@ -33,19 +33,21 @@ const (
 //
 // Invariant: asked <= woke.
 type pauses struct {
-	beat      int64 // the poller ends every wait at a multiple of beat; 0: it cannot
-	asked     int64 // when the loop wanted to wake up, or woke if it woke up earlier
+	beat      int64 // the poller ends every wait at a multiple of beat; 0: the poller cannot do this
+	asked     int64 // when the loop wanted to wake up, or when it woke up, whichever is earlier
 	woke      int64 // when the turn began
 	sent      int64 // when the turn's latest write call began; 0 if there was none
 	turnEnded int64 // when the previous turn ended
-	// Pause in the previous turn, plus the pause before that turn if no connection was ready.
+	// Length of the pause in the previous turn. If no connection was ready in that turn, this
+	// includes the pause before it.
 	held    int64
 	counts  bool  // set in the measurement window
-	longest int64 // longest delay of a wake-up or longest turn, whichever is longer
+	longest int64 // length of the longest turn or of the longest delay of a wake-up, whichever is longer
 	sum     int64 // total length of the pauses, in nanoseconds
 }
 
-// setCounting starts or ends the measurement. During the measurement the poller beats, if it can.
+// setCounting starts or ends the measurement. During the measurement, the poller wakes the loop at
+// each beat if it can.
 func (p *pauses) setCounting(on bool, poller poll.Poller) {
 	p.counts, p.beat = on, 0
 	b, ok := poller.(poll.Beating)
@@ -74,9 +76,10 @@ func (p *pauses) nextBeat(now, until int64) int64 {
 }
 
 // beginTurn records when the loop woke up and when it had asked to wake up. Data that is ready
-// right after the previous turn may have arrived before a pause in that turn. The same is true if
-// there was a pause just before the previous turn and that turn found no ready connection: when a
-// stopped process is continued, a signal ends its wait before the poller looks at the connections.
+// right after the previous turn may have arrived before a pause in that turn. If no connection was
+// ready in the previous turn, the data may also have arrived before a pause that ended when that
+// turn began: when a stopped process is continued, a signal ends its wait before the poller looks
+// at the connections.
 func (p *pauses) beginTurn(asked, now int64) {
 	p.woke, p.asked = now, min(asked, now)
 	p.addDelay(now-asked, now-asked)
@@ -109,8 +112,8 @@ func (p *pauses) endTurn(now int64, answers uint64, ready int) {
 	}
 }
 
-// addDelay records a delay of length took. Only the part that the loop's own work does not explain
-// (unexplained) can be a pause.
+// addDelay records a delay of length took. `unexplained` is the part that the loop's own work does
+// not explain. Only this part can be a pause.
 func (p *pauses) addDelay(took, unexplained int64) {
 	if !p.counts {
 		return
@@ -124,7 +127,7 @@ func (p *pauses) addDelay(took, unexplained int64) {
 }
 
 // usualWake is the time that any client on this machine needs to wake up after a reply or a timer.
-// It does not count as a disturbance by the generator.
+// It does not count as a disturbance that the generator caused.
 const usualWake = 50_000
 
 // beyondUsualWake returns the part of a delay that exceeds usualWake.

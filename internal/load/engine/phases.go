@@ -12,15 +12,15 @@ type clockwork struct {
 	phases  []Phase
 	at      int     // index of the current phase
 	origin  int64   // start of the phase
-	index   int     // of the current second, within the phase
-	end     int64   // end of the phase; never if the phase ends after a total of operations
+	index   int     // index of the current second within the phase
+	end     int64   // end of the phase; never if the phase ends after a given number of operations
 	next    int64   // next boundary: the end of the second or of the phase
 	current *second // nil before and after the load
 }
 
 func (c *clockwork) phase() *Phase { return &c.phases[c.at] }
 
-// countCompletion counts a success in the second in which it was done.
+// countCompletion counts a success in the current second, in which the operation completed.
 func (c *clockwork) countCompletion(kind kv.Kind, at int64) {
 	s := c.current
 	if s == nil {

@@ -26,8 +26,8 @@ func (s *placedSource) Fill(phase measure.Phase, n uint64, client uint32, op *st
 	return s.Source.Fill(phase, n, client, op)
 }
 
-// An operation is sent on its own connection and waits only for that connection: a slow connection
-// does not delay operations that belong to other connections.
+// An operation is sent on its own connection and waits only for that connection. So a slow
+// connection does not delay the operations of other connections.
 func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	b := newBench(4, 0, open(1000, 2*secondNS))
 	b.room = 1
@@ -44,8 +44,8 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	if src.wrong > 0 {
 		t.Errorf("%d operations were filled for another connection", src.wrong)
 	}
-	// On the slow connection, all operations except the first must wait. Those that still wait when
-	// the window closes are sent afterwards.
+	// On the slow connection, all operations except the first must wait. Operations that still wait
+	// when the window closes are sent afterwards.
 	near(t, "operations that waited", float64(b.res.NoRoom), 499, 0.002)
 	if b.totals.Succeeded() != b.totals.Due || b.totals.Due != 2000 {
 		t.Errorf("of %d operations %d succeeded", b.totals.Due, b.totals.Succeeded())

@@ -2,17 +2,17 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// In a closed loop, an operation is due because its client is free, and not because of a schedule.
-// If its connection is full, the operation waits for other clients' operations, however long that
-// takes. The wait is part of its response time, but its timeout starts only when it is written. If
-// the window closes before it is written, it counts neither as due nor as failed. It fails as
-// not_sent only if its connection was unusable for a whole timeout, or when the window closes.
-// Unusable means that the connection was down, or accepted nothing although it had no open
-// operation.
+// In a closed loop, an operation is due as soon as its client is free. If its connection is full,
+// the operation waits for other clients' operations, however long that takes. The wait is part of
+// the operation's response time, but the operation's timeout starts only when the operation is
+// written. If the window closes during this wait, the operation counts neither as due nor as
+// failed. An operation fails as not_sent only if its connection was unusable for a whole timeout,
+// or is unusable when the window closes. An unusable connection is down, or accepts no operation
+// although none is open on it.
 
 // keepsWaiting reports whether an operation that was not written continues to wait after its
-// timeout. It does if it waits for operations that were written to its connection, because those
-// operations have their own timeouts.
+// timeout. It continues if it waits for operations that were written to its connection, because
+// those operations have their own timeouts.
 func (l *Loop) keepsWaiting(tag uint32) bool {
 	sl := &l.slots.table[tag]
 	if sl.client < 0 || l.draining || sl.state == written || !l.waitsForOthers(sl) {
@@ -24,8 +24,8 @@ func (l *Loop) keepsWaiting(tag uint32) bool {
 }
 
 // waitsForOthers reports whether the operation waits for open operations that were written to its
-// connection. If there are no such operations, the connection is down or accepts nothing. Then an
-// outage kept the operation from being sent, which counts as a failure.
+// connection. If no such operations exist, the connection is down or accepts nothing. In that case
+// an outage keeps the operation from being sent, and the operation counts as failed.
 func (l *Loop) waitsForOthers(sl *slot) bool {
 	if sl.conn < 0 {
 		return false
@@ -45,10 +45,10 @@ func (l *Loop) noteStalled(i int) {
 	c.stalled = stalled
 }
 
-// restartWaiting restarts the timeouts of a closed loop's operations in the queue of a connection
-// that was lost or replaced, or that stopped accepting operations. Until now these operations
-// waited for other operations. The caller must check that the connection had received a reply.
-// Otherwise operations would wait forever for a connection that is lost again and again.
+// restartWaiting restarts the timeouts of the operations in a connection's queue. They belong to a
+// closed loop and have waited for other operations until now. The connection was lost or replaced,
+// or it stopped accepting operations. The caller must check that the connection had received a
+// reply. Otherwise operations would wait forever for a connection that is lost again and again.
 func (l *Loop) restartWaiting(i int) {
 	if l.cfg.NewConnection {
 		return // with NewConnection, the timeout starts when connecting begins
@@ -80,7 +80,8 @@ func (l *Loop) queueAgain(tag uint32, outcome kv.Outcome) bool {
 	return true
 }
 
-// withdraw removes a closed loop's operation that was never written from all counts.
+// withdraw removes an operation from all counts. The operation belongs to a closed loop and was
+// never written.
 func (l *Loop) withdraw(tag uint32) {
 	sl := &l.slots.table[tag]
 	sl.acc.Due--

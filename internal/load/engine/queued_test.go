@@ -16,7 +16,7 @@ func crowd(clients, room int, each int64, length int64) *bench {
 	return b
 }
 
-// Operations that were still waiting for a connection when the window closed are not errors. For
+// An operation that is still waiting for a connection when the window closes is not an error. For
 // the other operations, the wait is part of the response time.
 func TestFullConnectionCausesNoErrors(t *testing.T) {
 	settle.Unraced(t)
@@ -44,8 +44,8 @@ func TestWaitingForOthersDoesNotTimeOut(t *testing.T) {
 }
 
 // The server lowers its limit of concurrent operations (even to 0 for a while), stalls, or cuts the
-// connection. Then only operations that it had received may fail. An operation fails as not_sent
-// only if its connection was down, or accepted nothing, for a whole timeout.
+// connection. Only operations that the server had received may fail because of this. An operation
+// fails as not_sent only if its connection was down, or accepted nothing, for a whole timeout.
 func TestUnwrittenOperationsDoNotFail(t *testing.T) {
 	settle.Unraced(t)
 	const timeout = secondNS
@@ -53,8 +53,8 @@ func TestUnwrittenOperationsDoNotFail(t *testing.T) {
 		name    string
 		fault   func(b *bench)       // applied at 3 s, one second into the window
 		refused int64                // dials fail until this time
-		lost    uint64               // number of operations that the server had received
-		notSent func(n uint64) bool  // reports whether the count is plausible for 100 clients
+		lost    uint64               // number of operations that are lost with the connection
+		notSent func(n uint64) bool  // reports whether n errors not_sent are plausible for 100 clients
 		heal    func(b *bench) int64 // applied half a second after the fault
 	}{
 		{name: "the limit is lowered", fault: func(b *bench) { b.codecs[0].room = 2 }},
@@ -130,7 +130,7 @@ func TestUnwrittenOperationsGoToTheNextConnection(t *testing.T) {
 	}
 }
 
-// If a server closes each connection before it replies, waiting operations do time out.
+// If a server closes each connection before it replies, the waiting operations time out.
 func TestUnprovenConnectionsTimeOut(t *testing.T) {
 	b := crowd(100, 10, 20*millisecond, 6*secondNS)
 	b.cfg.Timeout = secondNS

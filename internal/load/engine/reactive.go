@@ -4,7 +4,7 @@ package engine
 type reactions struct {
 	reactive Reactive // the source, if it implements Reactive
 	kept     []waiter // operations that wait for other replies or for a connection
-	// The second in which operations are counted that the source prompts after the window.
+	// The second in which the loop counts the operations that the source prompts after the window.
 	prompts heldSecond
 }
 
@@ -18,7 +18,8 @@ func (l *Loop) connectionOf(n uint64) int {
 	return -1
 }
 
-// sendOrQueue sends an operation on the connection that it must use, or queues it there.
+// sendOrQueue sends an operation on connection i, which the operation must use. If the connection
+// does not accept it now, sendOrQueue queues the operation there.
 func (l *Loop) sendOrQueue(i int, n uint64, tag uint32) {
 	c, sl := l.conns.table[i], &l.slots.table[tag]
 	sl.conn = int32(i)
@@ -71,7 +72,7 @@ func (l *Loop) sendKept() {
 	l.kept = left
 }
 
-// prompting reports whether the loop currently starts operations that the source returns from
+// prompting reports whether the loop may currently start operations that the source returns from
 // Prompt.
 func (l *Loop) prompting() bool {
 	return l.reactive != nil && !l.idle && !l.stopped && (!l.draining || l.reactive.Awaits(l.now))
@@ -105,8 +106,8 @@ func (l *Loop) startPrompted() {
 	}
 }
 
-// nextPrompt returns the time, on the loop's clock, at which the source has its next operation to
-// prompt.
+// nextPrompt returns the time, on the loop's clock, at which the source will prompt its next
+// operation.
 func (l *Loop) nextPrompt() int64 {
 	if !l.prompting() {
 		return never

@@ -71,8 +71,8 @@ func (p *prompting) NextPrompt() int64 {
 	return first
 }
 
-// Prompted operations are sent at once, or when they are due. They are counted, including those
-// that follow the schedule's last operations after the window.
+// Prompted operations are sent at once or at their due time. All of them are counted, even those
+// that replies prompt after the window, to the last operations in the schedule.
 func TestRepliesPromptOperations(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &prompting{}
@@ -107,8 +107,8 @@ func TestNothingIsPromptedWhenStopped(t *testing.T) {
 	}
 }
 
-// insisting prompts another operation after each failure, without an end, like an application whose
-// store never recovers. It waits for events for a limited time.
+// insisting is a Source that prompts another operation after each failure, without end, like an
+// application whose store never recovers. It awaits events only for a limited time.
 type insisting struct {
 	prompting
 	again, till int64
@@ -129,7 +129,7 @@ func (s *insisting) Awaits(now int64) bool {
 
 func (s *insisting) Lost(place int) { s.lost[place]++ }
 
-// Even if the store never recovers, a load ends when its source no longer awaits anything.
+// Even if the store never recovers, a load ends when its source awaits nothing more.
 func TestDrainEndsWithoutAStore(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &insisting{again: 3 * secondNS, lost: map[int]int{}}
@@ -148,8 +148,8 @@ func TestDrainEndsWithoutAStore(t *testing.T) {
 	}
 }
 
-// Lost is called once for each connection that is replaced, whether after a loss or by a move, and
-// whether or not operations were open on it.
+// Lost is called once for each connection that is replaced. It is called after a loss and after a
+// move, whether or not operations were open on the connection.
 func TestLostConnectionsAreReported(t *testing.T) {
 	for name, mute := range map[string]bool{"with nothing open": false, "with something open": true} {
 		m := newMovingBench(3, 0, open(30, 4*secondNS))
@@ -176,7 +176,7 @@ func TestLostConnectionsAreReported(t *testing.T) {
 	}
 }
 
-// muteCodec reports that its connection is mute, at and after the time `from`.
+// muteCodec is a codec that reports, at and after the time `from`, that its connection is mute.
 type muteCodec struct {
 	*simCodec
 	from, now int64

@@ -8,17 +8,19 @@ import (
 
 // The loop first reads from all ready connections, and notes the time right after each read call.
 // Only then does it decode and process the replies. Otherwise, if a thousand replies arrived
-// together, the time of the last reply would include the time for processing the others.
+// together, the response time of the last operation would include the time for processing the other
+// replies.
 
 const (
 	readBuffer = 256 << 10
-	// readMost is the most that one call reads from a connection while other connections are ready
-	// too. readLeast is the free space that the buffer must have for another read.
+	// readMost is the maximum number of bytes that one call reads from a connection while other
+	// connections are ready too. readLeast is the free space that the buffer must have for another
+	// read.
 	readMost  = 64 << 10
 	readLeast = 16 << 10
-	// readTurn is the most that the loop reads from one connection per turn. Without this limit, a
-	// server that sends continuously would keep the loop busy, and the loop would miss its
-	// timeouts.
+	// readTurn limits the number of bytes that the loop reads from one connection per turn. Without
+	// this limit, a server that sends continuously would keep the loop busy, and the loop would
+	// miss its timeouts.
 	readTurn = 1 << 20
 )
 
@@ -29,12 +31,12 @@ type reading struct {
 	bytes  []byte
 	err    error
 	at     int64
-	lag    int64 // time since the bytes arrived, if known
-	weight int64 // number of reads that this read represents; 0: it is not sampled
+	lag    int64 // maximum time from the arrival of the bytes to the read
+	weight int64 // number of reads that this read represents in the sample; 0: it is not sampled
 }
 
-// reads holds the data that the loop has read but not processed, and the lag and weight of the
-// reading that it is processing.
+// reads holds the data that the loop has read but not processed. It also holds the lag and the
+// weight of the reading that the loop is processing.
 type reads struct {
 	stamped  poll.Stamped // the poller, if it knows when bytes arrived
 	buf      []byte
@@ -46,20 +48,20 @@ type reads struct {
 	weight   int64 // weight of the reading that is being processed
 }
 
-// sampling selects the reads for which the loop records how much time the generator added: one read
-// in every `every` reads. It counts reads because sampling by time would under-represent the burst
-// of replies after a pause. It also selects late reads and late operations, up to sampledReads per
-// second, because they determine the highest percentiles.
+// sampling selects the reads for which the loop records how much time the generator added. It
+// selects one read in every `every` reads. It counts reads because sampling by time would
+// under-represent the burst of replies after a pause. It also selects late reads and late
+// operations, up to sampledReads per second, because they determine the highest percentiles.
 type sampling struct {
-	every   int64 // distance between two sampled reads; a power of two
+	every   int64 // one read in this many is sampled; a power of two
 	count   int64 // number of reads, without late ones
 	late    int64 // late reads and operations in this second
-	sampled int64 // sampled reads since the last change of every
+	sampled int64 // number of sampled reads since `every` was last set
 	before  int64 // value of count at the end of the last second
 }
 
-// sampledReads is the target number of sampled reads per second. Up to twice as many may occur. A
-// read with a time stamp takes 1.5 times as long as a read without.
+// sampledReads is the target number of sampled reads per second. The actual number may be up to
+// twice as high. A read with a time stamp takes 1.5 times as long as a read without one.
 const sampledReads = 1000
 
 // nextWeight returns the number of reads that the next read represents, or 0 if it is not sampled.
@@ -185,9 +187,9 @@ func (l *Loop) nextReading() *reading {
 	return &l.readings[n]
 }
 
-// readInto reads into b. It records when it read, and how long the bytes may have waited before
-// that: since the loop woke up, plus the delay of the wake-up. If the read is sampled and the
-// poller stamps packets, it records the exact wait instead.
+// readInto reads into b. It stores the time of the read in r.at, and the maximum time for which the
+// bytes have waited in r.lag. This wait is the time since the loop woke up, plus the delay of that
+// wake-up. If the read is sampled and the poller stamps packets, r.lag is the exact wait instead.
 func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 	arrived := int64(-1)
 	if !l.measuring && !l.draining { // replies that arrive during the drain belong to the window, too
@@ -213,7 +215,7 @@ func (l *Loop) processReadings() {
 		i, c, err := r.conn, l.conns.table[r.conn], r.err
 		r.err = nil // so that the reading does not keep the error in memory
 		if c.state != up || c.dials != r.dial {
-			continue // the connection has ended in the meantime
+			continue // the connection has ended since the read
 		}
 		l.advance(r.at)
 		if err != nil {
@@ -237,9 +239,9 @@ func (l *Loop) processReadings() {
 	l.readings, l.used = l.readings[:0], 0
 }
 
-// weightOf returns the number of operations that are represented by an operation whose reply was
-// read just now, or 0 if the operation is not recorded. An operation that was sent late represents
-// only itself.
+// weightOf is called for an operation whose reply was just read. It returns the number of
+// operations that this operation represents in the sample, or 0 if the operation is not recorded.
+// An operation that was sent late represents only itself.
 func (l *Loop) weightOf(sl *slot) int64 {
 	late := sl.held > 0 || sl.client < 0 && sl.sent-sl.ready >= leastPause
 	if late && (l.measuring || l.draining) && l.sample.takeLate() {
@@ -248,8 +250,8 @@ func (l *Loop) weightOf(sl *slot) int64 {
 	return l.weight
 }
 
-// recordDisturbance records how much time the generator added to a successful operation. The
-// operation represents weight operations.
+// recordDisturbance records how much time the generator added to a successful operation. `weight`
+// is the number of operations that this operation represents.
 func (l *Loop) recordDisturbance(sl *slot, at, weight int64) {
 	d := &sl.acc.Disturbed
 	service := at - sl.sent

@@ -8,13 +8,13 @@ import (
 
 // recording holds the loop's state for its History.
 type recording struct {
-	recorded  history.Op // reused memory for each operation
-	completed Completion // reused memory for each operation
+	recorded  history.Op // scratch memory, reused for each operation
+	completed Completion // scratch memory, reused for each operation
 	owned     [][]owned  // by place: keys that the store deletes when the place's session ends
 }
 
 // recordCompletion records an operation that has ended. It ignores an operation that was never
-// encoded, because such an operation has changed and read nothing.
+// encoded, because such an operation neither changed nor read anything.
 func (l *Loop) recordCompletion(sl *slot, outcome kv.Outcome, ev *store.Event, at int64) {
 	if sl.state == waiting {
 		return
@@ -38,8 +38,8 @@ func (sl *slot) earliestSend() int64 {
 	return sl.sent
 }
 
-// sessionNumber returns the number that identifies the operation's client across all shards. In an
-// open loop, which has no clients, it is the number of the connection's place.
+// sessionNumber returns the number that identifies the operation's client across all shards. An
+// open loop has no clients. There, the number identifies the connection's place.
 func (l *Loop) sessionNumber(sl *slot) uint32 {
 	client := uint32(sl.client)
 	if sl.client < 0 {

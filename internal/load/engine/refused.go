@@ -2,17 +2,17 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// If the store refuses an operation of a closed loop, the client rests before its next operation,
-// for the current mean service time of successful operations. Suppose that a store refuses at once
-// for a tenth of the time. Without the rest, most operations would fall into that tenth, because
-// refusals are fast; with the rest, about a tenth of the operations are errors. A rest does not
-// count as in flight and is not part of a response time: the client's next operation is due when
-// the rest ends.
+// If the store refuses an operation of a closed loop, the client rests before its next operation.
+// The rest takes as long as the current mean service time of successful operations. Suppose that a
+// store refuses all operations during a tenth of the time, and does so immediately. Without rests,
+// clients would send most of their operations in that tenth, because refusals are fast. With rests,
+// about a tenth of the operations are errors. A rest does not count as in flight and is not part of
+// a response time: the client's next operation is due when the rest ends.
 
 const (
-	// firstRest is the rest while there has been no success yet. It is long enough to avoid a busy
+	// firstRest is the length of a rest before the first success. It is long enough to avoid a busy
 	// loop, and short enough for a load with a total to complete even if no operation ever
-	// succeeds. lastRest is the longest rest.
+	// succeeds. lastRest is the maximum length of a rest.
 	firstRest = 10 * millisecond
 	lastRest  = secondNS
 )
@@ -84,8 +84,8 @@ func (r *rests) noteSuccess(service int64) {
 }
 
 // restAfter returns how long a client rests after its operation failed. It returns 0 after a
-// timeout, after a wrong response, and after a failure that was no refusal and took as long as a
-// success.
+// timeout and after a wrong response. It also returns 0 after any other failure that is not a
+// refusal and took as long as a success.
 func (r *rests) restAfter(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
 	took := at - sl.due
 	if sl.state == written {
@@ -110,7 +110,7 @@ func (l *Loop) wakeRested() {
 		s := r.pop()
 		due := max(s.until, l.clock.current.start)
 		if l.measuring {
-			// The client's next operation counts as in flight since the end of the rest.
+			// The client's next operation has counted as in flight since the end of the rest.
 			over := float64(l.now - max(due, l.res.Opened))
 			l.res.RestingArea -= over
 			l.res.InFlightArea += over

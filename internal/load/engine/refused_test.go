@@ -22,8 +22,9 @@ func refuses(from, to int64) func(s *sim, conn int, request []byte) {
 	}
 }
 
-// If a store refuses for one second in ten, a tenth of the operations are errors. This is because a
-// client that is refused within 20 µs rests for as long as a successful operation would have taken.
+// If a store refuses all operations during one second in ten, a tenth of the operations are errors.
+// The reason is that a client that is refused within 20 µs rests for as long as a successful
+// operation would have taken.
 func TestRefusedClientsRest(t *testing.T) {
 	settle.Unraced(t)
 	b := newBench(4, 20, warm(closed(secondNS)), closed(10*secondNS))
@@ -46,8 +47,8 @@ func TestRefusedClientsRest(t *testing.T) {
 	}
 }
 
-// As soon as its rest has ended, a client has an operation, even if the loop wakes up late. So no
-// part of a client's time is counted twice.
+// A client's next operation begins as soon as the client's rest has ended, even if the loop wakes
+// up late. So no part of a client's time is counted twice.
 func TestClientTimeIsCountedOnce(t *testing.T) {
 	b := newBench(1, 1, warm(closed(secondNS)), closed(5*secondNS))
 	n := 0

@@ -2,14 +2,14 @@ package engine
 
 // When the load moves to another member, each place gets a new connection to that member at once
 // (see connections). The operations in flight on the old connection continue until they receive a
-// reply, the connection is lost, or their timeout passes. Until then the old connection blocks only
-// the clients that wait for these operations.
+// reply, their timeout passes, or the connection is lost. Until then, the old connection blocks
+// only the clients that wait for these operations.
 
-// moving is the next step that the loop must take to move a place to another endpoint.
+// moving is the step that the loop must take next to move a place to another endpoint.
 type moving uint8
 
 const (
-	nothingOpen moving = iota // nothing: the place is being dialed or will be dialed
+	nothingOpen moving = iota // no step: the place is being dialed or will be dialed
 	mustDrain                 // call detach, because operations are open
 	mustReplace               // call replaceConn, because no operation is open
 )
@@ -112,8 +112,8 @@ func (l *Loop) movePlace(place int, endpoint string) {
 	}
 }
 
-// retireConn closes an old connection that has drained. Its session will expire, because the
-// place's new connection has its own session.
+// retireConn closes an old connection that has drained. The old connection's session will expire,
+// because the place's new connection has its own session.
 func (l *Loop) retireConn(i int) {
 	l.mayEnd(i, false)
 	l.conns.retire(i)

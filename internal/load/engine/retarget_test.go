@@ -88,8 +88,8 @@ func TestRetargetMovesConnections(t *testing.T) {
 	}
 }
 
-// Keys that were created in the session of a connection that has moved may expire after that
-// connection has closed, because nothing keeps the session alive.
+// When a place moves, nothing keeps the session of the old connection alive after that connection
+// has closed. So the keys that were created in this session may expire.
 func TestKeysOfAMovedConnectionMayEnd(t *testing.T) {
 	m, h := newMovingBench(1, 1, closed(3*secondNS)), &ends{}
 	m.cfg.Source, m.cfg.History, m.moveAt = &nodes{}, h, 3e9
@@ -117,8 +117,8 @@ func TestMoveFromAMuteMemberRestoresService(t *testing.T) {
 	}
 }
 
-// Operations at a mute member do not block the load on the next member, even if their number has
-// reached the limit of operations in flight.
+// Operations at a mute member do not block the load on the next member, even if they have used up
+// the limit of operations in flight.
 func TestOwedOperationsDoNotCountTowardsTheLimit(t *testing.T) {
 	m := newMovingBench(3, 0, open(1000, 8*secondNS))
 	m.cfg.MaxInFlight = 50
@@ -132,8 +132,8 @@ func TestOwedOperationsDoNotCountTowardsTheLimit(t *testing.T) {
 	}
 }
 
-// In a closed loop, the load counts the clients that a mute member blocks, and records the longest
-// time for which a client was blocked.
+// A mute member blocks clients of a closed loop. The load counts these clients, and records the
+// longest time for which a client was blocked.
 func TestMuteMemberHoldsClients(t *testing.T) {
 	m := newMovingBench(3, 9, closed(20*secondNS))
 	m.muteAt, m.moveAt = 3e9, 3.5e9
@@ -174,7 +174,8 @@ func TestMoveCancelsAHangingDial(t *testing.T) {
 	}
 }
 
-// If its reply contains no term, an operation is counted in the term in which it was sent.
+// An operation whose reply contains no term, or that has no reply, is counted in the term in which
+// it was sent.
 func TestTimeoutsBelongToTheTermInWhichTheyWereSent(t *testing.T) {
 	m := newMovingBench(1, 0, open(100, 5*secondNS))
 	m.cfg.Timeout = 3 * secondNS
@@ -215,8 +216,8 @@ func TestWatchersMoveWithTheirPlace(t *testing.T) {
 	}
 }
 
-// The changes in the number of connections are recorded by endpoint: connections that were lost,
-// and connections that moved.
+// The changes in the number of connections are recorded by endpoint, for connections that were lost
+// and for connections that moved.
 func TestLinkChangesAreRecorded(t *testing.T) {
 	m := newMovingBench(3, 9, closed(5*secondNS))
 	m.moveAt = 5e9

@@ -2,16 +2,17 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/load/engine/poll"
 
-// This file determines how much of the lag of a closed loop's replies was time in which the loop's
-// thread waited for a CPU. A loop that is stopped, throttled or busy has lag, too. But only while
-// its thread waits for a CPU can the cluster's members be using that CPU.
+// The lag of a closed loop's replies has several causes: the loop's thread waits for a CPU, or the
+// loop is stopped, throttled or busy. This file determines how much of the lag was time in which
+// the thread waited for a CPU. The difference matters because the cluster's members can be using
+// that CPU only while the thread waits for it.
 
 // runWaitEvery is the longest time between two readings of the system's counter, in nanoseconds.
-// The wait in a turn is estimated as the change since the last reading, so the older that reading
-// is, the more the estimate is too high.
+// The wait in a turn is estimated as the change since the last reading. The older that reading is,
+// the more the estimate exceeds the actual wait.
 const runWaitEvery = 4 * millisecond
 
-// runWaits reads, for one loop, the system's counter of the time that a thread waited for a CPU. A
+// runWaits reads the system's counter of the time that one loop's thread has waited for a CPU. A
 // closed loop reads the counter every few milliseconds, and in each turn in which a sampled reply
 // has lag.
 type runWaits struct {
@@ -41,8 +42,8 @@ func (w *runWaits) beginTurn(now int64) {
 }
 
 // waited returns an upper bound for the time that the thread waited for a CPU before it processed
-// this turn's replies. It returns 0 if that time is unknown. It must be called after the times of
-// all reads in this turn have been taken.
+// this turn's replies. It returns 0 if that time is unknown. The caller must first take the times
+// of all reads in this turn.
 func (w *runWaits) waited(now int64) int64 {
 	if !w.fresh {
 		w.read(now)
@@ -51,7 +52,7 @@ func (w *runWaits) waited(now int64) int64 {
 }
 
 // waitedSinceRead returns how long the thread has waited for a CPU since the counter was last read.
-// It does not count as a reading, so the next turn still attributes this wait to its replies.
+// The call does not count as a reading, so the next turn still attributes this wait to its replies.
 func (w *runWaits) waitedSinceRead() int64 {
 	if w.thread == nil {
 		return 0
@@ -63,7 +64,8 @@ func (w *runWaits) waitedSinceRead() int64 {
 	return is - w.last
 }
 
-// read reads the counter. If that fails, runWaits stops reading, and the wait in this turn is 0.
+// read reads the counter. If the reading fails, runWaits reads no more, and the wait in this turn
+// is 0.
 func (w *runWaits) read(now int64) {
 	if w.thread == nil {
 		return

@@ -19,8 +19,8 @@ func (c *counter) RunDelay() (int64, bool) {
 	return c.is, !c.gone
 }
 
-// The wait reported for a turn is at most the increase of the counter since the reading before the
-// turn, whenever in the turn it is requested. No wait counts in two turns.
+// The wait that is reported for a turn is at most the increase of the counter since the reading
+// before the turn, no matter when in the turn it is requested. No wait counts in two turns.
 func TestRunWaitsCountInOneTurn(t *testing.T) {
 	c := &counter{is: 7 * secondNS}
 	w := &runWaits{}

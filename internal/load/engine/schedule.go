@@ -2,18 +2,19 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/load/pace"
 
-// schedule iterates over this loop's operations in an open loop. It may be behind the clock: then
-// the operations that were due from `due` until now are the backlog.
+// schedule iterates over this loop's operations in an open loop. The schedule may be behind the
+// clock. In that case, the operations that were due in the time from `due` until now are the
+// backlog.
 //
 // Operations are assigned to places (connections) round-robin, across all loops of all shards. This
-// loop owns every stride-th place, starting with place offset.
+// loop owns every stride-th place, starting with the place whose number is `offset`.
 //
 // Example: if places is 5, stride is 2 and offset is 1, the loop owns places 1 and 3, and its
 // operations are 1, 3, 6, 8, 11, 13, …
 //
 // Invariant: n mod places == place, and place mod stride == offset.
 //
-// Invariant: due never decreases within a phase, whatever the clock or the store does.
+// Invariant: `due` never decreases within a phase, whatever the clock or the store does.
 type schedule struct {
 	offset, stride, places uint64
 
@@ -40,8 +41,8 @@ func (s *schedule) step() {
 }
 
 // nextOwn returns the first of this loop's operations after operation n, and that operation's
-// place. place is the place of operation n.
-func (s *schedule) nextOwn(n, place uint64) (next, its uint64) {
+// place. `place` is the place of operation n.
+func (s *schedule) nextOwn(n, place uint64) (next, nextPlace uint64) {
 	step := s.stride
 	if place+step >= s.places {
 		step = s.places - place + s.offset
@@ -50,8 +51,8 @@ func (s *schedule) nextOwn(n, place uint64) (next, its uint64) {
 	return n + step, place + step
 }
 
-// computeDue computes when operation n is due. If the phase has no operation n and the clock has
-// already left the phase, it moves the schedule to the next phase.
+// computeDue computes when operation n is due. If the phase does not contain operation n and the
+// clock has already left the phase, computeDue moves the schedule to the next phase.
 func (s *schedule) computeDue() {
 	p := &s.clock.phases[s.phase]
 	s.due = never
@@ -81,7 +82,8 @@ func (s *schedule) dueSecond(q *secondQueue) *second {
 	return q.dueIn(s.clock.phases[s.phase].Kind, s.due)
 }
 
-// remaining returns the rest of the phase's schedule, as known at the given time.
+// remaining returns the part of the phase's schedule that starts with operation n, as known at the
+// given time.
 func (s *schedule) remaining(at int64) pace.Rest {
 	p := &s.clock.phases[s.phase]
 	var last pace.Point
@@ -91,8 +93,9 @@ func (s *schedule) remaining(at int64) pace.Rest {
 	return s.pacer.Rest(s.n, last)
 }
 
-// countUntil returns the first operation of the phase that is due at or after the given time. count
-// is the number of this loop's operations from n to that operation, which is not included.
+// countUntil returns two numbers. next is the number of the phase's first operation that is due at
+// or after the given time. count is the number of this loop's operations between operation n,
+// which is included, and operation next, which is not.
 func (s *schedule) countUntil(rest pace.Rest, at int64) (next, count uint64) {
 	p := &s.clock.phases[s.phase]
 	next = rest.First(min(at-s.origin, p.Duration))

@@ -18,7 +18,8 @@ const (
 // in which their operation was due, so the second stays in the queue until all its operations have
 // ended.
 //
-// Invariant: Due is the sum of Outcomes plus open, except in a heldSecond, which adds 1 to open.
+// Invariant: Due is the sum of Outcomes and open. A second in a heldSecond is an exception: there,
+// open is 1 higher.
 type second struct {
 	measure.Second
 	start    int64              // on the loop's clock
@@ -35,7 +36,7 @@ type cell struct {
 	response, service *measure.LiveSteps // nil before the first success
 }
 
-// fine returns the record of times within the second, and creates it if needed.
+// fine returns s.Fine, and creates it if needed.
 func (s *second) fine() *measure.Fine {
 	if s.Fine == nil {
 		s.Fine = &measure.Fine{}
@@ -90,8 +91,8 @@ type secondQueue struct {
 	hand     func(*measure.Second)
 	several  bool             // the load has several event loops
 	used     *second          // the last result of dueIn
-	reported measure.Reported // members and terms in all seconds
-	errors   []failureKind    // kinds of errors in all seconds
+	reported measure.Reported // the members and terms that replies reported, over all seconds
+	errors   []failureKind    // the kinds of errors that have their own histograms, over all seconds
 }
 
 // newSecondQueue returns the empty queue of a loop.
@@ -115,7 +116,8 @@ type failureKind struct {
 }
 
 // mayFail reports whether a kind of error may get its own histogram for a member and term. The
-// first MaxReportedFailed kinds may, and errors without a member and term always may.
+// first MaxReportedFailed combinations of kind, member and term may get one. Errors without a
+// member and term always may.
 func (q *secondQueue) mayFail(series *measure.Series, outcome kv.Outcome) bool {
 	if series.Member == 0 && series.Term == 0 {
 		return true
@@ -131,7 +133,8 @@ func (q *secondQueue) mayFail(series *measure.Series, outcome kv.Outcome) bool {
 	return true
 }
 
-// beginSecond adds a second to the queue. The second belongs to a phase and starts at start.
+// beginSecond adds a second to the queue. `index` is the second's index in the phase, and `start`
+// is the time at which it begins.
 func (q *secondQueue) beginSecond(phase measure.Phase, index int, start int64) *second {
 	s := &second{start: start}
 	s.Phase, s.Index = phase, index
@@ -154,18 +157,19 @@ func (q *secondQueue) dueIn(phase measure.Phase, due int64) *second {
 		// Another loop whose clock was slightly ahead closed this loop's window.
 		return q.queue[n-1]
 	}
-	// Unreachable: a second is kept until no more operations in the schedule can be due in it.
-	panic("engine: an operation is due in a second that is not there")
+	// Unreachable: a second stays in the queue until no more operations in the schedule can be due
+	// in it.
+	panic("engine: no second in the queue contains the due time of an operation")
 }
 
-// firstHasEnded reports whether the time of the first second in the queue is over. Before that, no
-// second is complete.
+// firstHasEnded reports whether the first second in the queue has passed. Before that, no second
+// can be complete.
 func (q *secondQueue) firstHasEnded(now int64) bool {
 	return len(q.queue) > 0 && now >= q.queue[0].start+secondNS
 }
 
-// firstIsComplete reports whether the first second can be handed over. pending is the same as for
-// release.
+// firstIsComplete reports whether the first second can be handed over. `pending` has the same
+// meaning as in release.
 func (q *secondQueue) firstIsComplete(pending int64) bool {
 	return len(q.queue) > 0 && q.queue[0].open == 0 && pending >= q.queue[0].start+secondNS
 }
@@ -212,7 +216,8 @@ func (q *secondQueue) recordAs(h **measure.Histogram, ns, weight int64) {
 	measure.RecordAll(*h, ns, uint64(weight))
 }
 
-// recordSuccess records a completed operation in second s, in which the operation was due.
+// recordSuccess records the times of a completed operation in the second s in which the operation
+// was due.
 func (q *secondQueue) recordSuccess(s *second, series *measure.Series, response, service int64) {
 	c := q.cell(s, series)
 	if c.response == nil {
@@ -222,8 +227,8 @@ func (q *secondQueue) recordSuccess(s *second, series *measure.Series, response,
 	c.service.Record(service)
 }
 
-// recordLateness records how late an operation of an open loop was sent. own is the part of the
-// lateness that the generator caused; it is all of it, unless the operation was blocked.
+// recordLateness records how late an operation of an open loop was sent. `own` is the part of the
+// lateness that the generator caused. If the operation was not blocked, own equals late.
 func (q *secondQueue) recordLateness(s *second, late, own int64) {
 	if waiting := late - own; waiting != 0 {
 		q.record(&s.Lateness, late)
@@ -237,8 +242,8 @@ func (q *secondQueue) recordLateness(s *second, late, own int64) {
 	s.prompt.Record(late)
 }
 
-// recordFailure records an error in the second in which its operation was due. response is the time
-// between due and the error.
+// recordFailure records an error in the second in which its operation was due. `response` is the
+// time from the operation's due time to the error.
 func (q *secondQueue) recordFailure(s *second, series *measure.Series, outcome kv.Outcome, response int64) {
 	c, i := q.cell(s, series), measure.ErrorIndex(outcome)
 	if c.Failed[i] == nil && !q.mayFail(&c.Series, outcome) {
@@ -249,8 +254,8 @@ func (q *secondQueue) recordFailure(s *second, series *measure.Series, outcome k
 	q.record(&c.Failed[i], response)
 }
 
-// heldSecond keeps the last second of the window open for events that arrive after the window. Its
-// pointer is nil if no second is held.
+// heldSecond keeps the last second of the window open for events that arrive after the window. If
+// no second is held, the embedded pointer is nil.
 type heldSecond struct{ *second }
 
 func (h *heldSecond) hold(s *second) {

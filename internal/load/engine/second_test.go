@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// A server that reports a different member or term in every reply makes the loop use no more memory
-// than a normal cluster.
+// If a server reports a different member or term in every reply, the loop uses no more memory than
+// with a normal cluster.
 func TestInventedMembersCostNoMemory(t *testing.T) {
 	made := 0
 	q := newSecondQueue(&Config{Recycle: func() *measure.Histogram { made++; return measure.NewHistogram() }, Shared: NewShared(1, 0, 1)})

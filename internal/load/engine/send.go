@@ -1,6 +1,6 @@
 package engine
 
-// submit lets the codec of a ready connection encode an operation into its output.
+// submit makes the codec of a ready connection encode an operation into the codec's output.
 func (l *Loop) submit(i int, tag uint32) {
 	c, sl := l.conns.table[i], &l.slots.table[tag]
 	sl.conn = int32(i)
@@ -65,8 +65,8 @@ func (l *Loop) flushDirty() {
 	l.conns.dirty = l.conns.dirty[:0]
 }
 
-// flush writes a connection's output. It reads the time just before the write call. This time
-// becomes the sent time of every operation whose first byte is written by the call.
+// flush writes a connection's output. It reads the clock just before the write call. The result
+// becomes the sent time of every operation whose first byte that call writes.
 func (l *Loop) flush(i int) {
 	c := l.conns.table[i]
 	for c.state == up && !c.blocked {
@@ -96,8 +96,8 @@ func (l *Loop) flush(i int) {
 	}
 }
 
-// wroteLate records that the latest write call, or the time since then, took at least leastPause.
-// The loop was paused in that time, so the operations in that write may have left late.
+// wroteLate records that at least leastPause has passed since the latest write call began. The loop
+// was paused in that time, so the operations that this call wrote may have left late.
 func (l *Loop) wroteLate(now int64) {
 	if !l.measuring {
 		return
@@ -130,7 +130,7 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 		}
 		switch {
 		case l.cfg.NewConnection:
-			sent = sl.sent // when connecting began; the timeout started then, too
+			sent = sl.sent // the time at which connecting and the timeout began
 		case sl.next == none || table[sl.next].start >= sent:
 			sl.start = sent
 		default:

@@ -11,8 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// sim is a Poller with its own clock, so a wait takes no real time. Functions take the part of the
-// servers.
+// sim is a Poller with its own clock, so a wait takes no real time. Functions simulate the servers.
 type sim struct {
 	now    int64
 	conns  []simConn
@@ -31,8 +30,8 @@ type sim struct {
 	// system does. Otherwise each wait returns a single event.
 	together bool
 	written  func(s *sim, conn int) // called at each write
-	// most is the number of bytes that a connection accepts in a write; it accepts as many again 1
-	// ms later. 0 means no limit.
+	// most is the maximum number of bytes that a connection accepts in a write. After 1 ms, the
+	// connection accepts as many bytes again. 0 means no limit.
 	most int
 }
 
@@ -42,7 +41,7 @@ type simConn struct {
 	in      []byte
 	ended   error
 	stuck   bool // accepts no bytes
-	denied  bool // has refused bytes in a Write and has not been Writable since
+	denied  bool // refused bytes in a Write and was not reported as Writable since
 	dialed  bool
 	dialErr error
 }
@@ -215,8 +214,8 @@ func (s *sim) Close(conn int) {
 	s.conns[conn] = simConn{gen: s.conns[conn].gen + 1}
 }
 
-// In the simulated protocol, a request consists of a tag and a kind, and a reply of a tag and an
-// outcome.
+// In the simulated protocol, a request consists of a tag and a kind. A reply consists of a tag and
+// an outcome.
 const (
 	requestLen = 5
 	replyLen   = 5
@@ -229,7 +228,7 @@ func reply(request []byte, o kv.Outcome) []byte {
 
 var errRefused = errors.New("connection refused")
 
-// errHangs, returned by dial, makes a dial hang forever.
+// errHangs makes a dial hang forever if the function dial returns it.
 var errHangs = errors.New("no answer")
 
 // simCodec is the codec of the simulated protocol.
@@ -240,8 +239,8 @@ type simCodec struct {
 	noCancel bool // a cancelled operation still waits for its reply, as in HTTP/1.1
 	given    map[uint32]bool
 	left     int // number of requests until the connection is Draining; 0: no limit
-	// submitted is called with each operation. notify returns the watch event for the number in a
-	// message with notifyMark.
+	// submitted is called with each operation. notify is called with the number in a message that
+	// has the notifyMark, and returns the watch event with that number.
 	submitted func(*store.Op)
 	notify    func(number uint32) store.Event
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// none is the end of a list of slots.
+// none marks the end of a list of slots.
 const none = ^uint32(0)
 
 // slot is an operation between its start and its end. The slot's index in the table is the tag by
@@ -20,23 +20,25 @@ const none = ^uint32(0)
 // fails can end in any state.
 type slot struct {
 	due, sent int64
-	// Open loop: when it could first start; equals due unless the operation was blocked.
+	// Open loop: the earliest time at which the operation could start. This is `due` unless the
+	// operation was blocked.
 	ready    int64
-	start    int64 // when its timeout began: at sent, or at due while it waits
+	start    int64 // when its timeout began: at `sent`, or at `due` while it waits
 	held     int64 // longest pause of the loop from sent to the end of the write call
 	n, ref   uint64
 	term     uint64 // the leader's term when it was sent
 	expected int64  // the version that a compare-and-set requires
 	acc      *second
 	conn     int32
-	client   int32 // closed loop: index in clients; -1 in an open loop
+	client   int32 // closed loop: index of the client; -1 in an open loop
 	state    slotState
 	kind     kv.Kind
 	level    kv.Consistency
 	measured bool
 	queued   bool // closed loop: the operation had to wait for its connection
 	owed     bool // open loop: its place has moved, so it does not count towards the limit
-	// It creates a key that is deleted when its session ends; used only for the history.
+	// The operation creates a key that the store deletes when the session ends. Set only if the
+	// load has a history.
 	owned      bool
 	prev, next uint32 // list of timeouts, ordered by start
 }
@@ -51,7 +53,7 @@ const (
 	late                // was given up, but its codec still awaits the reply
 )
 
-// place reports whether the end of an operation makes room on its connection.
+// place states whether the end of an operation makes room on its connection.
 type place bool
 
 const (
@@ -61,16 +63,16 @@ const (
 
 // slots is the table of operations in flight, and the list of their timeouts.
 //
-// Invariant: the list contains every slot that is neither free nor late, and open is the length of
-// the list.
+// Invariant: the list contains every slot that is neither free nor late, and open is the number of
+// these slots.
 //
-// Invariant: start never decreases along the list, so the first operation in the list is always the
-// next to time out.
+// Invariant: `start` never decreases along the list, so the first operation in the list is always
+// the next to time out.
 type slots struct {
 	table      []slot
 	unused     []uint32
 	head, tail uint32
-	open       int // number of slots that are neither free nor late
+	open       int // number of slots in the list
 }
 
 func newSlots(n int) slots {
@@ -147,8 +149,7 @@ func (s *slots) markOwed(conn int) (owed int) {
 	return owed
 }
 
-// clientsWaitingOn returns the number of a closed loop's clients that wait for replies on a
-// connection.
+// clientsWaitingOn returns how many clients of a closed loop wait for replies on a connection.
 func (s *slots) clientsWaitingOn(conn int) (clients int) {
 	for k := range s.table {
 		if sl := &s.table[k]; sl.openOn(conn) && sl.client >= 0 {
@@ -158,7 +159,7 @@ func (s *slots) clientsWaitingOn(conn int) (clients int) {
 	return clients
 }
 
-// openOn reports whether the operation was submitted to the connection and is still waiting for its
+// openOn reports whether the operation was submitted to the connection and still waits for its
 // reply.
 func (sl *slot) openOn(conn int) bool {
 	return int(sl.conn) == conn && (sl.state == submitted || sl.state == written)
@@ -171,9 +172,9 @@ func (s *slots) release(tag uint32) {
 	s.unused = append(s.unused, tag)
 }
 
-// link appends the slot to the list of timeouts. If start is earlier than the start of the last
-// slot in the list, link uses the last slot's start. This can happen when a reply was read just
-// before another operation was sent, but is processed after that, and then starts a new operation.
+// link appends the slot to the list of timeouts. If `start` is earlier than the start of the last
+// slot in the list, link uses the last slot's start. This happens if a reply was read just before
+// another operation was sent, and if processing the reply after that starts a new operation.
 func (s *slots) link(tag uint32, start int64) {
 	sl := &s.table[tag]
 	if s.tail != none {

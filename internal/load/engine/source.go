@@ -15,21 +15,21 @@ import (
 // ref to Check, so Check needs no table of open operations.
 type Source interface {
 	// Fill sets the kind, consistency, key, end, limit and value of operation n of the phase.
-	// client is the client that sends it. Fill returns a reference, for example the key's number,
-	// which the loop passes to Check with the reply. The memory that op refers to stays valid until
-	// the next call of Fill.
+	// `client` is the client that sends the operation. Fill returns a reference, for example the
+	// key's number, which the loop passes to Check with the reply. The memory that op refers to
+	// stays valid until the next call of Fill.
 	Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) (ref uint64)
 	// Kind returns the kind and consistency that Fill would set for operation n.
 	Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency)
-	// Shares returns all combinations of kind and consistency that occur in a phase, and the share
-	// of the operations that each combination has.
+	// Shares returns all combinations of kind and consistency that occur in a phase, with the share
+	// of each combination in the phase's operations.
 	Shares(phase measure.Phase) []Share
 	// Check checks a successful reply. It returns the event's outcome, or kv.WrongAnswer.
 	Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome
 }
 
-// Share is a combination of kind and consistency, and its share of a phase's operations. The shares
-// of a phase add up to 1.
+// Share is a combination of kind and consistency, with its share (Fraction) of a phase's
+// operations. The shares of a phase add up to 1.
 type Share struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
@@ -38,10 +38,11 @@ type Share struct {
 
 // Reactive is an optional interface of a Source whose operations depend on replies and events, such
 // as an application or a recording. An open loop with a Reactive source has only one event loop.
-// Each of its operations is in flight from the time at which it is due, even while it waits for
-// another reply or for a connection. So its timeout runs, and it does not end when the measurement
-// window ends. In a closed loop, Ready, Place and Sent are called only for operations that Prompt
-// returned. Operation numbers are the numbers in the measured phase.
+// Each of its operations counts as in flight after the operation's due time, even while the
+// operation waits for another reply or for a connection. So the operation's timeout runs during
+// this wait, and the operation does not end when the measurement window ends. In a closed loop,
+// Ready, Place and Sent are called only for operations that Prompt returned. All operation numbers
+// refer to the measured phase.
 //
 // A Source embeds ReactiveBase and overrides the methods that it needs. For example, an
 // application that renews its lease 2 s after each reply overrides three of them: Ended
@@ -54,49 +55,49 @@ type Reactive interface {
 	// or will never arrive.
 	Ready(n uint64) bool
 	// Place returns the index, starting with 0, of the connection that operation n must use. The
-	// operation waits until this connection accepts it. -1 means that any connection can be used.
+	// operation waits until this connection accepts it. -1 means that the operation can use any
+	// connection.
 	Place(n uint64) int
 
-	// Sent is called when operation n was sent. late is its lateness in nanoseconds, without the
-	// time that it waited for a reply or a connection. waited reports whether it had to wait for
-	// one of these.
+	// Sent is called when operation n was sent. `late` is the operation's lateness in nanoseconds,
+	// without the time that it waited for a reply or a connection. `waited` reports whether the
+	// operation had to wait for a reply or a connection.
 	Sent(n uint64, late int64, waited bool)
-	// Failed is called when operation n failed. Either there was no successful reply, and then
-	// Check is not called, or Check returned kv.WrongAnswer.
+	// Failed is called when operation n failed: no successful reply arrived, or Check returned
+	// kv.WrongAnswer. If no successful reply arrived, Check is not called.
 	Failed(n uint64)
-	// Ended is called with the outcome of operation n, after Check or Failed. response is the
-	// response time in nanoseconds. service is the service time, if the operation succeeded. Ended
-	// is not called for operations that were due but never started.
+	// Ended is called with the outcome of operation n, after Check or Failed. `response` is the
+	// response time in nanoseconds. If the operation succeeded, `service` is the service time in
+	// nanoseconds. Ended is not called for operations that were due but never started.
 	Ended(n uint64, o kv.Outcome, response, service int64)
 
-	// Notified receives an event (store.Notify, store.Seen or store.Ended) for a watcher that was
-	// created by one of the source's operations. It is not called in a loop that has
-	// Config.Watching.
+	// Notified receives an event (store.Notify, store.Seen or store.Ended) for a watcher that one
+	// of the source's operations created. It is not called in a loop that has Config.Watching.
 	Notified(ev *store.Event)
 	// Awaits reports whether the source expects more events or will prompt more operations. While
 	// the load drains, the loop calls Awaits until it returns false.
 	Awaits(now int64) bool
 
-	// Prompt returns the next operation that is not in the schedule, but became necessary because
-	// of a reply or an event, and is due by now. n is its number; it must differ from the numbers
-	// in the schedule and from those of the operations in flight. now and due are in nanoseconds
-	// since the window opened, as in the schedule. The loop calls Prompt until ok is false, and
-	// also at the beginning of each turn, so that a source learns the time. After the window has
-	// closed, prompted operations are counted in the window's last second, and Prompt is called
-	// only while Awaits returns true. Otherwise an application could prompt operations forever if
-	// the store never replies again.
+	// Prompt returns the next operation that is not in the schedule but became necessary because of
+	// a reply or an event, and that is due by the time `now`. n is the operation's number. It must
+	// differ from all numbers in the schedule and from the numbers of all operations in flight. now
+	// and due are in nanoseconds since the window opened, as in the schedule. The loop calls Prompt
+	// until ok is false. It also calls Prompt at the beginning of each turn, so that a source
+	// learns the time. After the window has closed, the loop counts prompted operations in the
+	// window's last second, and calls Prompt only while Awaits returns true. Otherwise an
+	// application could prompt operations forever if the store never replied again.
 	Prompt(now int64) (n uint64, due int64, ok bool)
 	// NextPrompt returns the time at which Prompt will return an operation if no event arrives
-	// before that time. math.MaxInt64 stands for never.
+	// before that time. math.MaxInt64 means never.
 	NextPrompt() int64
 
 	// Lost is called when the connection of a place has ended, after the source has received the
-	// outcomes of the operations in flight on that connection. It is also called when the load
-	// moves the place to a new connection; in this case operations in flight on the old connection
-	// can still complete. Watchers on the old connection no longer exist.
+	// outcomes of the operations in flight on that connection. Lost is also called when the load
+	// moves the place to a new connection. In this case, operations in flight on the old connection
+	// can still complete. After both events, the watchers on the old connection no longer exist.
 	Lost(place int)
-	// Expired is called when the session of a place's connection could not be resumed because it
-	// has expired. A new session has begun by then.
+	// Expired is called when a place's connection could not resume its session because the session
+	// had expired. By then, a new session has begun.
 	Expired(place int)
 }
 

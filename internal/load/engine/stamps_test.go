@@ -20,8 +20,9 @@ func (l *laborious) Fill(phase measure.Phase, n uint64, client uint32, op *store
 	return l.puts.Fill(phase, n, client, op)
 }
 
-// If replies arrive together, all of them get their times before any is processed. So the time of
-// an operation does not include the time for processing a hundred other replies.
+// If several replies arrive together, the loop records the times of all of them before it processes
+// any of them. So the time of an operation does not include the time for processing a hundred other
+// replies.
 func TestRepliesAreStampedBeforeTheyAreProcessed(t *testing.T) {
 	const every = 10 * millisecond
 	b := newBench(100, 100, closed(secondNS))

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Live holds counters of a running loop. They may be read at any time by any goroutine.
+// Live holds counters of a running loop. Any goroutine may read them at any time.
 type Live struct {
 	Done, Failed atomic.Uint64 // ended operations, including those in the warm-up
 	Events       atomic.Uint64 // watch events received
@@ -19,9 +19,9 @@ type Live struct {
 // Loop is an event loop that generates one part of a load. Run runs it; the other
 // exported methods may be called from any goroutine.
 //
-// One turn of the loop waits, reads all ready connections, processes the replies,
-// starts the operations that are due and writes them (see turn). For example, a closed
-// loop with one client does this:
+// One turn of the loop waits, reads all ready connections, processes the replies, starts the
+// operations that are due, and writes these operations (see turn). For example, a closed loop with
+// one client does this:
 //
 //	startNext(client) take a slot, due = now, choose the client's connection
 //	submit            let the codec encode the operation into its output
@@ -65,7 +65,7 @@ type Loop struct {
 	openLoop
 	closed closedLoop
 
-	now   int64     // the loop's clock, as it was read last
+	now   int64     // the loop's clock when it was last read
 	clock clockwork // current phase and second
 	stage
 	warmup slotsPassed

@@ -10,7 +10,7 @@ import (
 // busy, operations that are due wait for a connection. This wait is not the generator's lateness.
 func TestWaitingForAConnectionIsNotGeneratorLateness(t *testing.T) {
 	b := newBench(2, 0, warm(open(1000, secondNS)), open(1000, 4*secondNS))
-	b.room = 1 // each takes 2.5 ms, so 800 of the 1000 operations per second are possible
+	b.room = 1 // each operation takes 2.5 ms, so the 2 connections can do 800 of 1000 per second
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 2_490_000, reply(request, kv.OK)) }
 	b.run(t)
 	d := &b.totals.Disturbed
@@ -27,8 +27,8 @@ func TestWaitingForAConnectionIsNotGeneratorLateness(t *testing.T) {
 	}
 }
 
-// A pause of the generator counts as its own lateness, even for operations that wait for a
-// connection.
+// A pause of the generator counts as the generator's own lateness, even for operations that wait
+// for a connection.
 func TestPauseIsGeneratorLateness(t *testing.T) {
 	b := newBench(4, 0, open(1000, 3*secondNS))
 	paused := false
@@ -52,7 +52,8 @@ func TestPauseIsGeneratorLateness(t *testing.T) {
 	near(t, "the undisturbed time", float64(d.Undisturbed.ValueAtQuantile(99)), 1.02e6, 0.05)
 }
 
-// Waiting because of the limit of operations in flight is not the generator's lateness, either.
+// A wait that is caused by the limit of operations in flight is not the generator's lateness,
+// either.
 func TestWaitingForTheLimitIsNotGeneratorLateness(t *testing.T) {
 	b := newBench(2, 0, open(1000, 2*secondNS))
 	b.cfg.MaxInFlight = 7
@@ -65,7 +66,8 @@ func TestWaitingForTheLimitIsNotGeneratorLateness(t *testing.T) {
 }
 
 // The sample includes all operations that were due in the window, even if they complete after it.
-// Otherwise a store that stalls until then would be judged only by the times before the stall.
+// Otherwise, for a store that stalls until the end of the window, the sample would contain only
+// operations from before the stall.
 func TestSampleIncludesRepliesAfterTheWindow(t *testing.T) {
 	const stall, begin = 4 * secondNS, 2_500_000_000
 	b := newBench(2, 0, open(400, 3*secondNS))

@@ -45,8 +45,9 @@ func (p *placed) Place(n uint64) int {
 	return int(n/3) % 2
 }
 
-// The recording contains five times the load that its connections can carry with one operation at a
-// time. All operations wait for a connection, and all of them are sent.
+// Each connection carries only one operation at a time. The recording requires five times as many
+// operations per second as its connections can carry. All operations wait for a connection, and all
+// of them are sent.
 func TestEachOperationOfARecordingIsSent(t *testing.T) {
 	const operations = 5000
 	var at []int64
@@ -104,8 +105,8 @@ func (c *chained) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 func (c *chained) Ready(n uint64) bool { return n == 0 || c.over[n-1] }
 func (c *chained) Failed(n uint64)     { c.over[n] = true }
 
-// Each operation is due before the operation on which it depends has its reply, and some of the
-// operations fail.
+// Each operation becomes due before the operation on which it depends has received its reply. Some
+// of the operations fail.
 func TestDependentOperationsWait(t *testing.T) {
 	const operations = 1000
 	b := newBench(3, 0, open(1000, secondNS))
@@ -147,7 +148,8 @@ func (s *sessions) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) 
 	return n
 }
 
-// One of three connections is lost, and its dials are refused for longer than the timeout.
+// One of three connections is lost. For longer than the timeout, the dials that would replace it
+// are refused.
 func TestOperationsEndOnceWhileAConnectionIsDown(t *testing.T) {
 	const operations = 3000
 	b := newBench(3, 0, open(1000, 3*secondNS))
@@ -185,7 +187,8 @@ func TestOperationsEndOnceWhileAConnectionIsDown(t *testing.T) {
 	if b.totals.Due != operations || sum != operations {
 		t.Errorf("%d were due, and %d ended", b.totals.Due, sum)
 	}
-	// The operations that were due in the first half of that second have timed out.
+	// The connection was down for 1 s, and its operations that became due in the first half of this
+	// time have timed out.
 	if n := b.totals.Outcomes[kv.NotSent]; n < 140 || n > 240 {
 		t.Errorf("%d were not sent: %v", n, b.totals.Outcomes)
 	}

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// A closed loop's warm-up continues until its throughput is steady. A store that has just started
-// gets faster for a while, and a store that is a Java program gets faster for longer. When the
+// A closed loop's warm-up continues until its throughput is steady. The throughput of a store that
+// has just started rises for a while. It rises for longer if the store is a Java program. When the
 // throughput is steady, all loops open the measurement window at the same time.
 
-// warmSlot is the length in nanoseconds of the longest time slot over which throughput is averaged.
-// The last steadySlots slots are compared with the same number of slots before them.
+// warmSlot is the maximum length, in nanoseconds, of the time slots over which throughput is
+// averaged. The last steadySlots slots are compared with the same number of slots before them.
 const (
 	warmSlot    = 250 * millisecond
 	steadySlots = 4
@@ -20,7 +20,7 @@ const (
 // warming is the state that all loops share during a warm-up. The last loop that reaches the end of
 // a time slot decides whether throughput is steady.
 type warming struct {
-	endsAt atomic.Int64 // when the warm-up ends, since the phase began; 0: not decided yet
+	endsAt atomic.Int64 // end of the warm-up in nanoseconds since the phase began; 0: not decided yet
 	steady atomic.Bool
 
 	mu     sync.Mutex
@@ -49,13 +49,13 @@ func (w *warming) addSlot(slot int, done uint64, loops int, duration, now int64)
 		return
 	}
 	w.steady.Store(true)
-	// Loops that are asleep now must learn of the end before they reach it.
+	// Loops that are asleep now must learn of the end of the warm-up before they reach it.
 	w.endsAt.Store(max(next, duration, now+length/2))
 }
 
 // steady reports whether the last steadySlots slots have about the same throughput as the
-// steadySlots slots before them. The difference may be a tenth, plus the chance variation of that
-// many operations.
+// steadySlots slots before them. The difference may be at most a tenth, plus the random variation
+// of that many operations.
 //
 // For example, 1000 operations followed by 1150 are steady: they differ by 150, and 0.1·1150 +
 // 2·√2150 is 208.
@@ -78,8 +78,8 @@ type slotsPassed struct {
 	done uint64 // operations that had completed when the slot began
 }
 
-// stepWarmup adds this loop's operations to the shared state of the warm-up, and ends the warm-up
-// when the loops have decided when it ends.
+// stepWarmup adds this loop's completed operations to the shared state of the warm-up. If the loops
+// have decided when the warm-up ends, stepWarmup sets the end of this loop's warm-up.
 func (l *Loop) stepWarmup(now int64) {
 	c := &l.clock
 	if l.idle || l.draining || c.phase().Most == 0 {

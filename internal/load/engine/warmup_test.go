@@ -28,8 +28,8 @@ func TestSteadyComparesSlots(t *testing.T) {
 	}
 }
 
-// warmsUp returns a bench whose server takes 5 ms per operation until `colder` nanoseconds have
-// passed, and then 1 ms.
+// warmsUp returns a bench whose server gets faster: at first it takes 5 ms per operation. This time
+// falls steadily to 1 ms until `colder` nanoseconds have passed.
 func warmsUp(colder int64, duration, most int64) *bench {
 	warmup := warm(closed(duration))
 	warmup.Most = most
@@ -53,7 +53,7 @@ func TestWarmupEndsWhenItIsSteady(t *testing.T) {
 		"warm already":       {1, 2 * secondNS, 10 * secondNS, 2, 2, true},
 		"warm, and longer":   {1, 5 * secondNS, 15 * secondNS, 5, 5, true},
 		"cold for 5 s":       {5 * secondNS, 2 * secondNS, 10 * secondNS, 5.5, 7.5, true},
-		"cold for longer":    {60 * secondNS, 200 * millisecond, secondNS, 0.2, 0.2, true}, // the change is too slow to be detected so early
+		"cold for longer":    {60 * secondNS, 200 * millisecond, secondNS, 0.2, 0.2, true}, // the server's change is too slow to be detected in such a short warm-up
 		"cold up to its end": {5 * secondNS, 2 * secondNS, 4 * secondNS, 4, 4, false},
 	} {
 		b := warmsUp(c.colder, c.duration, c.most).run(t)

@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Watching describes one loop's watchers, and what the loop records about writes for all watchers.
+// Watching describes one loop's watchers, and what the loop records about its own writes for the
+// watchers of all loops.
 type Watching struct {
 	Sink  *watch.Sink // nil if this loop has no watchers
 	Board *watch.Board
@@ -18,10 +19,11 @@ type Watching struct {
 	// Fill sets the key and the payload (op.Watch) of the operation that creates a watcher. The
 	// memory that op refers to stays valid until the next call of Fill.
 	Fill func(watcher uint32, op *store.Op)
-	// Start is the first revision to watch, or 0 to watch the writes after the watcher's creation.
+	// Start is the first revision to watch. 0 means that a watcher watches the writes after its
+	// creation.
 	Start int64
-	// Present is set if a watcher can receive only the writes after its creation, even when it is
-	// created again.
+	// Present is set if a watcher, even a re-created one, can receive only the writes after its
+	// creation.
 	Present bool
 	// AtWindow is set if watchers are created when the measurement window opens. Otherwise they are
 	// created before the first phase.
@@ -30,18 +32,20 @@ type Watching struct {
 	// loop regularly requests the streams' progress.
 	History History
 	// Acknowledged is called with the successful reply to a write. ref is the value that Fill
-	// returned for the write, and sent is when the write was sent. Acknowledged may be nil.
+	// returned for the write, and sent is the time at which the write was sent. Acknowledged may be
+	// nil.
 	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
-	// Unsure is called when a write failed and the store may have executed it. It may be nil.
+	// Unsure is called when a write failed although the store may have executed it. Unsure may be
+	// nil.
 	Unsure func(kind kv.Kind, ref uint64)
-	// AskEvery is the time between two progress requests in nanoseconds. Successive requests go to
-	// the streams of successive watchers. 0 selects the interval that History needs.
+	// AskEvery is the time between two progress requests in nanoseconds. The requests go to the
+	// watchers' streams in turn. 0 selects the interval that History needs.
 	AskEvery int64
-	// Silent reports whether a watcher's stream never gets progress requests. If Silent is nil,
-	// each stream gets them.
+	// Silent reports whether the loop sends no progress requests on a watcher's stream. If Silent
+	// is nil, the loop sends progress requests on each stream.
 	Silent func(watcher uint32) bool
 	// CaughtUp is called once, when the watchers have received all events that Sink expects except
-	// those of the load's own writes. It may be nil.
+	// those of the load's own writes. CaughtUp may be nil.
 	CaughtUp func()
 }
 
@@ -49,7 +53,7 @@ type Watching struct {
 // are smaller than watchMark.
 const watchMark = 1 << 30
 
-// retryWatch is how long the loop waits before it recreates the watchers of a stream that has
+// retryWatch is how long the loop waits before it re-creates the watchers of a stream that has
 // ended.
 const retryWatch = 100 * millisecond
 
@@ -59,16 +63,17 @@ const (
 	absent watcherState = iota // waits to be created
 	asked                      // its creation was requested
 	alive
-	ended // the store refused it, so it is not created again
+	ended // the store refused the watcher, so the loop does not create it again
 )
 
-// watchers manages one loop's watchers. It knows which watchers exist on which connection, which
-// must be created again after a loss, and up to which revision each has received events.
+// watchers manages one loop's watchers. It records which watchers exist on each connection, which
+// of them must be created again after a loss, and up to which revision each watcher has received
+// events.
 //
 // Invariant: missing is the number of watchers that are in state absent or asked.
 type watchers struct {
 	cfg     *Watching // nil if no loop of the load has watchers
-	none    bool      // this loop has no watchers; other loops may have some
+	none    bool      // this loop has no watchers, but other loops may have some
 	conns   *connections
 	ops     *slots
 	timeout int64
@@ -79,14 +84,14 @@ type watchers struct {
 	seen      []int64    // revision up to which a watcher has received all events
 	todo      [][]uint32 // by place: watchers to create there
 	byPlace   [][]uint32 // by place: all watchers there
-	recreated []bool     // the watcher has been created before
+	recreated []bool     // the watcher was created at least once
 	askedAt   []int64
 	open      bool // watchers may be created now
 	missing   int  // number of watchers that are neither alive nor ended
 	retryAt   int64
 	retrying  []uint32   // watchers to create again at retryAt
-	tail      heldSecond // the second in which events are counted that arrive after the window
-	failed    error      // the first refusal to create a watcher that had not existed before
+	tail      heldSecond // the second in which the loop counts events that arrive after the window
+	failed    error      // error of the first refused creation; refused re-creations do not count
 	quiet     bool       // all operations of this loop have ended
 	deadline  int64      // deadline for the remaining events; 0: not set yet
 	caught    bool
@@ -119,7 +124,8 @@ func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
 	}
 }
 
-// begin allows the creation of watchers, and starts to create them on the connections that are up.
+// begin allows the loop to create watchers, and starts to create them on the connections that are
+// up.
 func (w *watchers) begin(now int64) {
 	if w.none || w.open {
 		return
@@ -165,7 +171,7 @@ func (w *watchers) submitPending(i int, now int64) {
 // handle processes a codec's event for a watcher, and counts it in the current second, if there is
 // one.
 func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, secs *secondQueue) {
-	if w.none || w.conns.table[i].moved { // the place's new connection has its watchers
+	if w.none || w.conns.table[i].moved { // the place's watchers now belong to its new connection
 		return
 	}
 	switch ev.What {
@@ -182,17 +188,17 @@ func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, se
 	}
 }
 
-// recordEvent passes an event for a watcher to the history. For a watcher that the store refuses,
-// the only event is its end.
+// recordEvent passes an event for a watcher to the history. If the store refuses a watcher, the
+// watcher's only event is its end.
 func (w *watchers) recordEvent(n uint32, ev *store.Event, from, now int64) {
 	if w.cfg.History != nil {
 		w.cfg.History.WatchEvent(n, ev, w.askedAt[n], from, now)
 	}
 }
 
-// progressEvery is the minimum interval between two progress requests. A loop with many watchers
-// uses progressPerWatcher times the number of watchers if that is longer, because every watcher on
-// the stream gets a reply.
+// progressEvery is the minimum interval between two progress requests. Every watcher on a stream
+// gets a reply to the stream's progress request. So a loop with many watchers uses a longer
+// interval: progressPerWatcher times the number of watchers.
 const (
 	progressEvery      = 100 * millisecond
 	progressPerWatcher = millisecond
@@ -306,7 +312,8 @@ func (w *watchers) endWatcher(n uint32, ev *store.Event, now int64, s *second) {
 	}
 }
 
-// retry creates watchers again whose streams ended at least retryWatch ago.
+// retry creates watchers again after their streams have ended. It does so when retryWatch has
+// passed since the first of these ends.
 func (w *watchers) retry(now int64) {
 	if now < w.retryAt {
 		return
@@ -352,9 +359,9 @@ func (w *watchers) lost(i int) {
 	w.retrying = kept
 }
 
-// settled reports whether the watchers have nothing more to wait for: the events of all
-// acknowledged writes have arrived, or the timeout has passed since the last operation in any loop
-// ended. It is called while the loop drains and has no operation in flight.
+// settled reports whether the watchers have nothing more to wait for: all events of acknowledged
+// writes have arrived, or the timeout has passed since the last operation in any loop ended. It is
+// called during the drain, when the loop has no operation in flight.
 func (w *watchers) settled(now int64) bool {
 	switch {
 	case w.cfg == nil:

@@ -20,15 +20,16 @@ func (w *watchers) handleEvent(ev *store.Event, now int64, s *second, secs *seco
 	w.count(seen, now, s, secs)
 }
 
-// resolve counts the events whose writes were unknown when the events arrived and are known by now.
+// resolve counts earlier events whose writes were unknown when the events arrived, and are known
+// now.
 func (w *watchers) resolve(now int64, current *second, secs *secondQueue) {
 	if !w.none {
 		w.cfg.Sink.Resolve(now, func(seen watch.Seen, at int64) { w.count(seen, at, current, secs) })
 	}
 }
 
-// count counts an event that arrived at now. It uses second s, or the last second of the window if
-// the window has closed.
+// count counts an event that arrived at the time `now`. It uses second s or, if the window has
+// closed, the last second of the window.
 func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueue) {
 	if w.fine && s != nil {
 		w.recordFine(&seen, now, s)
@@ -69,8 +70,8 @@ func (w *watchers) recordFine(seen *watch.Seen, now int64, s *second) {
 	}
 }
 
-// noteEnded records that a watcher has ended: it was created again, or the store refused it (again
-// is unset).
+// noteEnded records that a watcher ended. `again` is set if the watcher was created again. It is
+// unset if the store refused the watcher.
 func (w *watchers) noteEnded(again bool, now int64, s *second) {
 	if w.fine && s != nil {
 		s.fine().WatcherEnded(again, now-s.start)

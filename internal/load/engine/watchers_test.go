@@ -18,7 +18,7 @@ type watchBench struct {
 	board    *watch.Board
 	sink     *watch.Sink
 	value    map[uint32][]byte // by tag of the put
-	sent     []store.Event     // by number of the event
+	sent     []store.Event     // by event number
 	watching map[uint32]bool   // watchers that exist on the server
 	creates  map[uint32][]int64
 	watchers int // index of the watchers' connection
@@ -114,9 +114,8 @@ func (w *watchBench) allEvents(t *testing.T) *measure.WatchTotals {
 
 func (w *watchBench) window() *measure.Watch { return &w.totals.Watch }
 
-// The measured latencies of events are exact. Measured from sent, an event takes one message in
-// each direction, so it arrives before the reply to its put. Measured from due, the loop's lateness
-// is added.
+// The measured latencies of events are exact. From `sent`, an event takes one message in each
+// direction, so it arrives before the reply to its put. From `due`, the loop's lateness is added.
 func TestWatchLatencyIsExact(t *testing.T) {
 	w := newWatchBench(t, 1, 3, open(100, 2*secondNS))
 	w.lag = func(int64) int64 { return 300_000 }
@@ -134,9 +133,9 @@ func TestWatchLatencyIsExact(t *testing.T) {
 	}
 }
 
-// The server stalls for half a second. Meanwhile twenty puts are in flight and the puts after them
-// wait. The latencies of the events include this wait if they are measured from due, but not if
-// they are measured from sent.
+// The server stalls for half a second. During the stall, twenty puts are in flight, and the puts
+// after them wait. This wait is part of the events' latencies from `due`, but not of their
+// latencies from `sent`.
 func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	w := newWatchBench(t, 1, 5, open(500, 2*secondNS))
 	w.cfg.MaxInFlight = 20
@@ -152,7 +151,7 @@ func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	due, sent := w.window().FromDue, w.window().FromSent
-	// 250 of the 1,000 puts waited, from 500 ms down to 0.
+	// 250 of the 1,000 puts waited: the first for 500 ms, and each following put for less time.
 	near(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.4e9, 0.05)
 	near(t, "the mean from due", due.Mean(), 0.25*0.25e9, 0.08)
 	near(t, "p90 from sent", float64(sent.ValueAtQuantile(90)), 20_000, 0.01)
@@ -173,8 +172,8 @@ func TestLateEventsBelongToTheWindow(t *testing.T) {
 	}
 }
 
-// Events for writes in the warm-up count in the totals, and never in the window, however late they
-// are.
+// Events for writes in the warm-up count in the totals. They never count in the window, however
+// late they arrive.
 func TestWarmupEventsAreNotInTheWindow(t *testing.T) {
 	w := newWatchBench(t, 1, 1, Phase{Kind: measure.Warmup, Duration: secondNS, Pacer: open(100, secondNS).Pacer}, open(50, secondNS))
 	w.deliver = func(w *watchBench, number uint32) { w.reply(0, 700*millisecond, event(number)) }
@@ -195,7 +194,7 @@ func TestWatchFaultsAreCounted(t *testing.T) {
 	w.deliver = func(w *watchBench, number uint32) {
 		put := number / 2
 		switch {
-		// Lost: the last put's event for both watchers, another put's event for one.
+		// Lost: the last put's event for both watchers, and another put's event for one watcher.
 		case put == 99 || put == 20 && number%2 == 0:
 		case put == 30: // duplicate
 			w.reply(0, w.wire, event(number))
@@ -219,8 +218,8 @@ func TestWatchFaultsAreCounted(t *testing.T) {
 	}
 }
 
-// When a connection is lost, its watchers end. They are created again at the revision that they had
-// reached. An event is lost only if the server does not send it again.
+// When a connection is lost, its watchers end. Each watcher is created again at the revision that
+// it had reached. An event is lost only if the server does not send it again.
 func TestWatchersAreCreatedAgain(t *testing.T) {
 	w := newWatchBench(t, 2, 3, open(100, 2*secondNS))
 	cutAt := w.now + 2*secondNS + 5*millisecond // between two puts
@@ -366,7 +365,8 @@ func TestWatchersWithoutALoopAreCreatedAgain(t *testing.T) {
 	}
 }
 
-// A loop without watchers does not hold a second open. It only reports that it has ended.
+// A loop without watchers does not hold a second open. It only reports that its operations have
+// ended.
 func TestLoopWithoutWatchersHoldsNoSecond(t *testing.T) {
 	p := newPolicy(1, false)
 	for _, cfg := range []*Watching{nil, {Board: newWatchBench(t, 1, 1).board}} {
@@ -385,8 +385,8 @@ func TestLoopWithoutWatchersHoldsNoSecond(t *testing.T) {
 }
 
 // In a load with faults, each second records when events arrived, how late they were, and how many
-// were missing. In this test no event arrives for 700 ms. Then all delayed events arrive except
-// two, and one of these two arrives later.
+// were missing. In this test, no event arrives for 700 ms. Then all delayed events arrive except
+// two. One of these two arrives later.
 func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, 4*secondNS))
 	w.cfg.Fine = true
@@ -421,13 +421,14 @@ func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	for _, l := range got.Late {
 		late += l.Count
 	}
-	// The events that are at least 100 ms late: 100 to 160, except the one that never arrived.
+	// The events 100 to 160 are at least 100 ms late, except the event that never arrives.
 	if most < 2000 || most > 2002 || passed-madeUp != 1 || late < 58 || late > 61 {
 		t.Errorf("the latest took %d ms, %d were passed over, of which %d came, and %d were late", most, passed, madeUp, late)
 	}
 }
 
-// A lease that no longer exists before its TTL has passed has ended early. Its end is counted once.
+// If a lease disappears before its TTL has passed, it has ended early. The end of a lease is
+// counted only once.
 func TestEndedLeasesAreRecorded(t *testing.T) {
 	l, s := leases{}, &second{start: 20 * secondNS}
 	kept := store.Event{Outcome: kv.OK, Count: 10}

@@ -7,9 +7,9 @@ import (
 
 // Chooser chooses the key of each operation.
 //
-// Invariant: the result of Choose depends only on n and is below the number of keys in the key
-// space. So an operation has the same key in every run with the same seed, whichever event loop
-// sends it.
+// Invariant: the result of Choose depends only on n, and is less than the number of keys in the key
+// space. So an operation has the same key in every run with the same seed, no matter which event
+// loop sends the operation.
 type Chooser interface {
 	// Choose returns the number of operation n's key.
 	Choose(n uint64) uint64
@@ -31,8 +31,8 @@ func (u Uniform) Choose(n uint64) uint64 {
 	return hi
 }
 
-// Hotspot sends a certain share of the operations to a certain share of the keys. The distribution
-// is uniform among these keys, and uniform among the other keys.
+// Hotspot sends a certain share of the operations to a certain share of the keys. Within each of
+// the two groups of keys, the distribution is uniform.
 //
 // Example: NewHotspot(1000, 0.1, 0.9, seed) sends 90 % of the operations to keys 0 to 99.
 type Hotspot struct {
@@ -41,16 +41,16 @@ type Hotspot struct {
 	seed   uint64
 }
 
-// NewHotspot returns a chooser for n keys. `keys` is the share of the keys that are popular (at
-// least one key is), and `ops` is the share of the operations that go to popular keys. Both shares
-// must be in (0, 1).
+// NewHotspot returns a chooser for n keys. `keys` is the share of popular keys (at least one key is
+// popular), and `ops` is the share of operations that use popular keys. Both shares must be in (0,
+// 1).
 func NewHotspot(n uint64, keys, ops float64, seed uint64) Hotspot {
 	hot := uint64(math.Ceil(keys * float64(n)))
 	return Hotspot{n: n, hot: min(max(hot, 1), n), ops: ops, seed: seed}
 }
 
-// Choose implements Chooser. It first draws one of the two parts of the key space, and then a key
-// in that part.
+// Choose implements Chooser. It first draws one of the two groups of keys, and then a key in that
+// group.
 func (h Hotspot) Choose(n uint64) uint64 {
 	if h.hot == h.n || RandomUnit(h.seed^0x5bd1e995, n) < h.ops {
 		return Uniform{N: h.hot, Seed: h.seed}.Choose(n)
@@ -102,9 +102,9 @@ func (z Zipfian) rank(n uint64) uint64 {
 	return min(uint64(float64(z.n)*math.Pow(z.eta*u-z.eta+1, z.alpha)), z.n-1)
 }
 
-// zeta returns the sum of 1/i^theta for i from 1 to n. It adds up to a million terms, and
-// approximates the sum of the others by the Euler-Maclaurin formula. The error is far below the
-// resolution of the results.
+// zeta returns the sum of 1/i^theta for i from 1 to n. It adds at most a million terms, and
+// approximates the sum of the remaining terms by the Euler-Maclaurin formula. The error is far
+// below the resolution of the results.
 func zeta(n uint64, theta float64) float64 {
 	const exact = 1_000_000
 	sum := 0.0

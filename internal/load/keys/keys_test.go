@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// This test guards against a flaw that other benchmarks have: they reuse a buffer that still
-// contains old bytes. As a result, a key space of 1,000 has 1,169 keys, and one-byte keys cause a
-// panic.
+// This test guards against a flaw of other benchmarks: they reuse a buffer that still contains the
+// bytes of an earlier key. As a result, a key space of 1,000 keys has 1,169 keys, and one-byte keys
+// cause a panic.
 func TestKeysNeverLeaveTheKeySpace(t *testing.T) {
 	for _, c := range []struct {
 		size int
@@ -204,8 +204,8 @@ func TestJudgeDetectsForeignValues(t *testing.T) {
 	}
 }
 
-// The checksum covers only the key and the value, so values from other runs are recognized,
-// whatever their seed, size, client and operation were.
+// The checksum covers only the key and the value, so Judge recognizes values from other runs with
+// any seed, size, client and operation.
 func TestJudgeRecognizesValuesOfEveryRun(t *testing.T) {
 	settle.Unraced(t)
 	key := []byte("some/key")

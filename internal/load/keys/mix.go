@@ -9,7 +9,7 @@ import (
 // Mix chooses an operation by weight.
 //
 // Example: if the weights are 3 and 1, upTo is [0.75, 1], and Operation returns the first operation
-// in about three of four cases.
+// in about three out of four cases.
 type Mix struct {
 	operations []scenario.Operation
 	upTo       []float64 // cumulative shares; the last one is 1
@@ -30,8 +30,8 @@ func NewMix(operations []scenario.Operation, seed uint64) Mix {
 	return m
 }
 
-// Shares returns the operations' shares, in the order in which the operations were passed to
-// NewMix. The sum is 1.
+// Shares returns the operations' shares in the order of the operations that were passed to NewMix.
+// The sum of the shares is 1.
 func (m *Mix) Shares() []float64 {
 	shares, below := make([]float64, len(m.upTo)), 0.0
 	for i, upTo := range m.upTo {

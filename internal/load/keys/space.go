@@ -20,17 +20,17 @@ type Space struct {
 	prefix string
 	size   int // number of bytes after the prefix
 	n      uint64
-	digits bool // use only decimal digits, which are easier to read; set if there are enough of them
+	digits bool // keys use only decimal digits; set if size such digits suffice for n keys
 }
 
-// NewSpace returns a key space with n keys. Each key consists of the prefix and exactly size bytes.
-// NewSpace returns an error if size is too small for n different keys.
+// NewSpace returns a key space with n keys. Each key consists of the prefix and exactly `size` more
+// bytes. NewSpace returns an error if `size` is too small for n different keys.
 func NewSpace(prefix string, size int, n uint64) (Space, error) {
 	if n == 0 {
 		return Space{}, fmt.Errorf("a key space needs at least one key")
 	}
 	if capacity := math.Pow(float64(len(alphabet)), float64(size)); float64(n) > capacity {
-		return Space{}, fmt.Errorf("a key size of %d bytes allows %.0f keys, but the key space has %d: use longer keys or a smaller key space",
+		return Space{}, fmt.Errorf("a key size of %d bytes allows at most %.0f keys, but the key space has %d keys; use longer keys or a smaller key space",
 			size, capacity, n)
 	}
 	return Space{prefix: prefix, size: size, n: n, digits: float64(n) <= math.Pow(10, float64(size))}, nil

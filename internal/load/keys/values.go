@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A value starts with a head of base64url characters. It contains a checksum of the key and of the
-// rest of the value (24 bits), the client (30 bits), and the operation's number (42 bits).
+// A value starts with a head of base64url characters. The head contains a checksum of the key and
+// of the rest of the value (24 bits), the client (30 bits), and the operation's number (42 bits).
 const (
 	sumLen    = 4
 	clientLen = 5
@@ -16,10 +16,10 @@ const (
 	HeadLen = sumLen + clientLen + numberLen
 )
 
-// poolLen is the number of different positions in the random text at which a value can start.
+// poolLen is the number of positions in the pool of random text at which a value can start.
 const poolLen = 1 << 18
 
-// crcTable is for Castagnoli's polynomial, because CPUs have instructions for it.
+// crcTable uses Castagnoli's polynomial because CPUs have instructions for it.
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
 // Values creates and checks values of one size. The values consist of random base64url text, which
@@ -67,7 +67,7 @@ func (v *Values) Append(b, key []byte, client uint32, n uint64) []byte {
 	return b
 }
 
-// Origin describes where a value may come from.
+// Origin describes the possible origin of a value.
 type Origin uint8
 
 // The origins.

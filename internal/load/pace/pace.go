@@ -22,14 +22,14 @@ type Pacer interface {
 	// Due returns when operation n is due, in nanoseconds since the start of the schedule.
 	// Operations are numbered from 0. math.MaxInt64 means never.
 	Due(n uint64) int64
-	// Rest returns the part of the schedule that starts with operation n. It is used to count
-	// operations that are not sent. last is a known later point of the schedule, or the zero Point.
-	// Rest does not change the pacer.
+	// Rest returns the part of the schedule that starts with operation n. The result is used to
+	// count operations that are not sent. `last` is a known later point of the schedule, or the
+	// zero Point. Rest does not change the pacer.
 	Rest(n uint64, last Point) Rest
 }
 
-// Rest is a part of a schedule whose operations will not be sent. Counting these operations takes
-// the same time however many there are. The arguments of successive calls must not decrease.
+// Rest is a part of a schedule whose operations will not be sent. The time to count these
+// operations does not depend on their number. The arguments of successive calls must not decrease.
 type Rest interface {
 	Pacer
 	// First returns the first operation that is due at or after the given time.
@@ -51,9 +51,9 @@ type Constant struct {
 // positive.
 func NewConstant(perSecond float64) Constant { return Constant{gap: 1e9 / perSecond} }
 
-// Due returns n times the gap. It computes the product in floating point. The result is exact to a
-// nanosecond for a hundred days. For very large n it is math.MaxInt64, where an integer product
-// would overflow to a negative number.
+// Due returns n times the gap. It uses floating-point numbers, which are exact to a nanosecond for
+// a hundred days. For very large n, the result is math.MaxInt64, whereas an integer product would
+// overflow to a negative number.
 func (c Constant) Due(n uint64) int64 { return saturate(float64(n) * c.gap) }
 
 // Rest returns the schedule itself, because Due does not depend on earlier operations.
@@ -80,8 +80,8 @@ type Poisson struct {
 	gap  float64 // mean gap in nanoseconds
 	seed uint64
 	// n is the number of an operation, and sum is the sum of the gaps before this operation. They
-	// are stored so that each call of Due with an ascending argument needs to compute only one gap.
-	// A descending argument starts again at 0.
+	// are stored so that calls of Due with ascending arguments compute each gap only once. After a
+	// call with a smaller argument, Due starts again at operation 0.
 	n   uint64
 	sum float64
 }

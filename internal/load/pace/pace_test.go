@@ -108,8 +108,8 @@ func TestFirstAgreesWithDue(t *testing.T) {
 	}
 }
 
-// After the gaps that it draws, the rest of a Poisson schedule continues at the schedule's rate or,
-// if a later point is known, at the rate that leads to this point.
+// The rest of a Poisson schedule draws a limited number of gaps. After these gaps, it continues at
+// the schedule's rate or, if a later point is known, at the rate that leads to this point.
 func TestPoissonRestContinuesTheSchedule(t *testing.T) {
 	const far = 1e12
 	for _, last := range []Point{{}, {N: far, Due: 2e15}} {

@@ -5,22 +5,23 @@ import (
 	"sort"
 )
 
-// Recorded is a schedule from a recording. The due time of operation n is the time at which it was
-// requested in the recording, counted from the first request and divided by a speed.
+// Recorded is a schedule from a recording. The due time of operation n is the time from the first
+// request in the recording to request n, divided by the speed of the replay.
 type Recorded struct {
 	due    []int64
 	length int64
 }
 
 // NewRecorded returns the schedule of operations that were requested at the given times. The times
-// must be ascending; they are in nanoseconds since any point in time. speed must be positive: with
-// 2, the schedule is twice as fast as the recording. The first operation is due at 0.
+// must be ascending. They are in nanoseconds since an arbitrary point in time. `speed` must be
+// positive; a speed of 2 makes the schedule twice as fast as the recording. The first operation is
+// due at 0.
 func NewRecorded(at []int64, speed float64) *Recorded {
 	r := &Recorded{due: make([]int64, len(at))}
 	for n := range at {
 		r.due[n] = saturate(float64(at[n]-at[0]) / speed)
 	}
-	// Add the mean gap, so that there is time for the last operation, too.
+	// Extend the schedule by the mean gap, so that the last operation has time to run.
 	share := int64(1e9)
 	if last := len(at) - 1; last > 0 {
 		r.length = r.due[last]

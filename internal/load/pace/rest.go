@@ -1,11 +1,11 @@
 package pace
 
-// mostWalked is the number of gaps that the rest of a Poisson schedule draws. Drawing them takes a
-// few milliseconds.
+// mostWalked is the number of random gaps that the rest of a Poisson schedule draws. Drawing this
+// many gaps takes a few milliseconds.
 const mostWalked = 1 << 18
 
 // poissonRest is the rest of a Poisson schedule. It draws the gaps for the first mostWalked
-// operations, and uses equal gaps for the others. So the number of these other operations is
+// operations, and uses equal gaps for later operations. The number of these later operations is
 // accurate to one in a thousand or better.
 type poissonRest struct {
 	drawn Poisson
@@ -14,7 +14,8 @@ type poissonRest struct {
 	last  Point
 }
 
-// Rest implements Pacer. If last is known, the equal gaps are chosen so that they lead to it.
+// Rest implements Pacer. If the point `last` is known, the equal gaps are chosen so that the
+// schedule reaches this point.
 func (p *Poisson) Rest(n uint64, last Point) Rest {
 	return &poissonRest{drawn: *p, even: n + mostWalked, last: last}
 }
@@ -62,5 +63,5 @@ func (r *poissonRest) First(at int64) uint64 {
 	return r.even
 }
 
-// Rest implements Pacer. It returns r, whatever its arguments are.
+// Rest implements Pacer. It ignores its arguments and returns r.
 func (r *poissonRest) Rest(uint64, Point) Rest { return r }

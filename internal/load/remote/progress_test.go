@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// However many workers there are, each reports its progress often enough for display. All workers
-// together send hardly more reports than a few workers do.
+// With any number of workers, each worker reports its progress often enough for display, and all
+// workers together send hardly more reports than a few workers do.
 func TestProgressOfManyWorkers(t *testing.T) {
 	for n := range 1001 {
 		every := progressOf(n)

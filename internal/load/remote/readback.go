@@ -12,9 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// ReadBack implements load.Worker. Each read is recorded with times of this machine's clock: it
-// lasts from the request to the worker until the report of the read arrives. This is longer than
-// the read took, which can hide a violation, but cannot make a correct store look wrong.
+// ReadBack implements load.Worker. It records each read with times of this machine's clock: the
+// read starts with the request to the worker, and ends when the worker's report of the read
+// arrives. This interval is longer than the actual read. Therefore a violation can remain
+// undetected, but a correct store cannot look wrong.
 func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (found uint64, err error) {
 	asked := measure.Now()
 	r := recorders{of: a, final: true, zero: asked, by: map[uint64]*history.Recorder{}}
@@ -28,7 +29,7 @@ func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Cons
 	}
 	_ = s.Close() // we have the reply, so an error does not matter
 	if most := a.MostKeys(); got.Found > most {
-		return 0, fmt.Errorf("the worker reports that it found %d of %d keys", got.Found, most)
+		return 0, fmt.Errorf("the worker reports that it found %d keys, but its load has at most %d keys", got.Found, most)
 	}
 	return got.Found, nil
 }
@@ -36,7 +37,7 @@ func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Cons
 // mostLoops limits the number of event loops that a worker may report.
 const mostLoops = 1024
 
-// mostRounds limits how many times a worker reads all keys. It may repeat the reads because they
+// mostRounds limits how many times a worker reads all keys. A worker may repeat reads because reads
 // fail during an election.
 const mostRounds = 8
 
@@ -45,7 +46,8 @@ const mostRounds = 8
 type recorders struct {
 	to load.History // nil if operations are not recorded
 	of *load.Assignment
-	// The operations are reads of the keys after the load; their times are on this machine's clock.
+	// final is set if the operations are reads of the keys after the load. Their times are on this
+	// machine's clock.
 	final bool
 	count uint64    // number of such reads
 	zero  time.Time // start of the clock for such reads
@@ -60,7 +62,7 @@ func (r *recorders) record(b []byte) error {
 	to := r.by[part.loop]
 	if to == nil {
 		if part.loop >= mostLoops {
-			return fmt.Errorf("the worker reports operations of loop %d, but can have at most %d loops", part.loop, mostLoops)
+			return fmt.Errorf("the worker reports operations of loop %d, but a worker can have at most %d loops", part.loop, mostLoops)
 		}
 		to = r.to(part.zero, 0)
 		r.by[part.loop] = to
@@ -72,11 +74,11 @@ func (r *recorders) record(b []byte) error {
 	for i := range part.ops {
 		o := &part.ops[i]
 		if o.Key >= r.of.KeyNumbers() || r.final && !ofReadBack(o) || !r.final && o.Final || o.Invoked > o.Done {
-			return errors.New("the worker reports an operation that its load cannot have")
+			return errors.New("the worker reports an operation that its load cannot contain")
 		}
 		if r.final {
 			if r.count++; r.count > mostRounds*r.of.MostKeys() {
-				return errors.New("the worker reports more reads than its keys can have")
+				return errors.New("the worker reports more reads than are possible for the keys of its load")
 			}
 			o.Invoked, o.Done = 0, heard
 		}
@@ -85,8 +87,8 @@ func (r *recorders) record(b []byte) error {
 	return nil
 }
 
-// ofReadBack reports whether o is an operation that can be recorded when keys are read after a
-// load: a read, or the possible deletion of a key that an earlier load left.
+// ofReadBack reports whether o is an operation that a worker can record when it reads keys after a
+// load: a read, or the possible deletion of a key that an earlier load had written.
 func ofReadBack(o *history.Op) bool {
 	if o.Final {
 		return o.Kind == kv.Get || o.Kind == kv.Exists

@@ -14,26 +14,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// progressEvery is the interval at which a worker reports the progress of its load, if there are at
-// most `few` workers. If there are more, the interval grows in proportion to their number.
+// progressEvery is the interval at which each worker reports the progress of its load if the number
+// of workers is at most `few`. For more workers, the interval grows in proportion to their number.
 const (
 	progressEvery = 100 * time.Millisecond
 	few           = 8
 )
 
-// progressOf returns the interval at which each of the given number of workers reports progress.
+// progressOf returns the interval at which each worker reports progress, for the given number of
+// workers.
 func progressOf(workers int) time.Duration {
 	return max(progressEvery, progressEvery*time.Duration(workers)/few)
 }
 
-// Serve lets w execute the call that arrives on the stream, replies, and closes the stream. If the
-// other side closes the stream, the call is stopped at once.
+// Serve receives a call from the stream, lets w execute the call, sends the reply, and closes the
+// stream. If the other side closes the stream, Serve stops the call immediately.
 func Serve(ctx context.Context, s Stream, w load.Worker) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := newSender(s, func() {
 		cancel()
-		_ = s.Close() // otherwise the sender would wait for the other side if that receives nothing
+		_ = s.Close() // otherwise the sender would wait for another side that receives nothing
 	})
 	defer func() { _ = out.close() }() // an earlier error is returned instead
 	first, err := receive(s, nil)
@@ -48,14 +49,15 @@ func Serve(ctx context.Context, s Stream, w load.Worker) error {
 	}
 	go func() {
 		defer cancel()
-		_, _ = s.Receive() // no message is expected, and the end of the stream ends the call
+		_, _ = s.Receive() // no message is expected; this call returns when the stream ends
 	}()
 	out.reply(execute(ctx, w, first, out.history))
 	return out.close()
 }
 
-// receive returns the next message for which taken returns false. taken may be nil. receive returns
-// an error for a measure.Second.
+// receive passes each message to the function `taken`, and returns the first message for which
+// `taken` returns false. If `taken` is nil, receive returns the first message. It returns an error
+// if that message is a measure.Second.
 func receive(s Stream, taken func([]byte) bool) (*message, error) {
 	b, err := s.Receive()
 	for err == nil && taken != nil && taken(b) {
@@ -66,7 +68,7 @@ func receive(s Stream, taken func([]byte) bool) (*message, error) {
 	}
 	if second, ok := asSecond(b); ok {
 		_, err := measure.ReadSecond(second)
-		return nil, cmp.Or(err, errors.New("received a second where none is expected"))
+		return nil, cmp.Or(err, errors.New("received the report of a second, although no such report is expected"))
 	}
 	return decode(b)
 }
@@ -131,7 +133,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 		m, err := receive(s, nil)
 		switch {
 		case err != nil:
-			return nil // the other side has the ending, or no longer exists
+			return nil // the other side has received the ending, or no longer exists
 		case m.Connect && !connecting:
 			connecting = true
 			running.Go(func() {
@@ -191,14 +193,14 @@ func progress(out *sender, job load.Job, of *load.Assignment) (until func()) {
 	return func() { close(quit); <-ended }
 }
 
-// mostQueued limits the number of bytes that wait to be sent. It is reached if a load continues
-// while the other side receives nothing.
+// mostQueued limits the number of bytes that wait to be sent. A load that continues while the other
+// side receives nothing reaches this limit.
 const mostQueued = 64 << 20
 
 // sender sends messages in its own goroutine, so that the load does not wait for the stream.
 type sender struct {
 	stream Stream
-	fail   func() // called when nothing can be sent any more
+	fail   func() // called when the stream accepts no more messages
 
 	loops atomic.Uint64 // number of event loops that have a history
 
@@ -250,7 +252,7 @@ func (o *sender) run() {
 	}
 }
 
-// broken records an error. Nothing is sent after that.
+// broken records an error. After that, the sender sends nothing.
 func (o *sender) broken(err error) {
 	o.mu.Lock()
 	if o.err == nil {
@@ -262,13 +264,13 @@ func (o *sender) broken(err error) {
 	o.fail()
 }
 
-// history implements load.Reports.History. A block is sent when it is full.
+// history implements load.Reports.History. It sends each block when the block is full.
 func (o *sender) history(zero time.Time, _ time.Duration) *history.Recorder {
 	loop, block, begun := o.loops.Add(1)-1, history.NewBlock(), false
 	return &history.Recorder{
 		Take: func() *history.Block {
-			// An empty part announces the loop before its first operation, so that a loss is
-			// noticed.
+			// Announce the loop with an empty part before its first operation, so that the other
+			// side notices if the operations are lost.
 			if !begun {
 				begun = true
 				o.enqueue(encodeHistory(loop, zero, block))
@@ -291,7 +293,7 @@ func (o *sender) enqueue(b []byte) {
 	}
 	o.mu.Unlock()
 	if full {
-		o.broken(fmt.Errorf("more than %d bytes of the load's reports wait to be sent", mostQueued))
+		o.broken(fmt.Errorf("more than %d bytes of the load's reports wait to be sent, because the other side does not receive them", mostQueued))
 	}
 }
 

@@ -2,10 +2,10 @@
 // another machine, where an agent serves it, or behind a pipe.
 //
 // Each call of a Worker uses its own stream. So the code that opens streams does not depend on the
-// messages; it may use one connection per stream, or several streams on one connection. The first
+// messages. It may use one connection per stream, or one connection for several streams. The first
 // message contains the call. During a job, both sides send messages until the job has ended. A
-// message is a struct encoded as JSON. Only seconds and parts of a history have their own encoding,
-// because there are many of them (measure.AppendSecond, encodeHistory).
+// message is a struct encoded as JSON. Only seconds and parts of a history have their own encodings
+// (measure.AppendSecond, encodeHistory) because they are numerous.
 package remote
 
 import (
@@ -33,8 +33,8 @@ type Stream interface {
 	Close() error
 }
 
-// MaxMessage is the maximum size of a message. It is enough for the reply to a preload of several
-// million keys.
+// MaxMessage is the maximum size of a message. A message of this size can contain the reply to a
+// preload of several million keys.
 const MaxMessage = 64 << 20
 
 // NewFramed returns a Stream over c. Each message is preceded by its length in 4 bytes.
@@ -64,7 +64,7 @@ func (f *framed) Receive() ([]byte, error) {
 	if n > MaxMessage {
 		return nil, tooLong(uint64(n))
 	}
-	// Memory grows with the bytes that arrive, and not with the announced length.
+	// Allocate memory for the bytes that have arrived, and not for the announced length.
 	var b bytes.Buffer
 	if _, err := io.CopyN(&b, f.c, int64(n)); err != nil {
 		return nil, errors.Join(io.ErrUnexpectedEOF, err)
@@ -75,7 +75,7 @@ func (f *framed) Receive() ([]byte, error) {
 func (f *framed) Close() error { return f.c.Close() }
 
 func tooLong(n uint64) error {
-	return fmt.Errorf("a message of %d bytes is longer than the limit of %d between machines", n, MaxMessage)
+	return fmt.Errorf("a message of %d bytes exceeds the limit of %d bytes for messages between machines", n, MaxMessage)
 }
 
 // call is the kind of request in a stream's first message.
@@ -96,7 +96,7 @@ type message struct {
 	// Fields of the first message.
 	Call       call             `json:"call,omitempty"`
 	Assignment *load.Assignment `json:"assignment,omitempty"`
-	// Prepare and read-back: report the operations.
+	// History requests, for prepare and read-back, that the worker reports its operations.
 	History bool           `json:"history,omitempty"`
 	Level   kv.Consistency `json:"level,omitempty"` // read-back
 
@@ -115,7 +115,7 @@ type message struct {
 	Ending   *ending        `json:"ending,omitempty"`
 }
 
-// reply is the reply to a call, to Connect, or to a Run that fails.
+// reply is the reply to a call, to Connect, or to a Run that failed.
 type reply struct {
 	Error       string          `json:"error,omitempty"`
 	NeverOpened bool            `json:"never_opened,omitempty"` // the error is load.ErrNeverOpened
@@ -131,7 +131,7 @@ type changed struct {
 	Lost bool   `json:"lost,omitempty"`
 }
 
-// ending is a load.Ending in which the histograms for watchers are encoded.
+// ending is a load.Ending whose histograms for watchers are encoded.
 type ending struct {
 	load.Ending
 	Created []byte `json:"created,omitempty"`
@@ -183,7 +183,8 @@ func encode(m message) ([]byte, error) {
 
 func encodeSecond(s *measure.Second) []byte { return measure.AppendSecond([]byte{isSecond}, s) }
 
-// asSecond returns the encoded second that a message contains. ok is false if it contains none.
+// asSecond returns the encoded second that a message contains. ok is false if the message contains
+// no second.
 func asSecond(b []byte) ([]byte, bool) {
 	if len(b) == 0 || b[0] != isSecond {
 		return nil, false
@@ -191,7 +192,7 @@ func asSecond(b []byte) ([]byte, bool) {
 	return b[1:], true
 }
 
-// part contains operations of one event loop. Their times are relative to zero.
+// part contains operations of one event loop. The operations' times are relative to the field zero.
 type part struct {
 	loop uint64
 	zero time.Time
@@ -205,8 +206,8 @@ func encodeHistory(loop uint64, zero time.Time, b *history.Block) []byte {
 	return append(out, b.Bytes()...)
 }
 
-// asHistory returns the encoded part of a history that a message contains. ok is false if it
-// contains none.
+// asHistory returns the encoded part of a history that a message contains. ok is false if the
+// message contains no such part.
 func asHistory(b []byte) ([]byte, bool) {
 	if len(b) == 0 || b[0] != isHistory {
 		return nil, false
@@ -231,7 +232,7 @@ func readHistory(b []byte) (p part, err error) {
 // decode decodes a message that is not a second or a part of a history.
 func decode(b []byte) (*message, error) {
 	if len(b) == 0 || b[0] != isMessage {
-		return nil, errors.New("received neither a message nor a second")
+		return nil, errors.New("received data that is neither a message nor a second")
 	}
 	m := &message{}
 	if err := json.Unmarshal(b[1:], m); err != nil {

@@ -23,8 +23,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// fill sets all values below v to values other than zero. It fails the test for types that cannot
-// be encoded.
+// fill sets all values in v to values other than zero. It fails the test if v contains a type that
+// cannot be encoded.
 func fill(t *testing.T, r *rand.Rand, v reflect.Value, at string) {
 	t.Helper()
 	switch v.Kind() {
@@ -171,8 +171,8 @@ func encoded(m message) []byte {
 	return b
 }
 
-// If a worker reports something that no load can report, it is cut off, and the error contains the
-// reason.
+// If a worker reports something that no load can report, the connection to the worker is closed,
+// and the error contains the reason.
 func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
 	ok := encoded(message{Answer: &reply{}})
 	whole := func(change func(*load.Ending)) []byte {
@@ -181,27 +181,27 @@ func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
 		return encoded(message{Ending: endingOf(e)})
 	}
 	for want, script := range map[string][][]byte{
-		"second 0 of the measured phase after second 1": {second(1), second(0)},
-		"second 1 of the measured phase after":          {second(1), second(1)},
-		"not a second":                                  {{isSecond, 9}},
-		"neither a message nor a second":                {{'?'}},
-		"malformed message":                             {[]byte("m{")},
-		"unknown phase":                                 {encoded(message{Mark: &load.Mark{Phase: 7}})},
-		"replied without a request":                     {ok},
-		"0 event loops":                                 {whole(func(e *load.Ending) { e.Loops = 0 })},
-		"below 0, or years":                             {whole(func(e *load.Ending) { e.Length = -1 })},
-		"second 14 of a window of 2s":                   {second(14)},
-		"its part of the load has 50":                   {secondWith(40, 0), secondWith(60, 1)},
-		"2 connections with 0 clients":                  {whole(func(e *load.Ending) { e.Connections = make([]measure.Connection, 2) })},
-		"1 connections with 30 clients":                 {whole(func(e *load.Ending) { e.Connections = []measure.Connection{{Completed: make([]uint64, 30)}} })},
-		"number that is below 0":                        {whole(func(e *load.Ending) { e.MaxInFlight = -5 })},
-		"the worker was lost":                           {},
-		"malformed part of a history":                   {{isHistory}},
-		"the history is damaged":                        {{isHistory, 0, 0, 9}},
-		"of loop 2000":                                  {encodeHistory(2000, time.Now(), blockOf(history.Op{}))},
-		"that its load cannot have":                     {encodeHistory(0, time.Now(), blockOf(history.Op{Key: 7}))},
-		"the store said so":                             {encoded(message{Answer: &reply{Error: "the store said so"}})},
-		load.ErrNeverOpened.Error():                     {encoded(message{Answer: errorReply(load.ErrNeverOpened)})},
+		"second 0 of the measured phase follows second 1":       {second(1), second(0)},
+		"second 1 of the measured phase follows":                {second(1), second(1)},
+		"cannot decode a second":                                {{isSecond, 9}},
+		"neither a message nor a second":                        {{'?'}},
+		"malformed message":                                     {[]byte("m{")},
+		"unknown phase":                                         {encoded(message{Mark: &load.Mark{Phase: 7}})},
+		"replied without a request":                             {ok},
+		"0 event loops":                                         {whole(func(e *load.Ending) { e.Loops = 0 })},
+		"a window longer than 10 years":                         {whole(func(e *load.Ending) { e.Length = -1 })},
+		"second 14, but the measurement window is only 2s long": {second(14)},
+		"its part of the load has 50":                           {secondWith(40, 0), secondWith(60, 1)},
+		"2 connections with 0 clients":                          {whole(func(e *load.Ending) { e.Connections = make([]measure.Connection, 2) })},
+		"1 connections with 30 clients":                         {whole(func(e *load.Ending) { e.Connections = []measure.Connection{{Completed: make([]uint64, 30)}} })},
+		"a negative time or number":                             {whole(func(e *load.Ending) { e.MaxInFlight = -5 })},
+		"the worker was lost":                                   {},
+		"malformed part of a history":                           {{isHistory}},
+		"the history is damaged":                                {{isHistory, 0, 0, 9}},
+		"of loop 2000":                                          {encodeHistory(2000, time.Now(), blockOf(history.Op{}))},
+		"that its load cannot contain":                          {encodeHistory(0, time.Now(), blockOf(history.Op{Key: 7}))},
+		"the store said so":                                     {encoded(message{Answer: &reply{Error: "the store said so"}})},
+		load.ErrNeverOpened.Error():                             {encoded(message{Answer: errorReply(load.ErrNeverOpened)})},
 	} {
 		w := scripted(t, func(s Stream) {
 			_ = s.Send(ok) // reply to Prepare
@@ -231,22 +231,22 @@ func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
 	}
 }
 
-// A worker that reads keys back may report only reads of its load's keys that took place after the
-// load.
+// When a worker reads keys back, it may report only reads of its load's keys, and only reads that
+// took place after the load.
 func TestCutsOffAWorkerWithImpossibleReads(t *testing.T) {
 	last := history.Op{Kind: kv.Get, Final: true}
 	for want, script := range map[string][][]byte{
-		"of loop 2000":              {encodeHistory(2000, time.Now(), blockOf(last))},
-		"that its load cannot have": {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Get}))},
-		"its load cannot":           {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Put, Final: true}))},
-		"an operation that":         {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Final: true}))},
-		"reports an operation":      {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete}))},
-		"malformed part":            {{isHistory}},
-		"neither a message":         {{'?'}},
-		"found 6 of 5 keys":         {encodeHistory(0, time.Now(), blockOf(last)), encoded(message{Answer: &reply{Found: 6}})},
-		"found 7 of 5 keys":         {encodeHistory(0, time.Now(), blockOf(history.PossibleDelete(4, 0, 0, 9))), encoded(message{Answer: &reply{Found: 7}})},
-		"more reads than":           slices.Repeat([][]byte{encodeHistory(0, time.Now(), blockOf(history.PossibleDelete(4, 0, 0, 9)))}, 5*mostRounds+1),
-		"does not respond":          {encodeHistory(0, time.Now(), blockOf(last))},
+		"of loop 2000":                                  {encodeHistory(2000, time.Now(), blockOf(last))},
+		"that its load cannot contain":                  {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Get}))},
+		"its load cannot":                               {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Put, Final: true}))},
+		"an operation that":                             {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Final: true}))},
+		"reports an operation":                          {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete}))},
+		"malformed part":                                {{isHistory}},
+		"neither a message":                             {{'?'}},
+		"found 6 keys, but its load has at most 5 keys": {encodeHistory(0, time.Now(), blockOf(last)), encoded(message{Answer: &reply{Found: 6}})},
+		"found 7 keys, but its load has at most 5 keys": {encodeHistory(0, time.Now(), blockOf(history.PossibleDelete(4, 0, 0, 9))), encoded(message{Answer: &reply{Found: 7}})},
+		"more reads than":                               slices.Repeat([][]byte{encodeHistory(0, time.Now(), blockOf(history.PossibleDelete(4, 0, 0, 9)))}, 5*mostRounds+1),
+		"does not respond":                              {encodeHistory(0, time.Now(), blockOf(last))},
 	} {
 		w := scripted(t, func(s Stream) {
 			for _, b := range script {
@@ -282,7 +282,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The wait for a job's connections ends when the context ends.
+// A job's Connect returns when its context ends, even if the worker sends nothing.
 func TestConnectingEndsWithItsContext(t *testing.T) {
 	why := errors.New("no time")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -300,7 +300,7 @@ func TestConnectingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// talkative is a worker whose loads report more than the other side reads.
+// talkative is a worker whose loads send more reports than the other side reads.
 type talkative struct{ load.Worker }
 
 func (talkative) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
@@ -322,7 +322,7 @@ type silent struct{ load.Job }
 
 func (silent) Close() {}
 
-// Serve does not wait for another side that receives nothing but keeps the stream open.
+// Serve returns even if the other side receives nothing and keeps the stream open.
 func TestServeEndsIfTheOtherSideReceivesNothing(t *testing.T) {
 	here, there := net.Pipe()
 	defer func() { _ = here.Close() }()
@@ -381,7 +381,7 @@ func (claiming) Write(p []byte) (int, error) { return len(p), nil }
 func (claiming) Close() error                { return nil }
 
 func TestMessagesAreBounded(t *testing.T) {
-	for want, b := range map[string]string{"longer than the": "\xff\xff\xff\xff", "unexpected EOF": "\x03\x00\x00\x00abc"} {
+	for want, b := range map[string]string{"exceeds the limit of": "\xff\xff\xff\xff", "unexpected EOF": "\x03\x00\x00\x00abc"} {
 		if _, err := NewFramed(claiming{strings.NewReader(b)}).Receive(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}

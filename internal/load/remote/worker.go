@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// stopWithin is the maximum time in which a load must end after it was asked to stop.
+// stopWithin is the maximum time from the request to stop a load until the load must have ended.
 const stopWithin = 30 * time.Second
 
 // Worker is a load.Worker that sends its calls over streams to a load.Worker on the other side.
@@ -38,7 +38,7 @@ func NewPiped(w load.Worker) *Worker {
 	})
 }
 
-// callOnce makes a call that has a single reply. If there is an error, the returned reply is empty.
+// callOnce makes a call that has a single reply. If an error occurs, the returned reply is empty.
 func (w *Worker) callOnce(ctx context.Context, m message) (reply, error) {
 	s, a, err := w.openCall(ctx, m, nil)
 	if err != nil {
@@ -48,16 +48,16 @@ func (w *Worker) callOnce(ctx context.Context, m message) (reply, error) {
 	return *a, nil
 }
 
-// openCall opens a stream and makes a call on it. If there is no error, the caller owns the stream.
-// take handles the parts of a history that arrive before the reply. If take is nil, such parts are
-// refused.
+// openCall opens a stream and makes a call on it. If no error occurs, the caller owns the stream.
+// The function `take` handles the parts of a history that arrive before the reply. If `take` is
+// nil, openCall refuses such parts.
 func (w *Worker) openCall(ctx context.Context, m message, take func([]byte) error) (Stream, *reply, error) {
 	b, err := encode(m)
 	if err != nil {
 		return nil, nil, err
 	}
 	if a := m.Assignment; a != nil && !utf8.ValidString(a.Load.Prefix+a.Access.User) {
-		return nil, nil, errors.New("a prefix, user or password that is not UTF-8 text cannot be sent to another machine; choose another one")
+		return nil, nil, errors.New("a prefix, user or password that is not UTF-8 text cannot be sent to another machine; choose one that is UTF-8 text")
 	}
 	s, err := w.open(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *Worker) openCall(ctx context.Context, m message, take func([]byte) erro
 	case err != nil:
 		err = fmt.Errorf("the worker does not respond: %w", err)
 	case got.Answer == nil:
-		err = errors.New("the worker sent another message instead of its reply")
+		err = errors.New("the worker sent a different message instead of the reply")
 	default:
 		err = got.Answer.err()
 	}
@@ -156,7 +156,7 @@ type job struct {
 	mu       sync.Mutex
 	progress load.Progress
 	running  bool  // Run was called
-	err      error // why the job ended without an ending
+	err      error // why the worker sent no ending
 	over     bool  // the ending has arrived
 
 	history recorders // used only by listen
@@ -206,13 +206,13 @@ func (j *job) fail(err error) {
 // second handles the report of a second. Seconds must arrive in order.
 func (j *job) second(s *measure.Second) error {
 	if l := j.last; l != nil && (s.Phase < l.Phase || s.Phase == l.Phase && s.Index <= l.Index) {
-		return fmt.Errorf("the worker reports second %d of the %v phase after second %d of the %v phase", s.Index, s.Phase, l.Index, l.Phase)
+		return fmt.Errorf("the worker reports seconds out of order: second %d of the %v phase follows second %d of the %v phase", s.Index, s.Phase, l.Index, l.Phase)
 	}
 	j.last = &measure.Second{Phase: s.Phase, Index: s.Index}
 	if s.Phase == measure.Measured {
 		j.due += s.Due // cannot overflow
 		if d := j.a.Load.Duration; d > 0 && s.Index > int((d+j.a.Load.Timeout)/time.Second)+1 {
-			return fmt.Errorf("the worker reports second %d of a window of %v", s.Index, d)
+			return fmt.Errorf("the worker reports second %d, but the measurement window is only %v long", s.Index, d)
 		}
 	}
 	if err := j.a.Plausible(j.due, nil); err != nil {
@@ -222,7 +222,7 @@ func (j *job) second(s *measure.Second) error {
 	return nil
 }
 
-// handle handles a message. It reports whether the message is the last one (over).
+// handle handles a message. The result `over` is true if the message is the last one.
 func (j *job) handle(m *message) (over bool, err error) {
 	switch {
 	case m.Changed != nil:
@@ -331,7 +331,7 @@ func (j *job) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	select {
 	case <-j.ended:
 	case <-ctx.Done():
-		// An error means that the worker no longer exists, so it has stopped.
+		// An error means that the worker no longer exists, so its load has stopped.
 		_ = j.send(message{Stop: true})
 		limit := time.NewTimer(stopWithin)
 		defer limit.Stop()
@@ -339,7 +339,7 @@ func (j *job) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 		case <-j.ended:
 		case <-limit.C:
 			j.Close()
-			<-j.ended // after this, no more reports are made
+			<-j.ended // after this, the worker's reports have ended
 			return nil, fmt.Errorf("the worker's load did not end within %v after it was stopped", stopWithin)
 		}
 	}

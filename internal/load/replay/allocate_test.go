@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// Every call in several recordings is created, written by the store's codec, and its response
-// handled. This is done once to allocate all memory, and then again, without allocations.
+// The test creates every call in several recordings, writes the call with the store's codec, and
+// handles the response. The first pass allocates all memory. The second pass must allocate none.
 func TestReplayDoesNotAllocate(t *testing.T) {
 	for name, one := range map[string]struct {
 		st    store.Replayer
@@ -40,7 +40,7 @@ func TestReplayDoesNotAllocate(t *testing.T) {
 					ref := source.Fill(measure.Measured, n, 0, &op)
 					op.Tag = uint32(n)
 					ev = store.Event{Tag: op.Tag, Revision: int64(n) + 5, At: int64(n) + 9, Count: 1, Key: answer, Value: answer[:20]}
-					if op.Range != nil { // as the response to a list does
+					if op.Range != nil { // a response to a list does this
 						op.Range.Keys.Begin(op.Tag)
 						op.Range.Keys.Add(op.Tag, answer, nil, 3)
 					}
@@ -56,7 +56,7 @@ func TestReplayDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A connection's codec writes calls, and the bytes are consumed at once.
+// A connection's codec writes calls, and the test immediately consumes the bytes.
 func TestWritingACallDoesNotAllocate(t *testing.T) {
 	for name, one := range map[string]struct {
 		st    store.Replayer

@@ -14,9 +14,9 @@ type earlier struct {
 	known bool
 }
 
-// findBefore finds the keys and leases that must have existed before the recording. These are the
-// keys that were read, removed, or compared with a revision that no recorded call created, before
-// any recorded call wrote them, and the leases that no recorded call granted.
+// findBefore finds the keys and leases that must have existed before the recording. These keys are
+// the ones that, before any recorded call wrote them, were read, removed, or compared with a
+// revision that no recorded call created. These leases are the ones that no recorded call granted.
 func (p *Plan) findBefore() {
 	s := search{plan: p, written: map[string]bool{}, there: map[string]*earlier{}, known: map[int64]bool{0: true}}
 	for _, c := range p.calls {
@@ -49,7 +49,7 @@ type search struct {
 	plan    *Plan
 	written map[string]bool // keys that the calls up to now have written
 	there   map[string]*earlier
-	order   []string // keys of there, in the order in which they were found
+	order   []string // the keys in the map there, in the order of their discovery
 	known   map[int64]bool
 	leases  []int64 // leases that were not granted in the recording
 }
@@ -65,7 +65,7 @@ func (s *search) noteKey(key []byte) *earlier {
 	return e
 }
 
-// searchPart records the keys and leases that must have existed, because of a part of a call.
+// searchPart records the keys and leases whose earlier existence follows from a part of a call.
 func (s *search) searchPart(c *call.Call, part *call.Part) {
 	if part.Action == call.Grant {
 		s.known[c.Lease] = true
@@ -101,7 +101,7 @@ func (s *search) searchPart(c *call.Call, part *call.Part) {
 	}
 }
 
-// learnSize sets the size of a key's value from a read of the key.
+// learnSize derives the size of a key's value from a read of the key.
 func (p *Plan) learnSize(e *earlier, c *call.Call, part *call.Part) {
 	switch {
 	case e.known || part.Flags&(call.KeysOnly|call.CountOnly) != 0:
@@ -116,7 +116,7 @@ func (p *Plan) learnSize(e *earlier, c *call.Call, part *call.Part) {
 // the value.
 const answerBytes = 45
 
-// leaseBeyond is how many seconds longer than the load preloaded leases must be valid.
+// leaseBeyond is the time, in seconds, for which preloaded leases must remain valid after the load.
 const leaseBeyond = 100
 
 // comparesEarlier reports whether a guard shows that its key existed before the recording.
@@ -139,7 +139,8 @@ func (p *Plan) Before() (engine.Source, uint64) {
 	return &beforeSource{Plan: p, translator: translator{plan: p}}, uint64(len(p.before))
 }
 
-// beforeSource writes the keys and requests the leases that existed before the recording.
+// beforeSource is the source of the calls that write the keys and request the leases that existed
+// before the recording.
 type beforeSource struct {
 	*Plan
 	translator

@@ -24,7 +24,7 @@ func consulClient(t *testing.T, address string) *api.Client {
 	return c
 }
 
-// Calls from Consul's official client are recorded. They are then sent to the same server again,
+// The test records calls from Consul's official client, and then replays them on the same server,
 // faster and with a different prefix.
 func TestGuardsHoldAgainOnConsul(t *testing.T) {
 	st := consul.New()
@@ -78,7 +78,7 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 		all.Go(func() { chain(t, c.KV(), client) })
 	}
 	all.Wait()
-	// Change keys from a list. In the list, each key has its own index.
+	// Read keys as a list, in which each key has its own index, and change these keys.
 	for i := range 6 {
 		put(t, c, fmt.Sprintf("list-%s/%d", name, i), strings.Repeat("v", 50+i))
 	}
@@ -128,14 +128,14 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 	}
 	_, err = c.Session().Destroy(id, nil)
 	must(err)
-	// The following two calls are not sent again.
+	// The replay omits the following two calls.
 	_, _, err = c.KV().Get("list-"+name+"/0", &api.QueryOptions{WaitIndex: 1, WaitTime: 1})
 	must(err)
 	_, err = c.Status().Leader()
 	must(err)
 }
 
-// chain reads keys, and changes them under guards that contain the indexes it has read.
+// chain reads keys, and then changes them with guards that contain the indexes from these reads.
 func chain(t *testing.T, c *api.KV, client int) {
 	r := rand.New(rand.NewPCG(1, uint64(client)))
 	for n := range 40 {
@@ -159,7 +159,7 @@ func chain(t *testing.T, c *api.KV, client int) {
 			t.Error(err)
 			return
 		}
-		if n == 20 { // an index that is out of date
+		if n == 20 { // this index is out of date
 			got.ModifyIndex = 3
 			if ok, _, err := c.CAS(got, nil); ok || err != nil {
 				t.Errorf("%v, %v", ok, err)
@@ -168,7 +168,7 @@ func chain(t *testing.T, c *api.KV, client int) {
 	}
 }
 
-// sameConsul compares all keys without a prefix with all keys that have the prefix.
+// sameConsul compares all keys that lack the prefix with all keys that have the prefix.
 func sameConsul(t *testing.T, c *api.Client, prefix string) {
 	t.Helper()
 	want, got := map[string]string{}, map[string]string{}

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// model is a store that executes one call after the other, and creates the records that a relay
-// would create. Clients use versions from earlier responses in their guards.
+// model is a store that executes calls one at a time, and creates the records that a relay would
+// create. The guards in its clients' calls contain versions from earlier responses.
 type model struct {
 	// revisions is set if the model behaves like ZooKeeper: responses contain the store's revision,
 	// and a key's version is the number of its writes. Otherwise a key's version is the revision of
@@ -74,10 +74,10 @@ func (m *model) randomCall(now int64) *call.Call {
 				m.responses[key] = append(m.responses[key], answer{version, c.At + c.Took})
 			}
 		}
-	case what < 5: // a write under a guard on the written key's version
+	case what < 5: // a write with a guard on the written key's version
 		part, held := guard(key)
 		c.Parts = []call.Part{part, write(key, held)}
-	case what == 5: // a write that is also guarded by the other key's version
+	case what == 5: // a write with an additional guard on the other key's version
 		part, held := guard(key)
 		second, too := guard(other)
 		c.Parts = []call.Part{part, second, write(other, held && too)}
@@ -124,8 +124,8 @@ func cycle(p *Plan) []int32 {
 	return nil
 }
 
-// If the recorded store executes one call after the other, no call waits for itself, directly or
-// indirectly, however long responses take.
+// If the recorded store executes calls one at a time, no call waits directly or indirectly for
+// itself, no matter how long responses take.
 func TestNoCallWaitsForItself(t *testing.T) {
 	for _, revisions := range []bool{false, true} {
 		for seed := range uint64(settle.Drawn(3000, 300)) {

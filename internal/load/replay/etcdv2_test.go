@@ -62,7 +62,7 @@ func (c *v2) ask(method, key, query, form string) (a v2Answer) {
 	return a
 }
 
-// Calls from clients of etcd's v2 API are recorded. They are then sent to the same server again,
+// The test records calls from clients of etcd's v2 API, and then replays them on the same server,
 // faster and below a different folder.
 func TestGuardsHoldAgainOnEtcdV2(t *testing.T) {
 	st := etcdv2.New()
@@ -119,7 +119,7 @@ func changeV2(t *testing.T, address, name string) {
 	c.ask("PUT", folder+"/sub/c", "", "value=secret")
 	c.ask("DELETE", folder+"/sub", "recursive=true&dir=true", "")
 	c.ask("DELETE", folder+"/b", "", "")
-	// The call on the folder and the wait are not sent again.
+	// The replay omits the call that creates a folder and the call that waits.
 	c.ask("PUT", folder+"/empty", "dir=true", "")
 	at := c.ask("PUT", folder+"/a", "", "value=secret").Node.ModifiedIndex
 	c.ask("GET", folder+"/a", fmt.Sprintf("wait=true&waitIndex=%d", at), "")
@@ -144,8 +144,8 @@ func chainV2(c *v2, client int) {
 	}
 }
 
-// leavesOf returns all keys below a folder with their values, except for the keys that replays
-// wrote. If the store chose a part of a name, the name is returned without its number.
+// leavesOf returns all keys below a folder and their values, except for the keys that replays
+// wrote. If the store added a number to a name, leavesOf removes the number.
 func leavesOf(c *v2, folder string) (all []string) {
 	var add func(n v2Node)
 	add = func(n v2Node) {

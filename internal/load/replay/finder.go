@@ -6,44 +6,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// finder finds, for one call after the other, the calls for which it must wait in the replay
-// (needs).
+// finder goes through the recorded calls in order. For each call, it finds the earlier calls for
+// whose responses that call must wait in the replay (see needs).
 type finder struct {
 	plan   *Plan
 	now    int32
 	found  []int32
 	order  map[string][]revision // by key: its writes, in the order of their revisions
 	writes map[string][]int32    // by key: the latest writes, at most mostRecent
-	sweeps []sweep               // the latest removals of several keys, at most mostSweeps
+	sweeps []sweep               // the latest multi-key removals, at most mostSweeps
 	grants map[int64]int32
 	// uses contains, by lease, the latest calls that use the lease, at most mostRecent.
 	uses map[int64][]int32
 	// watches contains the latest calls that started or ended watchers, at most mostWatches.
 	watches []int32
-	// By slot: the latest calls whose responses contain the version, at most mostRecent.
+	// sources contains, by slot, the latest calls whose responses contain the slot's version, at
+	// most mostRecent.
 	sources map[int32][]int32
-	// By key: the latest reads whose responses contain the key's version, at most mostRecent.
+	// reads contains, by key, the latest reads whose responses contain the key's version, at most
+	// mostRecent.
 	reads map[string][]int32
 }
 
-// mostRecent limits how many writes of a key are considered. If more clients write the key at once,
-// their other writes may be executed in a different order.
+// mostRecent limits how many writes of a key the finder considers. If more clients than this write
+// the same key at once, the replay may execute their writes in a different order.
 const mostRecent = 8
 
-// mostWatches limits the number of starts and ends of watchers for which a write waits.
+// mostWatches limits how many starts and ends of watchers a write waits for.
 const mostWatches = 4
 
-// mostSweeps limits how many removals of several keys are considered. It also limits for how many
-// earlier calls such a removal waits.
+// mostSweeps limits how many multi-key removals the finder considers. It also limits how many
+// earlier calls such a removal waits for.
 const mostSweeps = 64
 
-// sweep is a removal of several keys.
+// sweep is a part of a call that removes several keys.
 type sweep struct {
 	part *call.Part
 	by   int32
 }
 
-// needPrevious makes the call wait for the write of the key that precedes it in the store's order.
+// needPrevious makes the call wait for the previous write of the key in the store's order.
 func (f *finder) needPrevious(key []byte) {
 	c := f.plan.calls[f.now]
 	writes := f.order[string(key)]
@@ -63,8 +65,8 @@ func (f *finder) need(call int32) {
 }
 
 // wait makes the call wait for a given call and returns true. It returns false if the store's
-// revisions show that the given call was executed later. This can happen because a key that is
-// removed and created again can have an earlier version again.
+// revisions show that the given call was executed later. Such a pair can occur because versions
+// repeat: a key that is removed and created again can have an earlier version again.
 func (f *finder) wait(call int32) bool {
 	other, own := f.plan.calls[call].Revision, f.plan.calls[f.now].Revision
 	if own > 0 && other > own || call == f.now {
@@ -74,8 +76,8 @@ func (f *finder) wait(call int32) bool {
 	return true
 }
 
-// needNewest makes the call wait for one of the given calls: the one whose response was the latest
-// that had arrived when this call was sent.
+// needNewest considers those of the given calls whose responses had arrived when this call was
+// sent. It makes this call wait for the one whose response arrived last.
 func (f *finder) needNewest(calls []int32) {
 	at := f.plan.calls[f.now].At
 	best, end := int32(-1), int64(-1)
@@ -100,8 +102,8 @@ func recent(list []int32, n int32, most int) []int32 {
 	return append(list, n)
 }
 
-// needEnded makes the call wait for a given call if the response to that call had arrived when this
-// call was sent. It reports whether this is the case.
+// needEnded makes the call wait for a given call if the given call's response had arrived when this
+// call was sent. It reports whether that response had arrived.
 func (f *finder) needEnded(n int32) bool {
 	c := f.plan.calls[n]
 	ok := c.Answered() && c.At+c.Took <= f.plan.calls[f.now].At

@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// responseKeys stores the keys in responses that contain several keys, until their operations end.
-// It implements store.Keys.
+// responseKeys stores the keys from responses that contain several keys, until the operations of
+// these responses end. It implements store.Keys.
 type responseKeys struct {
 	bytes []byte
 	keys  []responseKey
@@ -60,8 +60,8 @@ func (h *responseKeys) version(tag uint32, prefix string, key []byte) int64 {
 
 var slash = []byte{'/'}
 
-// drop removes the keys of a response. It moves the remaining keys to close the gap, because there
-// may never be a time at which all operations have ended.
+// drop removes the keys of a response. It moves the remaining keys together, because some operation
+// may be in flight at any time, so that the list would never be empty.
 func (h *responseKeys) drop(tag uint32) {
 	left, end := h.keys[:0], 0
 	for _, k := range h.keys {

@@ -17,11 +17,11 @@ import (
 // of calls. Therefore recordings have the same limits as scenarios, and these limits are checked
 // before memory is allocated.
 const (
-	// A plan may need planPerByte bytes of memory per byte of the recording, but at least
-	// leastPlan, and at most as much as a load. (The type limits counts this memory.) A recording
-	// of one hour at 1,000 calls per second has about 20 bytes per call and needs about 500 bytes
-	// of memory per call. A recording is refused if it needs much more memory than its size
-	// explains.
+	// The memory limit of a plan is planPerByte bytes per byte of the recording. The limit is not
+	// below leastPlan, and not above the memory limit of a load. (The type limits counts this
+	// memory.) A recording of one hour at 1,000 calls per second has about 20 bytes per call and
+	// needs about 500 bytes of memory per call. The limit refuses recordings that need much more
+	// memory than their size explains.
 	leastPlan   = 512 << 20
 	planPerByte = 64
 	// callBytes is the memory that a plan needs for a call without the call's parts. It includes
@@ -32,13 +32,13 @@ const (
 	partBytes = int(unsafe.Sizeof(call.Part{})) + 128
 	// mapEntryBytes is the memory for a small entry in a map.
 	mapEntryBytes = 64
-	// preparing limits the number of keys that are written concurrently before the load.
+	// preparing is the maximum number of concurrent writes of keys before the load.
 	preparing = 1024
-	// requestBytes is the memory for a call in flight in addition to its keys and values.
+	// requestBytes is the memory for a call in flight, without its keys and values.
 	requestBytes = 512
 )
 
-// limits checks a recording as it is being read.
+// limits checks a recording while it is being read.
 type limits struct {
 	path   string
 	most   int // maximum memory of the plan in bytes
@@ -78,27 +78,27 @@ func (l *limits) addCall(c *call.Call) error {
 		}
 	}
 	if c.Got > scenario.MaxValueSize+recordBytes {
-		return fmt.Errorf("%s states a response of %s to its %s at %s, but a response to a replayed call can have at most %s, so the file is damaged or forged; record it again",
-			l.path, text.FormatSize(c.Got), method(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
+		return fmt.Errorf("%s reports a response of %s to the %s at %s, but a response to a replayed call can have at most %s, so the file is damaged or forged; record the load again",
+			l.path, text.FormatSize(c.Got), describe(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
 	}
 	l.sizes[bits.Len(uint(sends))]++
 	return l.addBytes(needs)
 }
 
-// recordBytes is the maximum size of a call in bytes in addition to its values. This is mainly the
-// size of its keys.
+// recordBytes is the maximum size of a call in bytes, without its values. It is mainly the size of
+// the call's keys.
 const recordBytes = 8 << 20
 
 func (l *limits) valueError(c *call.Call, size int) error {
-	return fmt.Errorf("%s states %s of keys and values in its %s at %s, but a replayed call can have at most %s; record the load again without that call",
-		l.path, text.FormatSize(size), method(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
+	return fmt.Errorf("%s reports %s of keys and values in the %s at %s, but a replayed call can have at most %s; record the load again without that call",
+		l.path, text.FormatSize(size), describe(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
 }
 
 // addBytes adds to the memory that the plan needs. It returns an error if the sum is too large.
 func (l *limits) addBytes(bytes int) error {
 	if l.bytes += bytes; l.bytes > l.most {
-		return fmt.Errorf("%s needs more than %s of memory for a replay, after %d of its calls; record for a shorter time, or run the scenario that \"quorumbench traffic profile\" makes of it",
-			l.path, text.FormatSize(l.most), l.calls)
+		return fmt.Errorf("%s cannot be replayed: its first %d calls need more than %s of memory; record for a shorter time, or run the scenario that \"quorumbench traffic profile\" creates from the recording",
+			l.path, l.calls, text.FormatSize(l.most))
 	}
 	return nil
 }
@@ -106,14 +106,15 @@ func (l *limits) addBytes(bytes int) error {
 // checkLength returns an error if the replay would take longer than a load may take.
 func (l *limits) checkLength(first, last int64) error {
 	if seconds := float64(last-first) / l.speed / 1e9; seconds > scenario.MaxDuration.Seconds() {
-		return fmt.Errorf("%s lasts %s hours at %s times its speed, but a load can last at most %.0f hours; set a higher --speed",
+		return fmt.Errorf("%s takes %s hours to replay at a --speed of %s, but a load can last at most %.0f hours; set a higher --speed",
 			l.path, strconv.FormatFloat(math.Ceil(seconds/3600), 'f', 0, 64), strconv.FormatFloat(l.speed, 'g', -1, 64), scenario.MaxDuration.Hours())
 	}
 	return nil
 }
 
-// checkInFlight returns an error if too much memory would be needed at once: by the largest calls
-// that can be in flight at the same time, or by the largest keys that are written before the load.
+// checkInFlight returns an error if the replay would need too much memory at once: for the largest
+// calls that can be in flight at the same time, or for the largest keys that are written
+// concurrently before the load.
 func (l *limits) checkInFlight(p *Plan, inFlight int) error {
 	if err := l.checkTotal(inFlight, "max-in-flight", "call"); err != nil {
 		return err
@@ -126,7 +127,8 @@ func (l *limits) checkInFlight(p *Plan, inFlight int) error {
 }
 
 // checkTotal returns an error if the largest calls need too much memory when `most` calls are in
-// flight at once. flag is the name of the flag that sets most, and what describes a call.
+// flight at once. `flag` is the name of the flag that sets `most`, and `what` is the noun for a
+// call in the error message.
 func (l *limits) checkTotal(most int, flag, what string) error {
 	const room = scenario.MaxMemory
 	need, left, fits := 0.0, float64(most), 0.0
@@ -138,16 +140,16 @@ func (l *limits) checkTotal(most int, flag, what string) error {
 	if need <= room {
 		return nil
 	}
-	return fmt.Errorf("%s may have %s in flight at once that need %.0f GiB of memory, but a load can need at most %d GiB; set a smaller --%s, such as %.0f",
+	return fmt.Errorf("%s may have %s in flight at once, which need %.0f GiB of memory, but a load can need at most %d GiB; set a smaller --%s, such as %.0f",
 		l.path, text.Plural(uint64(float64(most)-left), what), math.Ceil(need/(1<<30)), int64(room>>30), flag, max(fits, 1))
 }
 
-// method returns the words by which a sentence refers to a call.
-func method(c *call.Call) string {
+// describe returns the words by which an error message refers to a call.
+func describe(c *call.Call) string {
 	if c.Method == "" {
 		return "call"
 	}
-	return strconv.Quote(c.Method)
+	return strconv.Quote(c.Method) + " call"
 }
 
 func moment(at int64) string { return time.Duration(at).Round(time.Millisecond).String() }

@@ -43,8 +43,8 @@ func written(size int) call.Part {
 	return call.Part{Action: call.Write, Key: []byte("a"), Value: call.Value{Size: size}}
 }
 
-// A small recording that describes more than a scenario may contain is refused with a one-sentence
-// error, before memory is allocated.
+// If a small recording describes a larger load than a scenario may contain, Read returns a
+// one-sentence error before it allocates memory.
 func TestRefusesSmallRecordingsWithLargeContent(t *testing.T) {
 	one := func(parts ...call.Part) func(int) call.Call {
 		return func(i int) call.Call {
@@ -59,14 +59,14 @@ func TestRefusesSmallRecordingsWithLargeContent(t *testing.T) {
 		call  func(int) call.Call
 		want  string
 	}{
-		"a value of 2 GiB":         {1, one(written(1<<31 - 1)), `states 2147483647 B of keys and values in its "KV/Put" at 0s, but a replayed call can have at most 64 MiB`},
-		"many values in one call":  {1, one(repeat(written(1<<20), 200)...), `of keys and values in its "KV/Put" at 0s, but a replayed call`},
-		"a response of 1 TiB":      {1, read, `states a response of 1 TiB to its "KV/Range" at 0s`},
-		"values of 1 GiB together": {1000, one(written(32 << 20)), "may have 1,000 calls in flight at once that need 63 GiB of memory, but a load can need at most 4 GiB; set a smaller --max-in-flight, such as 64"},
+		"a value of 2 GiB":         {1, one(written(1<<31 - 1)), `reports 2147483647 B of keys and values in the "KV/Put" call at 0s, but a replayed call can have at most 64 MiB`},
+		"many values in one call":  {1, one(repeat(written(1<<20), 200)...), `of keys and values in the "KV/Put" call at 0s, but a replayed call`},
+		"a response of 1 TiB":      {1, read, `reports a response of 1 TiB to the "KV/Range" call at 0s`},
+		"values of 1 GiB together": {1000, one(written(32 << 20)), "may have 1,000 calls in flight at once, which need 63 GiB of memory, but a load can need at most 4 GiB; set a smaller --max-in-flight, such as 64"},
 		"73 years": {2, func(i int) call.Call {
 			return call.Call{At: int64(i) << 60, Took: 1, Conn: 1, Method: "KV/Put", Parts: []call.Part{written(1)}}
-		}, "lasts 320256 hours at 1 times its speed, but a load can last at most 1000 hours; set a higher --speed"},
-		"parts without end": {4000, one(repeat(written(0), call.MaxParts)...), "needs more than 512 MiB of memory for a replay"},
+		}, "takes 320256 hours to replay at a --speed of 1, but a load can last at most 1000 hours; set a higher --speed"},
+		"parts without end": {4000, one(repeat(written(0), call.MaxParts)...), "calls need more than 512 MiB of memory"},
 	} {
 		path := writeCalls(t, etcd.New(), c.calls, c.call)
 		_, err := replay.Read(path, etcd.New(), replay.Options{Speed: 1, MaxInFlight: 100_000})
@@ -89,7 +89,7 @@ func repeat(p call.Part, n int) (all []call.Part) {
 }
 
 // Planning takes a limited time even if all sessions in a recording overlap, or all guards failed.
-// If the work grew with the square of their number, it would take minutes.
+// If the time grew with the square of the number of sessions or guards, it would be minutes.
 func TestPlansManyOddCalls(t *testing.T) {
 	settle.Unraced(t)
 	sessions := func(i int) call.Call {

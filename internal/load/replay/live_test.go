@@ -31,7 +31,7 @@ func member(t *testing.T, st store.Store, settings any) string {
 	return servers.StartMember(t, st, settings).Endpoints[0]
 }
 
-// relayed starts a relay in front of a member. It calls `speak` with the relay's address. It
+// relayed starts a relay in front of a member, and calls `speak` with the relay's address. It
 // returns the path of the recording.
 func relayed(t *testing.T, st recorded, to string, redactor *call.Redactor, speak func(address string)) (path string) {
 	t.Helper()
@@ -49,7 +49,7 @@ func relayed(t *testing.T, st recorded, to string, redactor *call.Redactor, spea
 	return path
 }
 
-// checkHidden fails the test if one of the texts is readable in a recording, before or after
+// checkHidden fails the test if one of the texts occurs in a recording, before or after
 // decompression.
 func checkHidden(t *testing.T, path string, texts ...string) {
 	t.Helper()
@@ -79,7 +79,7 @@ func checkHidden(t *testing.T, path string, texts ...string) {
 	}
 }
 
-// resend sends a recording's calls again. It returns the plan and the outcome of the replay.
+// resend replays a recording. It returns the plan and the outcome of the replay.
 func resend(t *testing.T, st recorded, path, to string, o replay.Options) (*replay.Plan, replay.Outcome) {
 	t.Helper()
 	plan, err := replay.Read(path, st, o)

@@ -62,7 +62,7 @@ func (f *finder) needPart(part *call.Part) {
 		return
 	}
 	if part.Scope != call.SingleKey {
-		// Earlier calls may have used any of the keys.
+		// Any earlier call may have used one of the keys.
 		for n := f.now - 1; n >= max(0, f.now-mostSweeps); n-- {
 			f.needEnded(n)
 		}

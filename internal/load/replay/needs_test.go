@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// In a store whose responses to writes contain no version, the order of overlapping calls follows
-// from reads and guards.
+// For a store whose responses to writes contain no version, the replay derives the order of
+// overlapping calls from reads and guards.
 func TestOrdersOverlappingCalls(t *testing.T) {
 	key := []byte("k")
 	read := func(at, took, version int64) *call.Call {

@@ -29,8 +29,8 @@ func containsKey(part *call.Part, key []byte) bool {
 	return bytes.Equal(key, part.Key)
 }
 
-// wroteKey reports whether a part was executed in the recording and wrote a key, or removed a key
-// that may have existed.
+// wroteKey reports whether a part was executed in the recording and either wrote a key, or removed
+// a key that may have existed.
 func wroteKey(c *call.Call, part *call.Part) bool {
 	if part.Action != call.Write && part.Action != call.Remove {
 		return false
@@ -66,7 +66,7 @@ func changesKey(c *call.Call, key []byte) bool {
 	return false
 }
 
-// expectsNoKey reports whether a part is a guard that requires that its key does not exist.
+// expectsNoKey reports whether a part is a guard that holds only if its key does not exist.
 func expectsNoKey(part *call.Part) bool {
 	return part.Action == call.Compare && part.Target <= call.Modified && part.Relation == call.Equal && part.Number == 0
 }

@@ -15,12 +15,12 @@ import (
 type places struct {
 	of    []int32   // by call: the index of its connection (its place)
 	lines [][]int32 // by place: the calls on it, in order
-	heads []int     // by place: the index in lines[place] before which all calls were sent
+	heads []int     // by place: index in lines[place]; all calls before it were sent
 	sent  []bool    // by call: the call was sent or given up
 }
 
-// placesOf assigns the recorded connections to at most `most` places. If most is 0, it uses as many
-// places as were needed at the same time.
+// placesOf assigns the recorded connections to at most `most` places. If `most` is 0, it uses as
+// many places as the recording needed at the same time.
 func placesOf(calls []*call.Call, connections map[uint32]span, most int) *places {
 	order := make([]uint32, 0, len(connections))
 	for conn := range connections {
@@ -55,7 +55,7 @@ func placesOf(calls []*call.Call, connections map[uint32]span, most int) *places
 	return p
 }
 
-// takenPlace is a place, and the time at which the latest session on it ends.
+// takenPlace is a place, and the time at which the last session on this place ends.
 type takenPlace struct {
 	until int64
 	place int32
@@ -82,7 +82,7 @@ func (t *takenPlaces) Pop() any {
 	return last
 }
 
-// isNext reports whether a call is the next one to be sent on its place.
+// isNext reports whether a call is the next one to send on its connection.
 func (p *places) isNext(n uint64) bool {
 	at := p.of[n]
 	line := p.lines[at]

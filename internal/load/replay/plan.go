@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Plan is a recording that is prepared to be sent again, once. It implements app.Script.
+// Plan is a recording that is prepared for one replay. It implements app.Script.
 type Plan struct {
 	app.ScriptBase
 	Header  call.Header
@@ -39,8 +39,9 @@ type Plan struct {
 	needs   needs
 	before  []call.Call
 	states  []state // by call
-	revised []int64 // by call: the revision that it has created in this replay; 0: unknown
-	// By call: how late it was sent, in nanoseconds; -1: it was not sent, or it had to wait.
+	revised []int64 // by call: the revision that the call created in this replay; 0: unknown
+	// lates contains, by call, how late the call was sent, in nanoseconds. -1 means that the call
+	// was not sent, or had to wait for another call or for a connection.
 	lates     []int64
 	preloaded map[string]preloaded
 	versions  versions
@@ -49,7 +50,7 @@ type Plan struct {
 	watchers  watchers
 	base      int64           // latest revision of the preloaded keys
 	conns     int             // number of connections in this replay
-	writers   map[int64]int32 // by recorded revision: the call that created it
+	writers   map[int64]int32 // by recorded revision: the call that created the revision
 	made      []revision      // all revisions in writers, ascending
 	waited    uint64
 }
@@ -85,7 +86,7 @@ func (p *Plan) Kinds() map[Kind]uint64 {
 	return out
 }
 
-// Kind is the kind and consistency under which a call is counted among all operations.
+// Kind is the kind and consistency as which a call is counted.
 type Kind struct {
 	Kind  kv.Kind
 	Level kv.Consistency
@@ -127,9 +128,9 @@ type Outcome struct {
 	// Watchers is the number of watchers. Events is the number of events that they received in the
 	// recording, and EventsNow is the number of events that they received in the replay.
 	Watchers, Events, EventsNow uint64
-	// Gaps contains timing errors in nanoseconds, in ascending order. Each of them compares the
-	// time between two successive calls in the replay with that in the recording at this speed.
-	// Calls that waited for a response or a connection are omitted.
+	// Gaps contains timing errors in nanoseconds, in ascending order. Each error is the difference
+	// between the actual and the scheduled time between two successive calls. Calls that waited for
+	// a response or a connection are omitted.
 	Gaps []int64
 }
 
@@ -167,27 +168,27 @@ func (p *Plan) gapErrors() (all []int64) {
 	return all
 }
 
-// none is used as a revision that no key has.
+// none is a revision that no key has.
 const none = math.MaxInt64
 
 // preloaded is the revision and version that a preloaded key has in this replay.
 type preloaded struct{ at, version int64 }
 
-// names maps names that the store chose in the recording to the names that it has chosen in this
-// replay. These are the names of sequential keys, and of leases that have no numbers.
+// names maps names that the store chose in the recording to the names that the store chose in this
+// replay. The store chooses the names of sequential keys, and of leases that have no numbers.
 type names struct {
 	keys   map[string]int32 // by recorded key: the index of its name in texts
-	makers map[string]int32 // by recorded key: the call that created it
+	makers map[string]int32 // by recorded key: the call that created the key
 	leases map[int64]int32
 	texts  [][]byte // names in this replay; empty: not known yet
 }
 
-// nameRoom is an upper bound for two lengths in bytes: the text that a store adds to the name of a
-// sequential key, and the name of a lease.
+// nameRoom is an upper bound, in bytes, for two lengths: of the text that a store adds to the name
+// of a sequential key, and of a lease's name.
 const nameRoom = 64
 
-// ofKey returns the name that a recorded key has in this replay. The result is empty if the name is
-// the recorded one or is not known yet.
+// ofKey returns the name that a recorded key has in this replay. The result is empty if the store
+// did not choose the name, or if the name is not known yet.
 func (m *names) ofKey(key []byte) []byte {
 	if len(m.keys) == 0 {
 		return nil
@@ -218,24 +219,25 @@ func (m *names) keepLease(lease int64, name []byte) {
 //   - For each revision in its guards: the call that created the revision.
 //   - For each key that it writes or guards: the previous write in the order of the store's
 //     revisions. So the writes of a key are executed in the recorded order. If the revision of this
-//     call is unknown, it is the write whose response was the latest that had arrived when this call
-//     was sent.
+//     call is unknown, the call waits for the write whose response arrived last before this call was
+//     sent.
 //   - For a watcher, a compaction, or a read at a revision: the latest write up to that revision. For
 //     the end of a watcher: the start of the watcher. For a write or a compaction: the latest starts
 //     and ends of watchers whose responses had arrived.
-//   - For the use of a lease: the grant of the lease. For the end of a lease: the calls that use the
-//     lease. For the use of a sequential key: its creation.
-//   - If only the responses to reads contain the versions in guards: For a guard, the read that
-//     returned the version. For that read, the latest write whose response had arrived. For a write,
-//     the reads whose responses had arrived before it.
-//   - Calls that overlapped this call, but were executed before it according to guards and reads,
-//     even if they were sent later (told.go).
+//   - For a call that uses a lease: the grant of the lease. For a call that ends a lease: the calls
+//     that use the lease. For a call that uses a sequential key: the creation of the key.
+//   - If versions in guards occur only in responses to reads: For a guard, the read that returned the
+//     version. For that read, the latest write whose response had arrived. For a write, the reads
+//     whose responses had arrived before it.
+//   - Calls that overlapped this call, but that the store executed before it according to guards and
+//     reads, even if they were sent later (told.go).
 //
-// A call waits only for calls that the store executed earlier, so there are no cycles. A recording
-// that contradicts this does not come from such a store. In that case the wait ends when the calls
-// time out.
+// A call waits only for calls that the store executed earlier, so there are no cycles. If a
+// recording nevertheless leads to a cycle, it does not come from a store that executes calls in one
+// order. In that case, the wait ends when the calls time out.
 type needs struct {
-	// By call: the index of its first need in calls; the last element is the length of calls.
+	// first contains, by call, the index in calls of the first call for which this call waits. The
+	// last element is the length of calls.
 	first []uint32
 	calls []int32
 }
@@ -261,8 +263,8 @@ func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
 }
 
 // revisionAt returns the revision of the store in this replay that corresponds to a recorded
-// revision. It is the revision of the latest write up to the recorded revision, if that write was
-// sent again. Otherwise it is 0, which stands for the current revision.
+// revision. This is the revision that the latest write up to the recorded revision has in this
+// replay. If that write was not sent again, the result is 0, which stands for the current revision.
 func (p *Plan) revisionAt(recorded int64) int64 {
 	i := sort.Search(len(p.made), func(i int) bool { return p.made[i].at > recorded })
 	if i == 0 {
@@ -284,29 +286,29 @@ type versions struct {
 	guards  map[guardAt]int32          // the slot of the version that a guard requires
 	learned map[int32][]learnedVersion // by call: the versions in its response that guards require
 	now     []int64                    // by slot: the version in this replay; 0: unknown
-	// enders contains, by slot, the calls whose guard required this version and held, and that
-	// replaced this version.
+	// enders contains, by slot, the calls that replaced the slot's version under a guard that
+	// required this version.
 	enders map[int32][]int32
-	// changes contains the same calls by key, with the versions that they replaced, in ascending
-	// order.
+	// changes contains the same calls by key, in ascending order of the versions that they
+	// replaced.
 	changes map[string][]change
-	// readers contains, by slot, the calls without guards that read this version.
+	// readers contains, by slot, the calls without guards that read the slot's version.
 	readers map[int32][]int32
-	// creators contains, by key, the calls whose guard required that the key does not exist, and
-	// held.
+	// creators contains, by key, the calls that changed the key under a guard that required that
+	// the key does not exist.
 	creators map[string][]int32
 }
 
-// change is a call (by) that replaced a version (from).
+// change is the call `by`, which replaced the version `from` of a key.
 type change struct {
 	from int64
 	by   int32
 }
 
-// guardAt identifies a part of a call.
+// guardAt identifies a guard: a part of a call.
 type guardAt struct{ call, part int32 }
 
-// learnedVersion is a key's version that a response contains.
+// learnedVersion is a version of a key that a response contains.
 type learnedVersion struct {
 	key  []byte // the recorded key
 	slot int32
@@ -318,15 +320,15 @@ type learnedVersion struct {
 // watchers holds the watchers that a recording starts. In the replay, all calls for the same
 // watcher use the same connection.
 type watchers struct {
-	of    map[int32]uint32 // by call that starts or ends a watcher: the number of the watcher
+	of    map[int32]uint32 // by call that starts or ends a watcher: the watcher's number
 	by    []int32          // by watcher: the number of the call that starts it
 	then  []uint64         // by watcher: number of events that it received in the recording
 	now   []uint64         // by watcher: number of events that it has received in the replay
 	ended uint64           // number of watchers that the store has ended in the replay
 
 	total, received uint64 // sums of then and of now
-	// asked is the value of received at the last call of Awaits. till is the end of the wait for
-	// more events.
+	// asked is the value of `received` at the last call of Awaits. till is the time at which the
+	// wait for more events ends.
 	asked, till int64
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/proxied"
 )
 
-// Calls from ZooKeeper's Go client to zetcd are recorded, and are then sent to zetcd again.
+// The test records calls from ZooKeeper's Go client to zetcd, and then replays them on zetcd.
 func TestGuardsHoldAgainOnZetcd(t *testing.T) {
 	st := zetcd.New()
 	a := proxied.Start(t, st, servers.Installed(t, st), 1).Access
@@ -38,8 +38,8 @@ func TestGuardsHoldAgainOnZetcd(t *testing.T) {
 	checkHidden(t, path, "registry", "made ")
 }
 
-// Calls from Consul's client to cetcd are recorded and sent to cetcd again. The test needs a cetcd
-// binary.
+// The test records calls from Consul's client to cetcd, and then replays them on cetcd. It needs a
+// cetcd binary.
 func TestGuardsHoldAgainOnCetcd(t *testing.T) {
 	binary := os.Getenv("QUORUMBENCH_CETCD")
 	if binary == "" {

@@ -13,17 +13,17 @@ import (
 
 // Options holds the parameters for a replay.
 type Options struct {
-	Speed  float64 // how many times faster than the recording the replay is; above 0
+	Speed  float64 // speed of the replay relative to the recording; above 0
 	Prefix string  // the prefix that is added to every key
 	Salt   uint64  // makes the numbers of leases differ from those in other replays
-	// Connections is the number of connections. 0 means as many as the recording uses at the same
-	// time. If a connection is a session in the store, the recorded sessions share these
-	// connections.
+	// Connections is the number of connections. 0 stands for the highest number of connections that
+	// the recording used at the same time. If each connection is a session of the store, the
+	// recorded sessions share these connections.
 	Connections int
 	// MaxInFlight is the maximum number of calls in flight.
 	MaxInFlight int
-	// Compactions is set if compactions are sent. A compaction deletes the history of all keys in
-	// the store.
+	// Compactions is set if the replay sends compactions. A compaction deletes the history of all
+	// keys in the store.
 	Compactions bool
 }
 

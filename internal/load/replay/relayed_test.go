@@ -16,8 +16,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// relayedTo starts a relay that records to path, and a capture in front of the relay. It calls
-// `speak` with the relay's address. The relay and the capture must record the same calls.
+// relayedTo starts a relay that records to the file `path`, and a capture of the traffic between
+// the clients and the relay. It calls `speak` with the relay's address. The relay and the capture
+// must record the same calls.
 func relayedTo(t *testing.T, st recorded, to, path string, redactor *call.Redactor, speak func(address string)) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,7 +50,7 @@ func relayedTo(t *testing.T, st recorded, to, path string, redactor *call.Redact
 }
 
 // captured starts a capture of the traffic to and from an address. It returns a function that ends
-// the capture and compares it with the recording of a relay.
+// the capture and compares the captured calls with a relay's recording.
 func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, redactor *call.Redactor, began time.Time) (compare func(path string)) {
 	t.Helper()
 	packets, err := passive.Open(uint16(at.Port))
@@ -110,7 +111,7 @@ func connections(t *testing.T, path string) [][]*call.Call {
 	return all
 }
 
-// textOf returns a text that describes calls without their times and connections.
+// textOf describes calls, without their times and connections.
 func textOf(calls ...*call.Call) string {
 	var s strings.Builder
 	for _, c := range calls {
@@ -121,9 +122,8 @@ func textOf(calls ...*call.Call) string {
 	return s.String()
 }
 
-// sameCalls compares the calls on a connection that was captured in front of a relay with the calls
-// that the relay recorded. The capture must see each request earlier and each response later than
-// the relay.
+// sameCalls compares the captured calls of a connection to a relay with the calls that the relay
+// recorded. The capture must see each request earlier and each response later than the relay.
 func sameCalls(t *testing.T, got, want []*call.Call) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -135,7 +135,7 @@ func sameCalls(t *testing.T, got, want []*call.Call) {
 		if textOf(g) != textOf(w) {
 			t.Errorf("captured\n%srelayed\n%s", textOf(g), textOf(w))
 		}
-		// The two clocks are read at slightly different times, some microseconds apart.
+		// The two clocks are read some microseconds apart.
 		if apart := int64(50 * time.Microsecond); !w.Pushed && w.Answered() && (g.At > w.At+apart || g.At+g.Took < w.At+w.Took-apart) {
 			t.Errorf("%s lasted from %d to %d in front of the relay, and from %d to %d in the relay", w.Method, g.At, g.At+g.Took, w.At, w.At+w.Took)
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// Calls from etcd's official client, which reads keys and changes them depending on their
-// revisions, are recorded. They are then sent to a different etcd, faster.
+// The test records calls from etcd's official client, which reads keys and changes them depending
+// on their revisions. It then replays the calls, faster, on a different etcd server.
 func TestGuardsHoldAgainOnEtcd(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
 	plain := official.Etcd(t, store.Access{Endpoints: []string{from}})
@@ -26,8 +26,8 @@ func TestGuardsHoldAgainOnEtcd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A removal of a prefix and the writes below this prefix may be executed in a different order
-	// in the replay. So this key has no other writes.
+	// The replay may change the order of a removal of a prefix and the writes below this prefix. So
+	// the test does not write this key again.
 	if _, err := plain.Put(t.Context(), "/other/a", "earlier"); err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,8 @@ func TestGuardsHoldAgainOnEtcd(t *testing.T) {
 
 func key(i int) string { return "/registry/k" + strconv.Itoa(i) }
 
-// change makes the calls that are recorded: chains of guarded writes, with creations, deletions, a
-// guard that does not hold, lists and a lease.
+// change sends the calls to record: chains of guarded writes, creations, deletions, a guard that
+// does not hold, lists and a lease.
 func change(t *testing.T, c *clientv3.Client) {
 	ctx := t.Context()
 	must := func(err error) {

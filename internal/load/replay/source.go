@@ -17,7 +17,7 @@ type source struct {
 	translator
 	asked uint64 // 1 + the number of the latest call that had to wait
 	lists responseKeys
-	keys  store.RangeOp // used by calls whose keys are collected
+	keys  store.RangeOp // used by calls whose responses' keys are collected
 	watch store.WatchOp // used by calls that start or end a watcher
 }
 
@@ -79,7 +79,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 func (s *source) Failed(n uint64) {
 	s.watchers.till = 0
 	if s.states[n] = failed; s.places != nil {
-		s.places.sent[n] = true // other calls no longer wait for it
+		s.places.sent[n] = true // calls after it on the connection no longer wait
 	}
 }
 
@@ -171,7 +171,7 @@ func (s *source) keepVersions(n uint64, c *call.Call, ev *store.Event) {
 	s.lists.drop(ev.Tag)
 }
 
-// quiet is how long, in nanoseconds, no event must have arrived before the replay stops waiting for
+// quiet is the time without events, in nanoseconds, after which the replay stops waiting for
 // events.
 const quiet = int64(500_000_000)
 

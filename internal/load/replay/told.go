@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// There are versions that are not revisions of the store, and versions that are missing in
-// responses to writes. Such a version is translated by means of the call that first returned it. If
-// the response to a call contained a version of a key in the recording, then the response to the
-// same call in the replay contains the version that the key has now. That version replaces the
-// recorded one in guards.
+// In some stores, versions are not revisions of the store, or responses to writes do not contain
+// the version. The replay translates such a version by means of the calls whose responses contain
+// it. If a call's response contained a version of a key in the recording, the response to the same
+// call in the replay contains the corresponding new version. In guards, the new version replaces
+// the recorded one.
 
 // versionOf is a recorded version of a key.
 type versionOf struct {
@@ -97,9 +97,10 @@ func (p *Plan) presentGuard(at guardAt, part *call.Part) int64 {
 	return p.revisionOf(part.Key, part.Number)
 }
 
-// needGuard makes the call wait for a call whose response contains the version that a part's guard
-// requires. This is the latest of those whose responses had arrived when this call was sent, or
-// else the latest of all.
+// needGuard makes the call wait for a source of the version that a guard requires. A source is a
+// call whose response contains this version. If responses of sources had arrived when this call was
+// sent, the call waits for the latest of these sources. Otherwise it waits for the latest of all
+// sources.
 func (f *finder) needGuard(part int32) {
 	c := f.plan.calls[f.now]
 	held := c.OK() && c.Held
@@ -126,7 +127,7 @@ func (f *finder) needGuard(part int32) {
 			return
 		}
 	}
-	// Except for a call that waits for this call because it saw the change.
+	// Skip a source that waits for this call because the source saw this call's change.
 	for i := len(sources) - 1; i >= 0; i-- {
 		if n := sources[i]; !slices.Contains(f.plan.needs.callsFor(uint64(n)), f.now) {
 			f.need(n)
@@ -135,9 +136,9 @@ func (f *finder) needGuard(part int32) {
 	}
 }
 
-// needReaders is for a call whose guard held. It makes the call wait for the reads that were sent
-// after it and before its response arrived, but saw the version that it replaced. Without the wait,
-// these reads would return the new version.
+// needReaders is used for a call whose guard held. Some reads were sent after this call and before
+// its response arrived, but saw the version that the call replaced. needReaders makes the call wait
+// for these reads, because otherwise they would return the new version.
 func (f *finder) needReaders(slot int32) {
 	c, readers := f.plan.calls[f.now], f.plan.versions.readers[slot]
 	from, _ := slices.BinarySearch(readers, f.now)
@@ -148,11 +149,12 @@ func (f *finder) needReaders(slot int32) {
 	}
 }
 
-// needWinner is for a call whose guard did not hold. It makes the call wait for the winner: a call
-// whose guard required the same version and held, and that replaced that version. If there are
-// several, it waits for the latest one that was sent before the response to this call. If this call
-// has several guards, it is unknown which of them did not hold. Then it waits for the latest winner
-// whose response had arrived when this call was sent.
+// needWinner is used for a call whose guard did not hold. It makes the call wait for a winner: a
+// call that made the same requirement in a guard that held, and that then changed the key. If
+// several calls qualify, this call waits for the latest one that was sent before the response to
+// this call arrived. If this call has several guards, the recording does not show which of them did
+// not hold. This call then waits for the latest winner whose response had arrived when this call
+// was sent.
 func (f *finder) needWinner(enders []int32) {
 	c := f.plan.calls[f.now]
 	several := countGuards(c) > 1
@@ -170,7 +172,7 @@ func (f *finder) needWinner(enders []int32) {
 // mostEnders limits how many calls needWinner considers.
 const mostEnders = 1024
 
-// needWritesRead is for a call that reads a version. It makes the call wait for the write that
+// needWritesRead is used for a call that reads a version. It makes the call wait for the write that
 // created this version.
 func (f *finder) needWritesRead(c *call.Call) {
 	for _, l := range f.plan.versions.learned[f.now] {
@@ -188,9 +190,9 @@ func (f *finder) needWritesRead(c *call.Call) {
 	}
 }
 
-// needReplacers makes a read wait for the writes that replaced a version older than the one it saw.
-// It does so even if these writes had no response yet, or were not sent yet, when the read was
-// sent.
+// needReplacers makes a read wait for the writes that replaced an older version than the one that
+// the read saw. The read waits even for writes that had no response yet, or had not been sent yet,
+// when the read was sent.
 func (f *finder) needReplacers(l learnedVersion) {
 	c, changes := f.plan.calls[f.now], f.plan.versions.changes[string(l.key)]
 	i, _ := slices.BinarySearchFunc(changes, l.version, func(a change, version int64) int { return cmp.Compare(a.from, version) })

@@ -4,8 +4,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// translator converts recorded calls to the calls to send. Each call reuses the memory of the
-// previous one.
+// translator converts recorded calls to the calls to send. Each converted call reuses the memory of
+// the previous one.
 type translator struct {
 	plan  *Plan
 	call  call.Call
@@ -53,7 +53,7 @@ func (t *translator) part(at guardAt, part *call.Part) {
 	t.keys(part)
 }
 
-// keys adds the prefix to the keys in a part.
+// keys sets the keys in a part to their names in this replay, including the prefix.
 func (t *translator) keys(part *call.Part) {
 	if name := t.plan.names.ofKey(part.Key); len(name) > 0 {
 		part.Key = name
@@ -81,7 +81,7 @@ func (t *translator) prefixed(key []byte) []byte {
 	return t.bytes[at:len(t.bytes):len(t.bytes)]
 }
 
-// letters contains the digits of base64url. The values in all loads consist of these digits.
+// letters contains the characters of base64url, of which the values in all loads consist.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 // value returns the recorded value. If only the hash of the value is recorded, it returns a value
@@ -105,8 +105,8 @@ func (t *translator) value(v *call.Value) []byte {
 	return t.bytes[at:len(t.bytes):len(t.bytes)]
 }
 
-// lease returns the number that a recorded lease has in this replay. It is positive, and differs
-// between replays on the same store.
+// lease returns the number that a recorded lease has in this replay. The number is positive, and
+// differs between replays on the same store.
 func (t *translator) lease(recorded int64) int64 {
 	if recorded == 0 {
 		return 0

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// The test records a compaction and two watchers of etcd's official client, and sends them again.
+// The test records a compaction and two watchers of etcd's official client, and then replays them.
 // One watcher starts at the current revision, the other at an earlier revision.
 func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
@@ -31,8 +31,8 @@ func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 				}
 			})
 			plan, o := resend(t, st, path, to, replay.Options{Speed: 5, Prefix: name + "/", Salt: 7, Compactions: true})
-			// Writes of other keys may be executed in a different order, and the last events may be
-			// missing.
+			// The replay may execute writes of other keys in a different order, and may end before
+			// the last events arrive.
 			if o.Watchers != 3 || o.Events != uint64(received) || o.EventsNow+6 < o.Events || o.EventsNow > o.Events+6 {
 				t.Errorf("the watchers received %d events: %+v", received, o)
 			}
@@ -55,8 +55,8 @@ func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 	}
 }
 
-// watchAndWrite makes the calls that are recorded. It returns the number of events that its
-// watchers received.
+// watchAndWrite sends the calls to record. It returns the number of events that its watchers
+// received.
 func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (received int) {
 	t.Helper()
 	ctx := t.Context()
@@ -89,7 +89,8 @@ func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (received in
 	_, err := c.Delete(ctx, prefix+"1")
 	must(err)
 	take(events, 21)
-	// A watcher that starts at an earlier revision immediately receives the writes since then.
+	// A watcher that starts at an earlier revision immediately receives the writes since that
+	// revision.
 	later := c.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(at), clientv3.WithFilterDelete())
 	take(later, 10)
 	end()

@@ -12,8 +12,8 @@ type stream struct {
 	watcher      int64
 }
 
-// findWatchers finds the calls that start or end each watcher. events is the number of events that
-// each watcher received in the recording.
+// findWatchers finds the calls that start or end each watcher. `events` contains, by watcher, the
+// number of events that the watcher received in the recording.
 func (p *Plan) findWatchers(events map[stream]uint64) {
 	w := &p.watchers
 	w.of = map[int32]uint32{}
@@ -42,8 +42,10 @@ func (p *Plan) findWatchers(events map[stream]uint64) {
 	w.now = make([]uint64, len(w.by))
 }
 
-// needWatch makes four kinds of calls wait: the start of a watcher, a compaction and a read at a
-// revision wait for the latest write up to that revision; the end of a watcher waits for its start.
+// needWatch adds the waits that concern watchers and revisions. The start of a watcher, a
+// compaction and a read at a revision wait for the latest write up to that revision. The end of a
+// watcher waits for the watcher's start, and for the writes that the watcher must report. Writes
+// and compactions wait for starts and ends of watchers (needWatchers).
 func (f *finder) needWatch(part *call.Part) {
 	switch part.Action {
 	case call.Watch:
@@ -51,13 +53,13 @@ func (f *finder) needWatch(part *call.Part) {
 		if part.Number == 0 { // earlier writes are not reported to the watcher
 			f.needUntil(f.plan.calls[f.now].Revision)
 		}
-	case call.Compaction: // watchers that start at an earlier revision must have started by then
+	case call.Compaction: // watchers from earlier revisions must have started before
 		f.needUntil(part.Number)
 		f.needWatchers()
 	case call.Read:
 		f.needUntil(part.Number)
 	case call.Unwatch:
-		f.needUntil(f.plan.calls[f.now].Revision) // the watcher's events must arrive before it ends
+		f.needUntil(f.plan.calls[f.now].Revision) // its last events must arrive before
 		if w := &f.plan.watchers; w.of[f.now] != unknownWatcher {
 			f.need(w.by[w.of[f.now]])
 		}
@@ -66,8 +68,8 @@ func (f *finder) needWatch(part *call.Part) {
 	}
 }
 
-// needWatchers makes the call wait for the latest starts and ends of watchers whose responses had
-// arrived.
+// needWatchers makes the call wait for the latest calls that started or ended watchers, if their
+// responses had arrived when this call was sent.
 func (f *finder) needWatchers() {
 	for _, n := range f.watches {
 		f.needEnded(n)
@@ -83,9 +85,9 @@ func (f *finder) needUntil(revision int64) {
 }
 
 // compactedAt returns the revision to which the replay must compact instead of the recorded
-// revision. If a watcher starts at the recorded revision, the result is at most the revision at
-// which the watcher starts in the replay. The reason is that writes of other keys may be executed
-// in a different order, and that the store may not have read the watcher's events yet.
+// revision. The result is at most the revision at which a watcher from the recorded revision starts
+// in the replay. The reason is that the replay may execute writes of other keys in a different
+// order, and that the store may not have read the watcher's events yet.
 func (p *Plan) compactedAt(recorded int64) int64 {
 	now := p.revisionAt(recorded)
 	if now <= 0 {

@@ -20,7 +20,7 @@ import (
 
 var open = zk.WorldACL(zk.PermAll)
 
-// Calls from ZooKeeper's Go client are recorded. They are then sent to the same server again,
+// The test records calls from ZooKeeper's Go client, and then replays them on the same server,
 // faster and below a different node.
 func TestGuardsHoldAgainOnZooKeeper(t *testing.T) {
 	st := zookeeper.New()
@@ -129,7 +129,8 @@ func changeZooKeeper(t *testing.T, address, name string) {
 	c.Close()
 }
 
-// chainZooKeeper reads nodes, and changes them under guards that contain the versions it has read.
+// chainZooKeeper reads nodes, and then changes them with guards that contain the versions from
+// these reads.
 func chainZooKeeper(t *testing.T, c *zk.Conn, client int) {
 	r := rand.New(rand.NewPCG(2, uint64(client)))
 	for n := range 40 {
@@ -152,8 +153,8 @@ func chainZooKeeper(t *testing.T, c *zk.Conn, client int) {
 	}
 }
 
-// treeOf returns all nodes below a node with their data. The names of sequential nodes are returned
-// without their numbers.
+// treeOf returns all nodes below a node with their data. It removes the numbers from the names of
+// sequential nodes.
 func treeOf(t *testing.T, c *zk.Conn, root string) (all []string) {
 	t.Helper()
 	children, _, err := c.Children(root)
@@ -178,7 +179,7 @@ func treeOf(t *testing.T, c *zk.Conn, root string) (all []string) {
 	return all
 }
 
-// sameZooKeeper compares all nodes with the nodes below the given node.
+// sameZooKeeper compares the tree of all nodes with the tree below the given node.
 func sameZooKeeper(t *testing.T, c *zk.Conn, below string) {
 	t.Helper()
 	var got []string

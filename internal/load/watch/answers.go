@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Answers stores which operations wrote the store's latest revisions. All event loops of a
-// generator share it without locks, as they share Times.
+// Answers stores, for each of the store's latest revisions, the operation that created it. All
+// event loops of a generator share the Answers without locks.
 type Answers struct {
 	of    []answered
 	mask  uint64
@@ -21,7 +21,7 @@ type answered struct {
 }
 
 // NewAnswers returns an Answers with space for the latest n writes or more, within bounds. If n is
-// 0, it has as much space as possible.
+// 0, it has the maximum space.
 func NewAnswers(n uint64) *Answers {
 	size := uint64(fewestTimes)
 	for size < mostTimes && (size < 2*n || n == 0) {
@@ -43,7 +43,7 @@ func (a *Answers) Put(revision int64, phase measure.Phase, n uint64) {
 func (a *Answers) Count() uint64 { return a.count.Load() }
 
 // Lookup returns the operation that created a revision. ok is false if the operation is unknown or
-// no longer stored.
+// is no longer stored.
 func (a *Answers) Lookup(revision int64) (phase measure.Phase, n uint64, ok bool) {
 	e := &a.of[uint64(revision)&a.mask]
 	if e.revision.Load() != revision {

@@ -8,24 +8,24 @@ import (
 // needs no locks.
 type Board struct {
 	Times *Times
-	// Answers matches events to writes by their revisions. It is nil if events are matched in a
-	// different way.
+	// Answers matches events to writes by their revisions. It is nil if events contain values,
+	// which identify their writes.
 	Answers *Answers
 	acked   []atomic.Uint32 // by key number: number of acknowledged writes
-	// latest and newest are used only for stores that report states. By key number, latest is when
-	// the most recently sent of the acknowledged writes was sent, and newest is the highest
-	// revision that any watcher received.
+	// latest and newest are used only for stores that report states. By key number, latest contains
+	// the latest send time of all acknowledged writes, and newest contains the highest revision
+	// that any watcher received.
 	latest, newest []atomic.Int64
-	// deleted is also used only for such stores. It is set, by key number, when a delete of the key
-	// was or may have been executed. After that, the effects of the delete and of earlier writes
-	// may never be reported.
+	// deleted is used only for stores that report states. By key number, an element is set when the
+	// store has executed, or may have executed, a delete of the key. After that, the store may
+	// never report the effects of the delete and of earlier writes.
 	deleted []atomic.Bool
-	busy    atomic.Int32 // number of event loops whose operations have not all ended
+	busy    atomic.Int32 // number of event loops that have unfinished operations
 	fan     *fanOut      // nil if not all watchers watch all keys
 }
 
-// NewBoard returns a board for the keys 0 to keys-1 and for the given number of event loops. writes
-// is the expected number of writes, or 0 if it is unknown.
+// NewBoard returns a board for the keys 0 to keys-1 and for the given number of event loops.
+// `writes` is the expected number of writes, or 0 if the number is unknown.
 func NewBoard(keys uint64, loops int, writes uint64) *Board {
 	b := &Board{Times: NewTimes(writes), acked: make([]atomic.Uint32, keys)}
 	b.busy.Store(int32(loops))
@@ -46,8 +46,8 @@ func (b *Board) Acknowledge(key uint64) {
 	}
 }
 
-// AcknowledgeSent is like Acknowledge, for a write that was sent at the given time. Watchers of
-// states must report this write, or a later write.
+// AcknowledgeSent counts an acknowledged write that was sent at the given time. Watchers of states
+// must report this write, or a later write.
 func (b *Board) AcknowledgeSent(key uint64, sent int64) {
 	if key < uint64(len(b.latest)) {
 		raise(&b.latest[key], sent)
@@ -55,16 +55,15 @@ func (b *Board) AcknowledgeSent(key uint64, sent int64) {
 	b.Acknowledge(key)
 }
 
-// AcknowledgeUnsure is like Acknowledge, for a write that watchers of states need not report.
-// Examples are the delete of a key that may not have existed, and a write that may not have changed
-// the key.
+// AcknowledgeUnsure counts an acknowledged write that watchers of states need not report. Examples
+// are the delete of a key that may not have existed, and a write that may not have changed the key.
 func (b *Board) AcknowledgeUnsure(key uint64) {
 	b.MayBeDeleted(key)
 	b.Acknowledge(key)
 }
 
-// MayBeDeleted records that the key may have been deleted by a delete that was not acknowledged.
-// After that, watchers of states need not report earlier writes.
+// MayBeDeleted records that an unacknowledged delete may have deleted the key. After that, watchers
+// of states need not report earlier writes.
 func (b *Board) MayBeDeleted(key uint64) {
 	if key < uint64(len(b.deleted)) {
 		b.deleted[key].Store(true)

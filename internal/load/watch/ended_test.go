@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The sink does not wait for the events of watchers that the store has ended. CaughtUp returns true
+// The sink does not wait for events of watchers that the store has ended. CaughtUp returns true
 // when all other watchers have received their events.
 func TestEndedWatchersAreNotAwaited(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
@@ -33,7 +33,7 @@ func TestEndedWatchersAreNotAwaited(t *testing.T) {
 	}
 }
 
-// The creation of each watcher is timed once, whichever loop it belongs to.
+// The creation time of each watcher is recorded once, no matter which loop the watcher belongs to.
 func TestCreationIsTimed(t *testing.T) {
 	var sinks []*Sink
 	board := NewBoard(1, 2, 1)

@@ -4,20 +4,21 @@ import (
 	"sync/atomic"
 )
 
-// fanOut determines when a write has reached the last watcher. It is used if all watchers watch all
-// keys. All event loops of a generator share it without locks.
+// fanOut detects when a write has reached the last watcher. It is used if all watchers watch all
+// keys. All event loops of a generator share one fanOut without locks.
 type fanOut struct {
 	watchers uint32
-	// Upper bits: number of the write; lower bits: how many watchers have received it.
+	// The upper bits of an element are the number of a write. The lower bits are the number of
+	// watchers that have received this write.
 	counts []atomic.Uint64
 }
 
 // countBits is the number of lower bits in an element of fanOut.counts that count watchers.
 const countBits = 24
 
-// countLast counts that a watcher has received write n of the measured phase. It reports whether
-// all watchers have received the write now. It returns false if a later write has replaced write n
-// in counts.
+// countLast adds one to the number of watchers that have received write n of the measured phase. It
+// reports whether all watchers have now received the write. It returns false if a later write has
+// replaced write n in counts.
 func (f *fanOut) countLast(n uint64) bool {
 	e := &f.counts[n%uint64(len(f.counts))]
 	name := n << countBits

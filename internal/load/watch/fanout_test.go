@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// For each write there is exactly one last event, whichever loop receives it, unless a later write
-// has replaced the write in fanOut.counts.
+// Each write has exactly one last event, no matter which loop receives the event, unless a later
+// write has replaced the write in fanOut.counts.
 func TestEachWriteHasOneLastEvent(t *testing.T) {
 	const loops, each, writes = 4, 250, 300
 	b := NewBoard(1, loops, writes)
@@ -39,8 +39,8 @@ func TestEachWriteHasOneLastEvent(t *testing.T) {
 	}
 }
 
-// The time until the last event is measured from when the write was due. A watcher that receives an
-// event twice is counted once.
+// The time until the last event starts at the write's due time. If a watcher receives an event
+// twice, the watcher is counted once.
 func TestTimesTheLastEvent(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
 	if err != nil {

@@ -2,9 +2,9 @@ package watch
 
 import "github.com/quorumbench/quorumbench/internal/measure"
 
-// If an event has no value, it is matched with the write whose response contains the same revision
-// of the store. If the event arrives before the response, it is stored until the response arrives.
-// Only then is it identified and timed.
+// An event without a value is matched with the write whose response contains the same revision of
+// the store. If the event arrives before this response, the sink stores the event until the
+// response arrives. Then the sink identifies the event's write and times the event.
 
 // pending is an event that waits for the response to its write.
 type pending struct {
@@ -12,8 +12,8 @@ type pending struct {
 	reordered    bool
 }
 
-// timeOrKeep identifies and times the event if the response to its write has arrived. Otherwise it
-// stores the event until Resolve is called.
+// timeOrKeep identifies the event's write and times the event, if the response to the write has
+// arrived. Otherwise it stores the event until Resolve is called.
 func (s *Sink) timeOrKeep(p pending) (seen Seen) {
 	if seen, ok := s.identify(&p); ok {
 		return seen
@@ -32,9 +32,10 @@ func (s *Sink) identify(p *pending) (seen Seen, ok bool) {
 	return seen, true
 }
 
-// Resolve identifies the stored events whose writes have responses by now. For each of them it
-// calls found, with the time at which the event arrived. An event that has waited for
-// Config.Patience is considered to belong to a write by another program.
+// Resolve handles the stored events whose writes have a response by now: it identifies each event's
+// write, and calls `found` with the event's arrival time. If an event has waited for
+// Config.Patience, Resolve assumes that its write was made by another program, and calls `found`
+// for this event, too.
 func (s *Sink) Resolve(now int64, found func(seen Seen, at int64)) {
 	if len(s.pending) == 0 {
 		return

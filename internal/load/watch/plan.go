@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Plan describes the watchers of a load whose operations are not chosen from a mix over a single
-// key space.
+// Plan describes the watchers of a load that does not choose its operations from a mix over a
+// single key space.
 type Plan struct {
-	// Sink contains the board and the watchers. Each watcher has the numbers of the keys whose
+	// Sink contains the board and the watchers. Each watcher contains the numbers of the keys whose
 	// events are compared with acknowledged writes.
 	Sink Config
 	// Streams is the number of watch streams. Watchers are assigned to streams in turn, and streams
@@ -20,16 +20,16 @@ type Plan struct {
 	// load's connections.
 	Connections int
 	// AskEvery is the time between two progress requests. Successive requests go to the streams of
-	// successive watchers. If it is 0, no requests are sent.
+	// successive watchers. If it is 0, the load sends no progress requests.
 	AskEvery time.Duration
-	// Silent reports whether a watcher's stream gets no progress requests. If it is nil, every
-	// stream gets them.
+	// Silent reports whether the load sends no progress requests on a watcher's stream. If Silent
+	// is nil, the load sends them on every stream.
 	Silent func(watcher uint32) bool
-	// Acknowledged handles a successful response to a write. ref is the value that Fill returned
-	// for the write, and sent is when the write was sent. If it is nil, the source itself updates
-	// the board.
+	// Acknowledged handles a successful response to a write. `ref` is the value that Fill returned
+	// for the write, and `sent` is the time at which the write was sent. If Acknowledged is nil,
+	// the source itself updates the board.
 	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
-	// Fill completes the operation that creates a watcher, except for the watcher's stream. The
-	// memory that op refers to must stay valid until the next call of Fill.
+	// Fill sets all fields of the operation that creates a watcher, except for the watcher's
+	// stream. The memory to which op refers must stay valid until the next call of Fill.
 	Fill func(watcher uint32, op *store.Op)
 }

@@ -1,11 +1,12 @@
 package watch
 
-// CaughtUp reports whether every watcher has received the events of Config.Expect. It returns false
-// if Config.Expect is 0.
+// CaughtUp reports whether every watcher has received the number of events in Config.Expect. It
+// returns false if Config.Expect is 0.
 func (s *Sink) CaughtUp() bool { return s.cfg.Expect > 0 && s.awaited == 0 }
 
-// Settled reports whether all expected events have arrived. Its cost is proportional to the number
-// of watchers times their number of keys, except if no event has arrived since the last call.
+// Settled reports whether all expected events have arrived. If an event has arrived since the last
+// call, the cost of a call is proportional to the number of watchers times their number of keys.
+// Otherwise a call is cheap.
 func (s *Sink) Settled() bool {
 	if s.checked {
 		return false

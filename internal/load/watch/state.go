@@ -3,9 +3,8 @@ package watch
 import "github.com/quorumbench/quorumbench/internal/measure"
 
 // state holds what one watcher has received for one key from a store that reports states. A state
-// is the current value of the key; it does not show each write that led to it. A state that is
-// skipped does not count as lost. If the latest state is missing, however, that state counts as
-// lost.
+// is the current value of the key; it does not show each write that led to this value. A skipped
+// state does not count as lost. However, if the latest state is missing, it counts as lost.
 type state struct {
 	rev  int64  // highest revision received; 0: none
 	at   int64  // when it was received
@@ -27,16 +26,16 @@ func (s *state) take(revision, at int64) verdict {
 	return fresh
 }
 
-// noteWrite records which write led to a state that was received.
+// noteWrite records which write led to the received state.
 func (s *state) noteWrite(revision int64, phase measure.Phase, number uint64) {
 	if revision == s.rev {
 		s.from = key(phase, number)
 	}
 }
 
-// noteRevision records that a watcher received a revision of a key that exists. If the key does not
-// exist, the revision is only the revision in the response, which other watchers need not receive.
-// So it is not recorded.
+// noteRevision records that a watcher received a revision of an existing key. It ignores the
+// revision if the key does not exist (version 0): this is then only the revision in the response,
+// which other watchers need not receive.
 func (b *Board) noteRevision(key uint64, revision, version int64) {
 	if key < uint64(len(b.newest)) && version > 0 {
 		raise(&b.newest[key], revision)
@@ -44,10 +43,11 @@ func (b *Board) noteRevision(key uint64, revision, version int64) {
 }
 
 // superseded reports whether the key is known to have been written after the write that led to the
-// state. This is known in two cases: another watcher received a higher revision, or an acknowledged
-// write was sent after the state's write had certainly been executed. The order of concurrent
-// writes is unknown unless a watcher received the last of them. After a delete the order is
-// unknown, too, because a key that exists only between two queries is never reported.
+// state. This is known in two cases: if another watcher received a higher revision, or if an
+// acknowledged write was sent at a time when the store had certainly executed the state's write.
+// The order of concurrent writes is unknown unless a watcher received the last of them. The order
+// is also unknown after a delete, because a watcher never receives a key that exists only between
+// two of its queries.
 func (b *Board) superseded(key uint64, s *state) bool {
 	switch {
 	case key >= uint64(len(b.latest)):

@@ -30,11 +30,11 @@ func statesOf(t *testing.T, watchers int) (*Sink, *Board, *keys.Values) {
 	return NewSink(cfg), b, cfg.Values
 }
 
-// States that are skipped count as coalesced. If a state is known to exist that is newer than the
-// last state of a watcher, the newer state counts as lost.
+// Skipped states count as coalesced. If a newer state than the last state of a watcher is known to
+// exist, the newer state counts as lost.
 func TestStates(t *testing.T) {
 	type step struct {
-		acked    uint64 // a write, acknowledged 5 after it was sent; if del is set, it is a delete
+		acked    uint64 // a write (a delete if del is set), acknowledged 5 ns after it was sent
 		received int64  // a watcher receives the state after this write, at revision received+100
 		watcher  uint32
 		at       int64

@@ -32,7 +32,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
 	}
 	if !ours && s.cfg.Names != nil && ev.Version == 0 {
-		// A lease has expired, so the store deleted the key, and not a client.
+		// The store itself, and not a client, deleted the key because a lease expired.
 		return Seen{Passed: seen.Passed, MadeUp: seen.MadeUp, ShowsPassed: seen.ShowsPassed}
 	}
 	if !ours {
@@ -59,8 +59,8 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	return seen
 }
 
-// noteArrival counts an event for its watcher and key, and returns what the event shows about
-// earlier events.
+// noteArrival counts an event for the event's watcher and key. The result describes what the event
+// shows about earlier events.
 func (s *Sink) noteArrival(place int, key uint64, ev *store.Event, at int64) (seen Seen) {
 	s.checked = false
 	before := s.skippedAt(place)
@@ -95,12 +95,12 @@ func (s *Sink) skippedAt(place int) uint32 {
 	return s.tracks[place].skipped()
 }
 
-// showsPassed reports whether events show that earlier events are missing. They do if they contain
-// the versions of their keys and the watchers should receive every version.
+// showsPassed reports whether an event can show that earlier events are missing. This is possible
+// if events contain the versions of their keys and watchers should receive every version.
 func (s *Sink) showsPassed() bool { return !s.cfg.States && !s.cfg.Coalesced && !s.cfg.ByRevision }
 
-// find returns the index of the event's watcher and key in tracks or states (place), and the number
-// of the key. place is -1 if the watcher does not watch the key.
+// find returns the number of the event's key, and the index `place`, in tracks or states, of the
+// entry for the event's watcher and key. place is -1 if the watcher does not watch the key.
 func (s *Sink) find(ev *store.Event) (place int, key uint64) {
 	if int(ev.Watcher) >= len(s.cfg.Watchers) {
 		return -1, 0
@@ -126,7 +126,7 @@ func (s *Sink) find(ev *store.Event) (place int, key uint64) {
 	return at + int(number-w.First), number
 }
 
-// noKey is used as the number of a key outside the load's key space.
+// noKey stands for the number of a key outside the load's key space.
 const noKey = ^uint64(0)
 
 // judge classifies an event.

@@ -8,31 +8,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Times stores when the latest writes were due, sent and acknowledged. All event loops of a
-// generator share it without locks. This is necessary because a write is sent by one loop, and its
-// event may arrive in another loop, possibly before the response to the write.
+// Times stores the times at which the latest writes were due, sent and acknowledged. All event
+// loops of a generator share one Times without locks. They share it because one loop sends a write,
+// and another loop may receive the write's event, possibly before the response to the write.
 type Times struct {
 	of   []times
 	mask uint64
 }
 
-// times holds the times of the write that is identified by key. If key is 0, the entry is empty.
+// times holds the times of the write that the field key identifies. If key is 0, the entry is
+// empty.
 type times struct {
 	key              atomic.Uint64
 	due, sent, acked atomic.Int64
 }
 
-// These are the bounds for the number of entries. At 50,000 writes per second, 32 MiB are enough
-// for the last ten seconds of both phases. The lower bound is high for two reasons: in a load with
-// few operations, the warm-up may have many more, and a busy machine handles the warm-up's events
-// late.
+// These are the bounds for the number of entries. The upper bound takes 32 MiB, which is enough for
+// the last ten seconds of both phases at 50,000 writes per second. The lower bound is high for two
+// reasons: in a load with few operations, the warm-up may have many more operations than the
+// window, and a busy machine handles the warm-up's events late.
 const (
 	fewestTimes = 1 << 16
 	mostTimes   = 1 << 20
 )
 
 // NewTimes returns a Times with space for the latest n writes of each phase or more, within bounds.
-// If n is 0, it has as much space as possible.
+// If n is 0, it has the maximum space.
 func NewTimes(n uint64) *Times {
 	size := uint64(fewestTimes)
 	for size < mostTimes && (size < 2*n || n == 0) {
@@ -47,8 +48,8 @@ func key(phase measure.Phase, n uint64) uint64 { return n<<2 | uint64(phase)<<1 
 
 func (t *Times) entry(key uint64) *times { return &t.of[key>>1&t.mask] }
 
-// Due records when operation n of the phase was due. It must be called before the operation is
-// sent.
+// Due records the time at which operation n of the phase was due. It must be called before the
+// operation is sent.
 func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
 	k := key(phase, n)
 	e := t.entry(k)
@@ -59,7 +60,7 @@ func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
 	e.key.Store(k)
 }
 
-// Acked records when an operation was acknowledged, if the operation is still stored.
+// Acked records the time at which an operation was acknowledged, if the operation is still stored.
 func (t *Times) Acked(phase measure.Phase, n uint64, at int64) {
 	k := key(phase, n)
 	if e := t.entry(k); e.key.Load() == k {
@@ -67,8 +68,8 @@ func (t *Times) Acked(phase measure.Phase, n uint64, at int64) {
 	}
 }
 
-// ackedAt returns when the write that is identified by name was acknowledged, or 0 if this is
-// unknown.
+// ackedAt returns the time at which the write with the key `name` was acknowledged, or 0 if this
+// time is unknown.
 func (t *Times) ackedAt(name uint64) int64 {
 	e := t.entry(name)
 	at := e.acked.Load()
@@ -78,7 +79,7 @@ func (t *Times) ackedAt(name uint64) int64 {
 	return at
 }
 
-// Sent records when an operation was sent, if the operation is still stored.
+// Sent records the time at which an operation was sent, if the operation is still stored.
 func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 	k := key(phase, n)
 	if e := t.entry(k); e.key.Load() == k {
@@ -86,8 +87,8 @@ func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 	}
 }
 
-// Lookup returns when an operation was due and sent. ok is false if the operation is no longer
-// stored or was never sent.
+// Lookup returns the times at which an operation was due and sent. ok is false if the operation is
+// no longer stored or was never sent.
 func (t *Times) Lookup(phase measure.Phase, n uint64) (due, sent int64, ok bool) {
 	want := key(phase, n)
 	e := t.entry(want)

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Event loops read and write at the same time. A read returns the times of the requested operation,
-// or none.
+// If event loops read and write at the same time, a read returns either the times of the requested
+// operation, or no times.
 func TestTimesAreConsistentAcrossLoops(t *testing.T) {
 	times := NewTimes(1)
 	const n = 200_000

@@ -13,17 +13,18 @@ type RecordedWatcher struct {
 	Newest bool   // the watcher receives only the latest version of a key
 }
 
-// EventOp returns the record of an event that a watcher received at the time `now`. asked and from
-// have the same meaning as in engine.History. The record does not contain the event's key and
-// values. ok is false if the event is not recorded.
+// EventOp returns the record of an event that a watcher received at the time `now`. `asked` and
+// `from` have the same meaning as in engine.History. The record does not contain the event's key
+// and values. ok is false if the event must not be recorded.
 func (t *RecordedWatcher) EventOp(ev *store.Event, asked, from, now int64) (o history.Op, ok bool) {
 	o = history.Op{
 		Kind: kv.Watch, Session: t.Number, Member: ev.Member, Key: t.First, Outcome: ev.Outcome,
 		Invoked: now, Done: now, At: max(ev.At, 0), Mod: max(ev.Revision, 0),
 	}
 	if ev.What == store.Notify && ev.Mod < 0 {
-		// This is a deletion whose revision and previous version are unknown. It is recorded as if
-		// a watcher started after a response in which the key does not exist.
+		// The event is a deletion, and the deletion's revision and the previous version are
+		// unknown. Record it as the start of a watcher after a response in which the key does not
+		// exist.
 		o.Watch, o.Outcome, o.Written, o.Joined = history.Began, kv.Miss, t.Keys, t.Newest
 		o.At, o.Mod = o.Mod, 0
 		return o, o.At > 0
@@ -57,8 +58,8 @@ type EventCompleter interface {
 	CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool
 }
 
-// Record records an event that a watcher received at the time `now`. asked and from have the same
-// meaning as in engine.History.
+// Record records an event that a watcher received at the time `now`. `asked` and `from` have the
+// same meaning as in engine.History.
 func (h *History) Record(watcher uint32, ev *store.Event, asked, from, now int64, of EventCompleter) {
 	t := RecordedWatcher{Watcher: h.Watchers[watcher], Number: watcher, Newest: h.Newest}
 	o, ok := &h.op, false

@@ -33,8 +33,8 @@ func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
 	return t
 }
 
-// missing returns how many of the expected events for a key did not arrive. lost is the number of
-// lost events, and coalesced is the number of events that a later event replaced.
+// missing returns the number of expected events for a key that did not arrive: `lost` events were
+// lost, and `coalesced` events were replaced by a later event.
 func (s *Sink) missing(i int, k uint64, due uint32) (lost, coalesced uint32) {
 	place := s.place[i] + int(k)
 	switch {

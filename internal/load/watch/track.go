@@ -3,8 +3,8 @@ package watch
 import "math/bits"
 
 // track holds what one watcher has received for one key. The version of a key is 1 when it is
-// created, and each write increases it by 1. So if a version is skipped, an event is lost, unless
-// it arrives later.
+// created, and each write increases it by 1. So a skipped version means that an event was lost,
+// unless the event arrives later.
 type track struct {
 	last int64  // highest version received
 	base int64  // lowest version received
@@ -27,14 +27,15 @@ const (
 
 const window = 64 // number of versions that seen covers
 
-// take classifies and counts an event. version is the key's version, and revision is the store's
-// revision. Version 0 means that the key was deleted. A negative version means that the version is
-// unknown.
+// take classifies and counts an event. `version` is the key's version, and `revision` is the
+// store's revision. Version 0 means that the key was deleted. A negative version means that the
+// version is unknown.
 //
-// A version that is older than the window is classified as late, and then counts as one of the
-// missing versions, as long as a version of that age is missing. After that it is classified as a
-// duplicate. For example, if versions 1 to 4, 6 and 8 to 200 were received, version 5 is classified
-// as late twice, and then as a duplicate.
+// The track knows how many versions before the window are missing, but not which. As long as this
+// number is above 0, an event with a version before the window is classified as late and reduces
+// the number by one. After that, such an event is classified as a duplicate. For example, if
+// versions 1 to 4, 6 and 8 to 200 were received, version 5 is classified as late twice, and then as
+// a duplicate.
 func (t *track) take(version, revision int64) verdict {
 	v := t.judge(version, revision)
 	if v != duplicate {
@@ -61,8 +62,9 @@ func (t *track) judge(version, revision int64) verdict {
 	return t.judgeEarlier(version)
 }
 
-// judgeRevision classifies an event that has no version. If the event is older than the last one,
-// it counts as new. Such events are few, and no record of them is kept.
+// judgeRevision classifies an event that has no version. An event that is older than the latest one
+// is always classified as late, even if it is a duplicate, because the track does not remember
+// earlier events. Such events are rare.
 func (t *track) judgeRevision(revision int64) verdict {
 	switch {
 	case revision > t.rev:
@@ -74,9 +76,9 @@ func (t *track) judgeRevision(revision int64) verdict {
 	return late
 }
 
-// begin records the state of the key when a watcher starts. revision is the revision that caused
-// this state. Versions between the last event and this state were skipped. If the key has the same
-// version as before at a higher revision, it was deleted and created again.
+// begin records the state of the key when a watcher starts. `revision` is the revision that caused
+// this state. The watcher skipped the versions between the last event and this state. If the key
+// has the same version as before at a higher revision, it was deleted and created again.
 func (t *track) begin(version, revision int64) {
 	switch {
 	case t.rev == 0:
@@ -93,9 +95,8 @@ func (t *track) begin(version, revision int64) {
 // skipped returns the number of versions that were skipped.
 func (t *track) skipped() uint32 { return t.missing + t.earlier }
 
-// lostAndSkipped is used for a watcher that may skip versions. lost is the number of expected
-// events that should have come after the last one that arrived. passed is the number of versions
-// that were skipped.
+// lostAndSkipped is used for a watcher that may skip versions. `lost` is the number of expected
+// events after the last event that arrived. `passed` is the number of skipped versions.
 func (t *track) lostAndSkipped(due uint32) (lost, passed uint32) {
 	passed = t.skipped()
 	if arrived := t.got + passed; due > arrived {
@@ -117,14 +118,14 @@ func (t *track) follow(version int64) {
 	}
 }
 
-// newLife starts counting versions again after a deletion. unseen is the number of events for the
-// deletion that were not received.
+// newLife restarts the count of versions after a deletion. `unseen` is 1 if the event for the
+// deletion did not arrive, and otherwise 0.
 func (t *track) newLife(unseen uint32) {
 	t.earlier += t.missing + unseen
 	t.last, t.base, t.seen, t.missing = 0, 0, 1, 0
 }
 
-// shift increases last to version.
+// shift increases the field last to `version`.
 func (t *track) shift(version int64) {
 	d := version - t.last
 	t.missing += uint32(d - 1)
@@ -156,7 +157,7 @@ func (t *track) judgeEarlier(version int64) verdict {
 		return duplicate
 	}
 	t.seen |= 1 << age
-	if version < t.base { // the versions between them are now known to be missing
+	if version < t.base { // the versions between version and base are missing
 		t.missing += uint32(t.base - version - 1)
 		t.base = version
 	} else {
@@ -165,7 +166,7 @@ func (t *track) judgeEarlier(version int64) verdict {
 	return late
 }
 
-// missingInWindow returns how many of the missing versions are covered by seen.
+// missingInWindow returns the number of missing versions that the field seen covers.
 func (t *track) missingInWindow() uint32 {
 	known := ^uint64(0)
 	if n := t.last - t.base + 1; n < window {
@@ -174,7 +175,7 @@ func (t *track) missingInWindow() uint32 {
 	return uint32(bits.OnesCount64(^t.seen & known))
 }
 
-// lost returns how many of the expected events (due) were not received.
+// lost returns how many of the `due` expected events did not arrive.
 func (t *track) lost(due uint32) uint32 {
 	lost := t.missing + t.earlier
 	if due > t.got {

@@ -21,7 +21,7 @@ func writeEvents(r *rand.Rand, n int, deletions bool) (events []event) {
 	return events
 }
 
-// disturb drops, duplicates and delays events. It delays no event by more than `within` positions.
+// disturb drops, duplicates and delays events. It delays an event by less than `within` positions.
 func disturb(r *rand.Rand, events []event, within int) (out []event) {
 	type placed struct {
 		event
@@ -51,8 +51,8 @@ func disturb(r *rand.Rand, events []event, within int) (out []event) {
 	return out
 }
 
-// A track counts the same as a model with unlimited memory, whichever events are lost, duplicated
-// or late, as long as no event is so late that it is outside the window.
+// A track counts the same numbers as a model with unlimited memory, no matter which events are
+// lost, duplicated or late, if no event is so late that it is outside the window.
 func TestTrackAgreesWithAModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 500 {
@@ -93,8 +93,8 @@ func TestTrackAgreesWithAModel(t *testing.T) {
 		if tr.missing != between {
 			t.Fatalf("round %d: %d are missing, want %d", round, tr.missing, between)
 		}
-		// Events that were lost before the first or after the last received event show only in the
-		// number of writes.
+		// Only the number of writes shows the events that were lost before the first or after the
+		// last received event.
 		if lost, want := tr.lost(uint32(len(events))), uint32(len(events)-len(seen)); lost != want {
 			t.Fatalf("round %d: %d are lost, want %d", round, lost, want)
 		}
@@ -127,16 +127,16 @@ func TestTrackFollowsDeletions(t *testing.T) {
 				t.Fatalf("%+v is not new once", e)
 			}
 		}
-		// If all events between a creation and a deletion of the key were omitted, this shows only
-		// in the number of writes.
+		// If all events from a creation to a deletion of the key were omitted, only the number of
+		// writes shows this.
 		if part.missing+part.earlier > left || part.lost(100) != left {
 			t.Fatalf("%d lost, want %d", part.lost(100), left)
 		}
 	}
 }
 
-// A version that is older than the window is classified as late while a version of that age is
-// missing, and after that as a duplicate.
+// A version before the window is classified as late while any version before the window is missing,
+// and after that as a duplicate.
 func TestTrackBeyondItsWindow(t *testing.T) {
 	var tr track
 	for v := int64(1); v <= 200; v++ {
@@ -155,8 +155,8 @@ func TestTrackBeyondItsWindow(t *testing.T) {
 	}
 }
 
-// If a watcher receives only the latest version, versions that it skips do not count as lost.
-// Versions after the last event do.
+// If a watcher receives only the latest version, skipped versions do not count as lost. Versions
+// after the last event count as lost.
 func TestCountsSkippedVersions(t *testing.T) {
 	tr := track{}
 	tr.begin(5, 100)

@@ -8,10 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Before implements app.Script. For a catalog, it registers the instances that exist at the start
-// of the load. For membership, it removes the nodes that an earlier load has left. If connections
-// were lost, the sessions of these nodes may still be alive. Without the removal, the nodes would
-// conflict with this load's registrations, or would be deleted during this load.
+// Before implements app.Script. In a catalog, it registers the instances that exist at the start of
+// the load. In membership, it removes the nodes that an earlier load left behind. If that load lost
+// connections, the sessions of these nodes may still be alive. A remaining node would conflict with
+// this load's registration of the same instance, or would be deleted during this load.
 func (s *script) Before() (engine.Source, uint64) {
 	if s.schedule.catalog {
 		return &present{source: source{script: s}}, uint64(s.schedule.initial())
@@ -19,9 +19,9 @@ func (s *script) Before() (engine.Source, uint64) {
 	return &clearing{source: source{script: s}}, uint64(s.schedule.count())
 }
 
-// After implements app.Script. For membership, it writes the instances that exist at the start of
-// the load, as plain keys. They cannot be ephemeral, because the sessions that write them end with
-// the preparation.
+// After implements app.Script. In membership, it writes the instances that exist at the start of
+// the load as plain keys. They cannot be ephemeral keys, because the sessions that write them end
+// before the load starts.
 func (s *script) After() (engine.Source, uint64) {
 	if s.schedule.catalog {
 		return nil, 0

@@ -34,8 +34,8 @@ var (
 	}
 )
 
-// shapesOf returns the shapes of the calls, indexed by Call. The shape of a call that the
-// application does not make has no name.
+// shapesOf returns the shapes of the calls, indexed by Call. If the application never makes a call,
+// the shape of that call has no name.
 func shapesOf(catalog bool) []app.Shape {
 	if catalog {
 		return catalogShapes[:]

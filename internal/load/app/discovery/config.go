@@ -22,7 +22,7 @@ const (
 // The following constants limit the number of objects that a load tracks.
 const (
 	maxInstances = 1_000_000
-	maxFollowed  = 4 << 20 // clients times services per client times instances per service
+	maxFollowed  = 4 << 20 // clients × services per client × instances per service
 )
 
 const (
@@ -31,8 +31,8 @@ const (
 	// minGap is the minimum time between two calls that change the same instance. It lets watchers
 	// receive both changes.
 	minGap = 5 * time.Second
-	// shortestLife is the minimum mean lifetime of instances for which enough of them can fail and
-	// pass again.
+	// shortestLife is the minimum mean lifetime of instances in a load with health changes. If
+	// instances had shorter lives, too few of them could fail and pass again.
 	shortestLife = 2 * (criticalFor + 2*minGap)
 )
 
@@ -40,9 +40,9 @@ func parameters(catalog bool) []application.Parameter {
 	all := []application.Parameter{
 		{Key: servicesKey, Meaning: "number of services", Differs: "the services", Default: 100, Least: 1, Most: 100_000},
 		{Key: instancesKey, Meaning: "instances of each service at the start of the load", Differs: "the instances of a service", Default: 10, Least: 1, Most: 10_000},
-		{Key: clientsKey, Meaning: "clients that look up services, each with its own session", Differs: "the clients that look services up", Default: 200, Least: 1, Most: 20_000},
+		{Key: clientsKey, Meaning: "clients that look up services, each with its own session", Differs: "the clients that look up services", Default: 200, Least: 1, Most: 20_000},
 		{Key: usesKey, Meaning: "services that each client uses and watches", Differs: "the services of a client", Default: 10, Least: 1, Most: 10_000},
-		{Key: churnKey, Meaning: "instances added, and instances removed, per second", Differs: "the instances that come and go", Unit: application.Number, Default: 5, Most: 10_000},
+		{Key: churnKey, Meaning: "instances added per second; the same number is removed", Differs: "the instances added and removed per second", Unit: application.Number, Default: 5, Most: 10_000},
 	}
 	size := application.Parameter{
 		Key: sizeKey, Meaning: "size of an instance's description", Differs: "the size of an instance", Unit: application.Bytes, Default: 384, Least: 32, Most: 1 << 19,
@@ -50,7 +50,7 @@ func parameters(catalog bool) []application.Parameter {
 	if catalog {
 		size.Most = 512
 		all = append(all, application.Parameter{
-			Key: healthKey, Meaning: "instances that become critical, and instances that pass again, per second", Differs: "the changes of health", Unit: application.Number, Default: 1, Most: 10_000,
+			Key: healthKey, Meaning: "instances that become critical per second; the same number becomes healthy again", Differs: "the health changes per second", Unit: application.Number, Default: 1, Most: 10_000,
 		})
 	}
 	return append(all, size)
@@ -58,11 +58,11 @@ func parameters(catalog bool) []application.Parameter {
 
 // config holds an application's size and rates.
 type config struct {
-	catalog             bool // otherwise the application is membership
-	services, instances int  // instances is the number per service
-	clients, uses       int  // uses is the number of services per client
+	catalog             bool // true for catalog, false for membership
+	services, instances int  // number of services, and number of instances of each service
+	clients, uses       int  // number of clients, and number of services that each client uses
 	churn               float64
-	health              float64 // instances that become critical per second
+	health              float64 // number of instances that become critical per second
 	size                int     // size of an instance's description in bytes
 	seed                uint64
 }
@@ -77,8 +77,8 @@ func configOf(catalog bool, s application.Settings, seed uint64) config {
 // initial returns the number of instances at the start of the load.
 func (c *config) initial() int { return c.services * c.instances }
 
-// streams returns the number of watch streams that all clients have together. In membership, a
-// client has one stream. In a catalog, it has a blocking query for each of its services.
+// streams returns the total number of watch streams of all clients. In membership, each client has
+// one stream. In a catalog, each client has one blocking query for each of its services.
 func (c *config) streams() int {
 	if c.catalog {
 		return c.clients * c.uses
@@ -86,10 +86,10 @@ func (c *config) streams() int {
 	return c.clients
 }
 
-// comparisons returns how many nodes per second compare themselves with the catalog. In a cluster
-// of up to 128 nodes, each of Consul's agents does this once a minute; each doubling of the number
-// of nodes adds a minute to the interval (lib/cluster.go, RateScaledInterval and agent/ae:
-// scaleFactor).
+// comparisons returns how many times per second an agent compares its node with the catalog. In a
+// cluster of up to 128 nodes, each Consul agent does this once a minute. Each doubling of the
+// number of nodes adds a minute to the interval (RateScaledInterval in lib/cluster.go, and
+// scaleFactor in agent/ae).
 func (c *config) comparisons() float64 {
 	nodes, minutes := c.initial(), 1.0
 	for n := 128; n < nodes; n *= 2 {
@@ -98,8 +98,8 @@ func (c *config) comparisons() float64 {
 	return float64(nodes) / (60 * minutes)
 }
 
-// rates returns the number of calls of each kind per second. In membership, every new instance is
-// read by all clients of its service.
+// rates returns the number of calls of each kind per second. In membership, every client of a
+// service reads each new instance of that service.
 func (c *config) rates() (rates [numCalls]float64) {
 	rates[Register], rates[Deregister] = c.churn, c.churn
 	if c.catalog {
@@ -113,19 +113,19 @@ func (c *config) rates() (rates [numCalls]float64) {
 func (c *config) check() (parameter, why string) {
 	switch {
 	case c.initial() > maxInstances:
-		return instancesKey, fmt.Sprintf("<services> times <instances-per-service> is %d instances and can be at most %d", c.initial(), maxInstances)
+		return instancesKey, fmt.Sprintf("<services> times <instances-per-service> is %d instances, but must be at most %d", c.initial(), maxInstances)
 	case c.uses > c.services:
-		return usesKey, fmt.Sprintf("<services-per-client> is %d, but there are only %d <services>", c.uses, c.services)
+		return usesKey, fmt.Sprintf("<services-per-client> is %d, but must not exceed <services>, which is %d", c.uses, c.services)
 	case c.clients*c.uses > maxFollowed/c.instances:
-		return clientsKey, fmt.Sprintf("<discovery-clients> times <services-per-client> times <instances-per-service> can be at most %d", maxFollowed)
+		return clientsKey, fmt.Sprintf("<discovery-clients> times <services-per-client> times <instances-per-service> must be at most %d", maxFollowed)
 	case c.health > 0 && c.churn*shortestLife.Seconds() > float64(c.initial()):
-		return healthKey, fmt.Sprintf("with an <instance-churn> of %s the %d instances live for less than %v on average, which is too short for <health-changes>", application.Format(c.churn), c.initial(), shortestLife)
+		return healthKey, fmt.Sprintf("with an <instance-churn> of %s, the %d instances live for less than %v on average, which is too short for health changes; reduce <instance-churn>, add instances, or set <health-changes> to 0", application.Format(c.churn), c.initial(), shortestLife)
 	}
 	return "", ""
 }
 
 func (c *config) phrase() string {
-	return fmt.Sprintf("%s with %s each, %s that use %s each, %s per second added and as many removed",
+	return fmt.Sprintf("%s with %s each, %s that use %s each, %[5]s instances/s added, %[5]s instances/s removed",
 		text.Plural(uint64(c.services), "service"), text.Plural(uint64(c.instances), "instance"),
 		text.Plural(uint64(c.clients), "client"), text.Plural(uint64(c.uses), "service"), application.Format(c.churn))
 }

@@ -1,9 +1,9 @@
-// Package discovery imitates service discovery: instances of services come and go, and clients
-// learn about the instances of the services that they use. There are two applications. In
+// Package discovery imitates service discovery: services gain and lose instances, and clients learn
+// about the instances of the services that they use. The package has two applications. In
 // membership, each instance is a key that is bound to the instance's session, as in Apache Curator.
-// In catalog, the servers have a catalog of services and health checks, which Consul's servers
-// receive from the agents on many nodes. docs/explanation/applications.md gives the source of each
-// number.
+// In catalog, the store holds a catalog of services and health checks. In Consul, the servers
+// receive the contents of the catalog from the agents on many nodes.
+// docs/explanation/applications.md gives the source of each number.
 package discovery
 
 import (
@@ -21,8 +21,8 @@ const (
 	CatalogName    = "catalog"
 )
 
-// Application implements application.Application. It is catalog if Catalog is set, and membership
-// otherwise.
+// Application implements application.Application. If Catalog is set, the application is catalog.
+// Otherwise it is membership.
 type Application struct{ Catalog bool }
 
 // Definition implements application.Application.
@@ -30,16 +30,16 @@ func (a Application) Definition() application.Definition {
 	d := application.Definition{Scales: []string{instancesKey, servicesKey, clientsKey, churnKey}, Parameters: parameters(a.Catalog)}
 	if a.Catalog {
 		d.Name, d.Prefix, d.Names = CatalogName, "qb-", regexp.MustCompile(`^s\d{6}-i\d{6}$`)
-		d.Meaning = "service discovery by a catalog of services and their health checks"
+		d.Meaning = "service discovery with a catalog of services and their health checks"
 		d.Ways = []application.Way{{
-			Name:       "a catalog of services, and blocking queries for the healthy ones",
+			Name:       "a catalog of services, and blocking queries for their healthy instances",
 			Features:   []kv.Feature{kv.Services},
 			Operations: []application.Operation{{Kind: kv.Watch}},
 		}}
 		return d
 	}
 	d.Name, d.Prefix, d.Names = MembershipName, "services/", regexp.MustCompile(`^s\d{6}(/|$)`)
-	d.Meaning = "service discovery by keys that end with their sessions"
+	d.Meaning = "service discovery with keys that are deleted when their sessions end"
 	d.Ways = []application.Way{{
 		Name: "ephemeral nodes and persistent recursive watches",
 		Operations: []application.Operation{
@@ -71,7 +71,7 @@ func (a Application) Phrase(s application.Settings) string {
 	c := configOf(a.Catalog, s, 0)
 	words := c.phrase()
 	if a.Catalog {
-		words += fmt.Sprintf(", %s per second that fail and pass again", application.Format(c.health))
+		words += fmt.Sprintf(", %s instances/s that become critical and recover", application.Format(c.health))
 	}
 	return words
 }

@@ -98,7 +98,7 @@ func TestInstancesComeAndGoOnce(t *testing.T) {
 	}
 }
 
-// Each instance's key is parsed as the number of this instance, and other keys are rejected.
+// Each instance's key is parsed as that instance's number, and other keys are rejected.
 func TestInstanceKeysRoundTrip(t *testing.T) {
 	for a, wrong := range map[Application][]string{
 		membership: {"", "p/", "p/s000000/i00000x", "q/s000000/i000000", "p/s999999/i000000", "p/s000000/j000000", "p/s000000-i000000"},

@@ -23,7 +23,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// patience bounds waits whose length no test measures.
+// patience is the timeout of waits whose duration no test measures.
 const patience = 2 * time.Minute
 
 var (
@@ -42,8 +42,9 @@ func settings(a discovery.Application) application.Settings {
 }
 
 // send runs a load. It returns the watch totals and the number of successful calls of each kind. In
-// membership, 80 instances are added within 4 s, and 80 of the 100 existing instances are removed.
-// In a catalog, 32 instances are added within 16 s, 32 are removed, and 32 fail and pass again.
+// membership, the load adds 80 instances within 4 s and removes 80 of the 100 existing instances.
+// In a catalog, it adds 32 instances within 16 s and removes 32, and 32 instances fail and pass
+// again.
 func send(t *testing.T, a discovery.Application, st store.Store, endpoints []string) (w *measure.WatchTotals, done map[string]int) {
 	t.Helper()
 	length, connections := 4*time.Second, 4
@@ -99,8 +100,8 @@ func TestOnTheNullServer(t *testing.T) {
 	sendMembership(t, storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true}))
 }
 
-// After a load on a real server, the instances that existed before and were not removed still
-// exist. The instances that were bound to sessions do not.
+// After a load on a real server, the instances that existed before the load and were not removed
+// still exist. The instances that the load bound to sessions no longer exist.
 func TestOnZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")

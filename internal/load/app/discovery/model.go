@@ -40,12 +40,12 @@ func (m sessionModel) Steps(to *history.Recorder) app.Steps {
 	return &sessionSteps{steps: newSteps(m.script, to, 1)}
 }
 
-// catalogModel is the model of a catalog. An instance has two keys. The first exists while the
-// instance is registered, and the second exists while it is also healthy. Watchers of the
-// instance's service see the second key.
+// catalogModel is the model of a catalog. An instance has two keys. The first key exists while the
+// instance is registered. The second key exists while the instance is also healthy. Watchers of the
+// instance's service receive events for the second key only.
 type catalogModel struct {
 	*script
-	read store.ServiceOp // payload of the read after the load
+	read store.ServiceOp // service part of the operation that reads a key after the load
 }
 
 const catalogKeys = 2 // per instance
@@ -56,8 +56,8 @@ func healthyNumber(object uint32) uint64    { return catalogKeys*uint64(object) 
 // Keys implements app.Model.
 func (m *catalogModel) Keys() uint64 { return catalogKeys * uint64(m.schedule.count()) }
 
-// AppendKey implements app.Model. Both keys of an instance are found in the catalog by the
-// instance's ID.
+// AppendKey implements app.Model. Both keys of an instance have the same name: the instance's ID in
+// the catalog.
 func (m *catalogModel) AppendKey(b []byte, number uint64) []byte {
 	return m.schedule.appendKey(b, uint32(number/catalogKeys))
 }
@@ -81,8 +81,8 @@ type steps struct {
 	engine.HistoryBase
 	script  *script
 	to      *history.Recorder
-	watched watch.History // the watchers' ranges are ranges of keys, not of instances
-	each    uint64        // keys per instance; watchers see the last one
+	watched watch.History // the ranges of its watchers contain key numbers, not instance numbers
+	each    uint64        // number of keys per instance; watchers receive events for the last of them
 	key     []byte
 }
 
@@ -99,9 +99,9 @@ func (c *steps) WatchEvent(watcher uint32, ev *store.Event, asked, from, now int
 	c.watched.Record(watcher, ev, asked, from, now, c)
 }
 
-// CompleteEvent implements watch.EventCompleter for events without a value. It returns false for an
-// instance of the watcher's service that does not belong to this load, because another program may
-// have left it.
+// CompleteEvent implements watch.EventCompleter for events without a value. It returns false if the
+// instance is in the watcher's service but does not belong to this load, because another program
+// may have left it.
 func (c *steps) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool {
 	d := c.script.schedule
 	object, own := d.number(ev.Key)
@@ -120,8 +120,8 @@ func (c *steps) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bo
 }
 
 // sessionSteps records calls of membership. A registration is recorded as a compare-and-set that
-// requires that the key does not exist. The end of its session is recorded as a delete that may
-// have been executed.
+// requires that the key does not exist. The end of the session that registered the key is recorded
+// as a delete that may have been executed.
 type sessionSteps struct{ steps }
 
 // Ended implements engine.History.
@@ -140,7 +140,7 @@ func (c *sessionSteps) Ended(done *engine.Completion) {
 	c.to.Add(o)
 }
 
-// MayEnd implements engine.History. n is the reference of the operation, which is its number.
+// MayEnd implements engine.History. The reference n of an operation is the operation's number.
 func (c *sessionSteps) MayEnd(n uint64, session uint32, from, now int64) {
 	app.RecordPossibleDelete(c.to, uint64(c.script.schedule.entries[n].object), session, from, now)
 }
@@ -158,7 +158,7 @@ func (c *sessionSteps) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// setRead sets in o the value that a read of an instance returned.
+// setRead completes o, a read of an instance, with the value in the response.
 func (c *sessionSteps) setRead(ev *store.Event, o *history.Op) {
 	if o.Outcome == kv.OK {
 		c.key = c.script.schedule.appendKey(c.key[:0], uint32(o.Key))
@@ -166,15 +166,15 @@ func (c *sessionSteps) setRead(ev *store.Event, o *history.Op) {
 	}
 }
 
-// catalogSteps records calls to a catalog as puts and deletes of the instances' keys. The responses
-// show only whether a key exists, and not which write created it.
+// catalogSteps records calls to a catalog as puts and deletes of the instances' keys. A response
+// shows only whether a key exists. It does not show which write created the key.
 type catalogSteps struct {
 	steps
 	begun bool
 }
 
-// recordInitial records, once, the keys that exist at the start of the load, as writes that were
-// acknowledged before the load.
+// recordInitial records the keys that exist at the start of the load, as writes that were
+// acknowledged before the load. Only the first call of recordInitial has an effect.
 func (c *catalogSteps) recordInitial() {
 	if c.begun {
 		return
@@ -224,7 +224,7 @@ func (c *catalogSteps) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// setRead records in o whether a key exists.
+// setRead completes o, a read, with the information whether the key exists.
 func (c *catalogSteps) setRead(ev *store.Event, o *history.Op) {
 	switch o.Kind = kv.Exists; {
 	case o.Outcome == kv.OK && ev.Count > 0:

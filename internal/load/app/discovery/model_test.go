@@ -84,9 +84,9 @@ func TestRecordsMembershipCalls(t *testing.T) {
 	}
 }
 
-// Watch events, and reads after the load, are recorded with the instances' numbers. An instance
-// that another program left below a service is not recorded. A key outside the watched service is a
-// wrong response.
+// Watch events, and reads after the load, are recorded with the instances' numbers. If another
+// program left an instance below a service, that instance is not recorded. A key outside the
+// watched service is a wrong response.
 func TestRecordsMembershipWatchEvents(t *testing.T) {
 	r := record(t, membership)
 	w := r.Watching().Sink.Watchers[4]
@@ -192,8 +192,8 @@ func TestRecordsCatalogCalls(t *testing.T) {
 }
 
 // Watch events are recorded with the numbers of the healthy instances. Instances that another
-// program left are not recorded. After the load, both keys of each instance are read from the
-// catalog.
+// program left behind are not recorded. After the load, both keys of each instance are read from
+// the catalog.
 func TestRecordsCatalogWatchEvents(t *testing.T) {
 	r := record(t, catalog)
 	r.steps.(*catalogSteps).recordInitial()

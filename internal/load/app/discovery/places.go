@@ -2,20 +2,20 @@ package discovery
 
 import "github.com/quorumbench/quorumbench/internal/load/app"
 
-// places assigns numbers to the instances. Each service has `room` consecutive numbers, and those
-// of service s start at s × room. The instances that exist before the load come first, then those
-// that are added during the load.
+// places assigns numbers to the instances. The instances of service s have `room` consecutive
+// numbers, starting at s × room. The lowest of these numbers belong to the instances that exist
+// before the load. The following numbers belong to the instances that are added during the load.
 type places struct {
 	config
 	room   uint32 // number of instance numbers per service
 	prefix string
-	slash  byte // separates the names of service and instance
+	slash  byte // separator between the names of the service and the instance
 }
 
-// newPlaces returns places with room for the initial instances and for `come` instances that are
-// added later. The added instances are spread evenly over the services.
-func newPlaces(c config, prefix string, come int) places {
-	p := places{config: c, room: uint32(c.instances + (come+c.services-1)/c.services), prefix: prefix, slash: '/'}
+// newPlaces returns places with numbers for the initial instances and for the given number of added
+// instances. The added instances are spread evenly over the services.
+func newPlaces(c config, prefix string, added int) places {
+	p := places{config: c, room: uint32(c.instances + (added+c.services-1)/c.services), prefix: prefix, slash: '/'}
 	if c.catalog {
 		p.slash = '-'
 	}
@@ -33,7 +33,8 @@ func (p *places) users(service uint32) (clients []uint32) {
 	return clients
 }
 
-// count returns the number of instance numbers.
+// count returns how many instance numbers are assigned. The highest instance number is count minus
+// one.
 func (p *places) count() uint32 { return p.room * uint32(p.services) }
 
 // existsAtStart reports whether an instance exists at the start of the load.
@@ -45,8 +46,9 @@ func (p *places) nthBefore(n uint64) uint32 {
 	return uint32(n/each)*p.room + uint32(n%each)
 }
 
-// change returns the instance that is added and the instance that is removed in change i. The
-// services take turns in the given order, and the oldest instance of the service is removed.
+// change returns the instance that change i adds and the instance that it removes. Both belong to
+// the same service, and the services take turns in the given order. The removed instance is the
+// oldest instance of the service.
 func (p *places) change(order []int, i int) (added, gone uint32) {
 	first, k := uint32(order[i%p.services])*p.room, uint32(i/p.services)
 	return first + uint32(p.instances) + k, first + k
@@ -61,7 +63,7 @@ func (p *places) appendKey(b []byte, object uint32) []byte {
 	return app.AppendNumber(append(p.appendService(b, object/p.room), p.slash, 'i'), object%p.room)
 }
 
-// number returns the instance whose key was created by appendKey.
+// number returns the instance whose key appendKey created. The result ok is false for other keys.
 func (p *places) number(key []byte) (object uint32, ok bool) {
 	const digits = app.Digits
 	if len(key) != len(p.prefix)+len("s/i")+2*digits || string(key[:len(p.prefix)]) != p.prefix {

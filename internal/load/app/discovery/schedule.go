@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// readAfter is the delay between the registration of an instance and its reads by clients. It is
-// fixed because the schedule cannot know when a client's watch reports the instance. The read also
-// waits for the response to the registration.
+// readAfter is the delay between the registration of an instance and its reads by clients. The
+// delay is fixed because the schedule cannot know when a client's watch reports the instance. In
+// addition, each read waits for the response to the registration.
 const readAfter = 10 * time.Millisecond
 
 // entry is a scheduled call.
@@ -26,8 +26,8 @@ type schedule struct {
 	entries []entry
 }
 
-// life holds when an instance is added and removed, and the time until which its health must not
-// change.
+// life holds the times at which an instance is added and removed, and the time until which its
+// health must not change.
 type life struct{ added, removed, busy time.Duration }
 
 // newSchedule returns the schedule of a load, which depends only on the configuration, the prefix
@@ -74,18 +74,19 @@ func (s *schedule) addChanges(line *app.Timeline[entry], r *rand.Rand, lives []l
 	}
 }
 
-// placeIn returns a random due time for call i of count calls. The calls are spread evenly over
-// length.
+// placeIn returns a random due time for the i-th of `count` calls, which are spread evenly over the
+// given length.
 func placeIn(r *rand.Rand, length time.Duration, i, count int) time.Duration {
 	return time.Duration((float64(i) + r.Float64()) / float64(count) * float64(length))
 }
 
-// mostTries limits how often an instance is drawn for a change of health. After that many draws the
-// change is omitted, because possibly all instances are new or about to be removed.
+// mostTries limits how many random instances are tried for a health change. If none of them is
+// suitable, the change is omitted, because it is possible that all instances are new or about to be
+// removed.
 const mostTries = 1000
 
-// addFailures adds, for count instances, the call that reports its check as critical and the call
-// that reports it as passing again.
+// addFailures adds two calls for each of `count` instances: one reports the instance's check as
+// critical, and the other later reports the check as passing again.
 func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []life, count int) {
 	within := max(line.Length-criticalFor, 0)
 	for i := range count {
@@ -104,7 +105,8 @@ func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []
 	}
 }
 
-// addComparisons adds the comparisons by the nodes whose instances exist before the load.
+// addComparisons adds `count` comparisons with the catalog. They are made by the nodes whose
+// instances exist before the load.
 func (s *schedule) addComparisons(line *app.Timeline[entry], r *rand.Rand, count int) {
 	for i := range count {
 		line.Add(placeIn(r, line.Length, i, count), entry{call: Compare, object: s.nthBefore(uint64(i % s.initial()))})

@@ -21,8 +21,8 @@ type script struct {
 
 	// By instance: 1 + the number of the call that added or removed it; 0: not sent yet.
 	addedBy, removedBy []uint32
-	settled            []bool // by instance: the call that must precede its next call has ended
-	unsure             []bool // by instance: a call has failed, so its state is unknown
+	settled            []bool // by instance: no earlier call has to end before its next call
+	unsure             []bool // by instance: a call has failed, so the instance's state is unknown
 }
 
 func newScript(catalog bool, setup app.Setup) *script {
@@ -75,9 +75,10 @@ func (s *script) Watching() *watch.Plan {
 	return w
 }
 
-// noteChange records an acknowledged change to a catalog for the watchers. If a call for the
-// instance has failed before, the change may have no effect: a check that passes changes nothing if
-// it was never critical.
+// noteChange records an acknowledged change to a catalog on the board, so that the watchers are
+// expected to report it. If an earlier call for the instance failed, the change may have no effect.
+// For example, if a check never became critical, the call that reports it as passing changes
+// nothing.
 func (s *script) noteChange(_ kv.Kind, n uint64, sent int64, ev *store.Event) {
 	switch e := s.schedule.entries[n]; {
 	case e.call == Compare || ev.Outcome != kv.OK:

@@ -66,8 +66,8 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 }
 
 // Place implements engine.Reactive. In membership, an instance is registered and deregistered on
-// the same connection, because the key is bound to that connection's session. The clients' watches
-// have their own connections, and the clients' reads use the load's connections.
+// the same connection, because the key is bound to that connection's session. The watches of the
+// clients have their own connections, while the reads of the clients use the load's connections.
 func (s *source) Place(n uint64) int {
 	e := s.schedule.entries[n]
 	switch {
@@ -80,7 +80,7 @@ func (s *source) Place(n uint64) int {
 }
 
 // Ready implements engine.Reactive. Calls that read or change an instance wait for its
-// registration. A check passes again only after it has become critical.
+// registration. The call that reports a check as passing waits until the check has become critical.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.entries[n]
 	return e.call == Register || e.call == Compare || s.settled[e.object]
@@ -94,7 +94,7 @@ func (s *source) Failed(n uint64) {
 	s.releaseCalls(n)
 }
 
-// releaseCalls records that the calls that wait for this call can be made now.
+// releaseCalls records that calls that wait for call n can now be made.
 func (s *source) releaseCalls(n uint64) {
 	if e := s.schedule.entries[n]; e.call == Register || e.call == Fail {
 		s.settled[e.object] = true
@@ -107,12 +107,13 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 }
 
 var (
-	missing      = []byte("a registered node is missing, or has a wrong number of services")
+	missing      = []byte("a registered node has more than one service")
 	neverWritten = []byte("a value that was never written to this key")
 )
 
-// Check implements engine.Source. If an instance existed before the load and was not deregistered,
-// its node must have exactly one service. A local read may return an older state.
+// Check implements engine.Source. The node of an instance that existed before the load and was not
+// deregistered must have exactly one service. A response with fewer services is accepted, because a
+// local read may return an older state.
 func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	s.releaseCalls(n)
 	e := s.schedule.entries[n]

@@ -9,17 +9,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// deaths schedules and counts the deaths of leaders. A dead leader sends nothing, not even
-// keep-alives, so the other candidates notice the death only when the leader's session expires.
+// deaths schedules the deaths of leaders and measures the failovers that follow. A dead leader
+// sends nothing, not even keep-alives. The other candidates notice its death only when its session
+// expires.
 type deaths struct {
-	at    int64 // when all leaders that are chosen die; 0: none die, or they have died
+	at    int64 // when the chosen leaders die; 0: no leader dies, or they have already died
 	due   int64 // initial value of at
-	count int   // the leaders of the first count offices die
-	// These are the times until the next leader knows that it is leader. failover is counted from
-	// when the old leader was due to die, orphaned from when it died, and behind from the earliest
-	// time at which its session could have ended.
+	count int   // number of offices whose leaders die; these are the first offices
+	// These time spans end when the next leader learns that it is leader. failover begins when the
+	// old leader was due to die, and orphaned when it actually died. behind begins at the earliest
+	// time at which the old leader's session could have ended.
 	failover, orphaned, behind measure.Calls
-	returning                  ring // dead candidates, ordered by when they return
+	returning                  ring // dead candidates, in the order in which they return
 }
 
 func newDeaths(c *Config, dies time.Duration) deaths {
@@ -38,7 +39,7 @@ func newDeaths(c *Config, dies time.Duration) deaths {
 	return d
 }
 
-// appendTo appends the time spans that were measured to `all`.
+// appendTo appends the measured time spans to `all`.
 func (d *deaths) appendTo(all []measure.Calls) []measure.Calls {
 	for _, span := range []*measure.Calls{&d.failover, &d.orphaned, &d.behind} {
 		if span.Due > 0 {
@@ -48,7 +49,7 @@ func (d *deaths) appendTo(all []measure.Calls) []measure.Calls {
 	return all
 }
 
-// next returns the time of the next death or of the next return, whichever comes first.
+// next returns the time at which the next candidate dies or returns.
 func (d *deaths) next(of []candidate) int64 {
 	at := int64(math.MaxInt64)
 	if d.at > 0 {
@@ -60,7 +61,7 @@ func (d *deaths) next(of []candidate) int64 {
 	return at
 }
 
-// dieAndReturn lets candidates die and return if that is due.
+// dieAndReturn executes the deaths and returns that are due.
 func (s *Script) dieAndReturn() {
 	d := &s.deaths
 	if d.at > 0 && s.now >= d.at {
@@ -75,7 +76,8 @@ func (s *Script) dieAndReturn() {
 	}
 }
 
-// kill executes an office's pending death if the office has a leader that has no call in flight.
+// kill executes the pending death of an office's leader, unless the office has no leader or its
+// leader has a call in flight.
 func (s *Script) kill(o *office) {
 	c := int(o.leader)
 	if o.deathDue == 0 || c == none || s.candidates[c].busy {
@@ -90,9 +92,9 @@ func (s *Script) kill(o *office) {
 	}
 }
 
-// updateDeadSession updates the time until which a dead candidate's session is known to be alive.
-// It can change because a keep-alive was in flight at the time of death. until is 0 if the session
-// has ended.
+// updateDeadSession sets the time until which a dead candidate's session is known to be alive. This
+// time can still change after the death if a keep-alive was in flight when the candidate died. The
+// parameter `until` is 0 if the session has ended or if nothing is known.
 func (s *Script) updateDeadSession(c int, until int64) {
 	o := s.officeOf(c)
 	if !o.vacant || !o.died || int(o.dead) != c {
@@ -107,13 +109,12 @@ func (s *Script) updateDeadSession(c int, until int64) {
 	o.until = until
 }
 
-// doubtSession discards the time until which a dead leader's session is known to be alive. It does
-// so only if the session belongs to a connection and may have ended earlier. There are two such
-// cases:
-//   - The dead leader's connection was lost before that time, and a living candidate's connection was
-//     lost after the death. A member without a leader responds to pings until it drops its clients,
-//     and the other members do not learn of these pings. Also, a session that is resumed on another
-//     member gets a new timeout.
+// doubtSession discards the time until which a dead leader's session is known to be alive, if the
+// session belongs to a connection and may have ended before that time. This is so in two cases:
+//   - The dead leader's connection was lost before that time, and a living candidate's connection
+//     was lost after the death. The contacted member may have had no leader. Such a member responds
+//     to pings until it drops its clients, and the other members do not learn of these pings. Also,
+//     a session that is resumed on another member gets a new timeout.
 //   - Another candidate became leader before that time, and the session may have expired unnoticed
 //     (mustLive).
 func (s *Script) doubtSession(o *office) {
@@ -125,8 +126,8 @@ func (s *Script) doubtSession(o *office) {
 	}
 }
 
-// endFailover counts a failover that ended at the given time. The office was without a leader for
-// the given number of nanoseconds. The dead leader returns ComesBack later.
+// endFailover counts a failover that ended at time `at`, after the office had no leader for
+// `without` nanoseconds. The dead leader returns after ComesBack.
 func (s *Script) endFailover(o *office, at, without int64) {
 	d := &s.deaths
 	d.failover.Ended(kv.OK, max(at-o.due, 0), without)
@@ -139,8 +140,8 @@ func (s *Script) endFailover(o *office, at, without int64) {
 	d.returning.push(o.dead)
 }
 
-// reviveCandidate lets a dead candidate stand again, as a new candidate with a new session. By then
-// the engine has replaced any of its connections that the store has closed.
+// reviveCandidate lets a dead candidate stand again, as a new candidate with a new session. If the
+// store has closed a connection of the candidate, the engine has replaced it by then.
 func (s *Script) reviveCandidate(c int) {
 	k := &s.candidates[c]
 	*k = candidate{entered: true, watches: k.watches}

@@ -16,15 +16,15 @@ import (
 
 const ttl = 10 * time.Second
 
-// mortal returns a load in which each candidate has stood, and the leaders of the first two offices
-// die. The TTL of sessions is ttl.
+// mortal returns a load in which each candidate has stood and the leaders of the first two offices
+// are due to die. The TTL of sessions is the constant ttl.
 func mortal(t *testing.T, app Application, way int) *scripted {
 	t.Helper()
 	return mortalFor(t, app, way, ttl)
 }
 
-// longLived is a session timeout that is longer than the time for which a member that is cut off
-// responds to pings.
+// longLived is a session timeout. It is longer than the time for which a member that is cut off
+// continues to respond to pings.
 const longLived = 17 * time.Second
 
 // mortalFor is like mortal, with a different TTL for sessions.
@@ -40,7 +40,7 @@ func mortalFor(t *testing.T, a Application, way int, ttl time.Duration) *scripte
 }
 
 // runUntil advances the time, and sends and answers all prompted operations. It returns the number
-// of calls by candidate.
+// of calls of each candidate.
 func (s *scripted) runUntil(until int64) (made []int) {
 	made = make([]int, s.CandidateCount())
 	for {
@@ -77,10 +77,10 @@ func everyWay(t *testing.T, do func(t *testing.T, app Application, way int)) {
 	}
 }
 
-// A dead leader sends nothing and ignores events. The time until the next leader is counted from
-// when the old leader was due to die, from when it died, and from when its session may have ended.
-// The dead leader stands again with a new session, and the calls that it makes for that do not
-// belong to the failover.
+// A dead leader sends nothing and ignores events. When the next leader is elected, three time spans
+// end: from when the old leader was due to die, from when it died, and from when its session may
+// have ended. The dead leader then stands again with a new session. The calls that it makes for
+// this do not count as calls of the failover.
 func TestDeadLeaderIsReplaced(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		s := mortal(t, app, way)
@@ -159,8 +159,9 @@ func spannedBy(s *scripted) (of []uint64) {
 	return of
 }
 
-// perFailover returns the calls in a failover. They are the calls in a handover with one candidate
-// fewer, without the resignation. In addition, a leader that resigns has no watcher left to end.
+// perFailover returns the number of calls of each kind in a failover. These are the calls in a
+// handover with one candidate fewer, without the resignation. The next leader also ends its own
+// watcher, while a leader that resigns no longer has one.
 func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	left := float64(c.Candidates - 1)
 	for call, each := range w.PerHandover(left) {
@@ -171,15 +172,15 @@ func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	case EphemeralQueue, LeaseQueue: // the next candidate makes one Look, and becomes leader
 		n[Stand], n[Look], n[Await] = 0, 1, 0
 	case LeaseRace:
-		n[Drop]++ // the next leader had a watcher to end, too
+		n[Drop]++ // the next leader also had a watcher to end
 	case SessionRace:
 		n[Look]-- // the resigning leader's
 	}
 	return n
 }
 
-// A candidate that becomes leader while the dead leader's session must still be alive is a second
-// leader. After the session has ended, it is not.
+// If a candidate becomes leader while the dead leader's session must still be alive, it is a second
+// leader. After that session has ended, it is not.
 func TestLeaderBeforeADeadLeadersExpiryIsWrong(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		for _, early := range []bool{true, false} {
@@ -201,10 +202,10 @@ func TestLeaderBeforeADeadLeadersExpiryIsWrong(t *testing.T) {
 	})
 }
 
-// A member that has dropped its clients may have responded to pings of which no other member
-// learned. So a dead leader's session on that member may end early, and no time is counted from its
-// end. If only the dead leader's connection or only a living candidate's connection is lost, this
-// does not apply.
+// A member that has dropped its clients may have responded to pings that no other member learned
+// of. A dead leader's session on such a member may therefore end early, and the time since its end
+// is not measured. This does not apply if only the dead leader's connection is lost, or only a
+// living candidate's connection.
 func TestSessionOnACutOffMemberMayEndEarly(t *testing.T) {
 	for _, test := range []struct{ dead, ended, living, doubted bool }{{true, false, true, true}, {true, false, false, false}, {false, false, true, false}, {true, true, true, false}} {
 		s := mortalFor(t, Application{}, 0, longLived)
@@ -237,10 +238,11 @@ func TestSessionOnACutOffMemberMayEndEarly(t *testing.T) {
 	}
 }
 
-// A member that is cut off drops its clients after some time. If sessions may expire before that, a
-// leader's session is certain to be alive only until its timeout has passed since the latest write
-// that a majority acknowledged, whether the leader is alive or dead. Sessions with a longer timeout
-// are always certain to be alive. A leader that may have lost its office makes a Look.
+// A member that is cut off drops its clients after some time. If the session timeout is shorter
+// than that time, a session is certain to be alive only until the timeout has passed since its
+// latest write that a majority acknowledged. This is true for living and dead leaders. Sessions
+// with a longer timeout are always certain to be alive. A leader that may have lost its office
+// makes a Look.
 func TestShortSessionMayExpireUnnoticed(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for _, test := range []struct {
@@ -277,7 +279,8 @@ func TestShortSessionMayExpireUnnoticed(t *testing.T) {
 }
 
 // If a renewal was in flight when the leader died, the session's timeout is counted from that
-// renewal. If the response reports that the lease has ended, the session is not alive.
+// renewal. If the response to the renewal reports that the lease has ended, the session is no
+// longer alive.
 func TestLeaderDiesWithARenewalInFlight(t *testing.T) {
 	s := mortal(t, Application{}, 1)
 	first := int(s.offices[0].leader)
@@ -297,8 +300,9 @@ func TestLeaderDiesWithARenewalInFlight(t *testing.T) {
 	}
 }
 
-// A leader with a call in flight dies after that call. If an office has no leader, the next leader
-// dies. The time is counted from when the death was due.
+// If a leader is due to die while it has a call in flight, it dies when the call has ended. If an
+// office has no leader, the next leader dies. In both cases, the failover is counted from when the
+// death was due.
 func TestDeathWaitsForTheCallInFlight(t *testing.T) {
 	s := mortal(t, Application{}, 0)
 	first := int(s.offices[0].leader)
@@ -323,8 +327,9 @@ func TestDeathWaitsForTheCallInFlight(t *testing.T) {
 	}
 }
 
-// Sessions are kept alive as often as configured and as the profile states, and this does not
-// allocate memory. If no leader dies, connections that have sessions keep them alive themselves.
+// Sessions are kept alive at the configured interval and at the rate in the profile. Keeping them
+// alive does not allocate memory. If no leader dies, connections that have sessions keep them alive
+// themselves.
 func TestSessionsAreKeptAlive(t *testing.T) {
 	settle.Unraced(t)
 	everyWay(t, func(t *testing.T, a Application, way int) {
@@ -354,8 +359,8 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 	})
 }
 
-// If a server shortens the session timeout, the shorter timeout is applied to earlier responses,
-// too, so that no session is expected to be alive for longer than was granted.
+// If a server shortens the session timeout, the shorter timeout also applies to earlier responses.
+// So no session is expected to live longer than the server granted.
 func TestShorterGrantedTimeoutAppliesToAllSessions(t *testing.T) {
 	s := mortal(t, Application{}, 0)
 	first := int(s.offices[0].leader)

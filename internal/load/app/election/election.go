@@ -1,10 +1,10 @@
 // Package election imitates clients that elect a leader. Candidates compete for offices. Each
-// office has at most one leader at a time, who stays leader until it resigns.
+// office has at most one leader at a time. A leader keeps its office until it resigns.
 // docs/explanation/applications.md gives the source of each number.
 //
-// There are two applications, which differ in who becomes the next leader. In a race, all
-// candidates are notified when an office becomes free, and the first to take it becomes leader. In
-// a queue, only the candidate that has waited longest is notified and becomes leader.
+// The package has two applications, which differ in who becomes the next leader. In a race, all
+// candidates are notified when an office becomes free, and the first candidate to take it becomes
+// leader. In a queue, only the candidate that has waited longest is notified and becomes leader.
 package election
 
 import (
@@ -26,8 +26,8 @@ const (
 // maxCandidates limits the number of candidates in a load, because each candidate has a connection.
 const maxCandidates = 50_000
 
-// leastTTL and mostTTL are the bounds of a session's TTL that every store accepts. Consul's minimum
-// is 10 s, and ZooKeeper's maximum is 20 ticks of 2 s.
+// leastTTL and mostTTL are the lowest and the highest session TTL that every store accepts.
+// Consul's minimum is 10 s, and ZooKeeper's maximum is 20 ticks of 2 s.
 const (
 	leastTTL = 10 * time.Second
 	mostTTL  = 40 * time.Second
@@ -43,19 +43,19 @@ type Application struct{ Queue bool }
 func (a Application) Definition() application.Definition {
 	d := application.Definition{
 		Name: RaceName, Meaning: "elections in which all candidates compete for a free office", Prefix: "elections/", Names: keyNames,
-		Unsearched: "its trials last seconds, so most of their calls would be the candidates' first ones, which do not recur",
+		Unsearched: "its trials last only seconds, so most of their calls would be the first calls of the candidates, which occur only once",
 		Parameters: []application.Parameter{
 			{Key: electionsKey, Meaning: "number of offices, each with its own leader", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},
 			{Key: candidatesKey, Meaning: "candidates for each office, each with its own session", Differs: "the candidates for an office", Default: 5, Least: 2, Most: 1000},
 			{Key: tenureKey, Meaning: "time after which a leader resigns", Differs: "the tenure", Unit: application.Seconds, Default: 10, Least: 0.1, Most: 3600},
-			{Key: stormKey, Meaning: "leaders of different offices that fail at the same time and stop sending", Differs: "the leaders that fail at once", Most: 10_000},
-			{Key: ttlKey, Meaning: "time until a session or lease expires that is not kept alive; 0: the default of the store's client", Differs: "the sessions' time to live",
+			{Key: stormKey, Meaning: "number of leaders that fail at the same time, each of a different office", Differs: "the simultaneous leader failures", Most: 10_000},
+			{Key: ttlKey, Meaning: "time after which a session or lease expires if it is not kept alive; 0: the default of the store's client", Differs: "the TTL of sessions",
 				Unit: application.Seconds, Most: mostTTL.Seconds()},
 		},
 	}
 	ways := raceWays
 	if a.Queue {
-		d.Name, d.Meaning = QueueName, "elections in which the longest waiting candidate becomes the next leader"
+		d.Name, d.Meaning = QueueName, "elections in which the candidate that has waited longest becomes the next leader"
 		ways = queueWays
 	}
 	for i := range ways {
@@ -69,11 +69,11 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 	c := ConfigOf(s, 0)
 	switch {
 	case c.CandidateCount() > maxCandidates:
-		return electionsKey, fmt.Sprintf("<elections> times <candidates> is %d candidates and can be at most %d", c.CandidateCount(), maxCandidates)
+		return electionsKey, fmt.Sprintf("<elections> times <candidates> is %d candidates, but must be at most %d", c.CandidateCount(), maxCandidates)
 	case c.Storm > c.Offices:
-		return stormKey, fmt.Sprintf("<failovers> is %d, but there are only %d <elections>, each with one leader", c.Storm, c.Offices)
+		return stormKey, fmt.Sprintf("<failovers> is %d, but must not exceed <elections>, which is %d, because each election has one leader", c.Storm, c.Offices)
 	case c.TTL != 0 && (c.TTL < leastTTL || c.TTL%time.Second != 0):
-		return ttlKey, fmt.Sprintf("<ttl> is %v and must be whole seconds, at least %v; 0 uses the default of the store's client", c.TTL, leastTTL)
+		return ttlKey, fmt.Sprintf("<ttl> is %v, but must be a whole number of seconds and at least %v; 0 uses the default of the store's client", c.TTL, leastTTL)
 	}
 	return "", ""
 }
@@ -86,7 +86,7 @@ func (a Application) CheckWindow(s application.Settings, way int, length time.Du
 		return "", ""
 	}
 	least := (c.least(w) + time.Second - 1).Truncate(time.Second)
-	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of at least %v here, because a session that is not kept alive lives for %v; it is %v", least, w.lives(&c), length)
+	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of at least %v, because a session that is not kept alive expires only after %v; the <duration> is %v", least, w.lives(&c), length)
 }
 
 // Way returns the way with the given index in Definition.Ways.
@@ -116,10 +116,10 @@ func (Application) Phrase(s application.Settings) string {
 	c := ConfigOf(s, 0)
 	words := fmt.Sprintf("%s with %s each, and a tenure of %v", text.Plural(uint64(c.Offices), "office"), text.Plural(uint64(c.Candidates), "candidate"), c.Tenure)
 	if c.TTL > 0 {
-		words += fmt.Sprintf(", sessions of %v", c.TTL)
+		words += fmt.Sprintf(", sessions with a TTL of %v", c.TTL)
 	}
 	if c.Storm > 0 {
-		words += ", " + text.Plural(uint64(c.Storm), "leader") + " failing at once"
+		words += ", " + text.Plural(uint64(c.Storm), "simultaneous leader failure")
 	}
 	return words
 }

@@ -18,7 +18,7 @@ func settings(of map[string]float64) application.Settings {
 	return s
 }
 
-// The number of resignations equals that in the profile within 1 %. No resignation is due before an
+// The number of resignations agrees with the profile within 1 %. No resignation is due before an
 // office can have a leader, and each candidate stands once.
 func TestScheduleMatchesTheProfile(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
@@ -89,10 +89,10 @@ func TestRefusesImpossibleSettings(t *testing.T) {
 	}
 }
 
-// Leaders die only if the window is long enough for the whole failover. The reason for refusing a
-// shorter window includes the minimum length. Before it dies, each leader has kept its session
-// alive. Its office has no resignations from shortly before the death until the last leader is
-// back.
+// Leaders die only if the window is long enough for the whole failover. If the window is too short,
+// the error names the minimum length. Each leader that dies has kept its session alive before its
+// death. The office of a dead leader has no resignations from shortly before the death until the
+// last dead leader has returned.
 func TestWindowContainsTheFailover(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for way := range app.Definition().Ways {

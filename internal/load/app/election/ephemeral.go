@@ -29,7 +29,7 @@ func (ephemeralRace) fill(s *source, c int, request Call, op *store.Op) {
 			break
 		}
 		// The candidate has lost its connection, and the node may belong to another candidate by
-		// now. So it makes a Look instead.
+		// now. So the candidate reads the node instead of deleting it.
 		s.setCall(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
 	default:
 		s.await(c, op)
@@ -69,9 +69,9 @@ func (ephemeralRace) handleChange(s *Script, c int, gone bool) {
 	}
 }
 
-// retryCall returns Stand even after a resignation. It is unknown whether the resignation was
-// executed, and by now the node may belong to another candidate. If the candidate's own node still
-// exists, the candidate becomes leader again.
+// retryCall returns Stand even after a failed resignation. It is unknown whether the store executed
+// the resignation, and the node may belong to another candidate by now. If the candidate's own node
+// still exists, the candidate becomes leader again.
 func (ephemeralRace) retryCall(*Script, int, Call) Call { return Stand }
 
 func (ephemeralRace) handleExpiry(*Script, int) {}

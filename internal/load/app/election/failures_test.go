@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// standing returns a load in which each candidate has stood. resign is its next operation: the
-// first resignation.
+// standing returns a load in which each candidate has stood. The result `resign` is the number of
+// the first resignation, which is the next scheduled operation.
 func standing(t *testing.T, app Application, way int) (s *scripted, resign uint64) {
 	t.Helper()
 	s = newScripted(t, app, way)
@@ -48,7 +48,8 @@ func (s *scripted) expectNoCall() {
 
 // In a race, a resignation that was still waiting when the connection was lost must not delete the
 // node, because the node may belong to another candidate by then. The handover is still counted
-// from when the resignation was due. It ends at once if the office already has a new leader.
+// from when the resignation was due. If the office already has a new leader, the handover ends
+// immediately.
 func TestResignationAfterALostConnectionDeletesNothing(t *testing.T) {
 	for _, filled := range []bool{false, true} {
 		s, n := standing(t, Application{}, 0)
@@ -108,10 +109,10 @@ func TestCandidatesRequestALeaseFirst(t *testing.T) {
 	}
 }
 
-// Before the load reports a second leader, the candidate renews its own lease if that may have
-// expired, or if the time of its expiry is unknown while the other leader's lease is valid. The
-// load does not report a leader whose lease's expiry is unknown. The office counts as vacant from
-// the end of the leader's lease.
+// A candidate renews its own lease before the load reports it as a second leader, if the lease may
+// have expired, or if its expiry time is unknown while the other leader's lease is valid. If the
+// expiry time of the first leader's lease is unknown, the load does not report a second leader. If
+// the first leader's lease has expired, the office counts as vacant from the end of that lease.
 func TestCandidateRenewsItsOwnLeaseFirst(t *testing.T) {
 	const at = int64(time.Minute)
 	for _, test := range []struct {
@@ -149,7 +150,7 @@ func TestCandidateRenewsItsOwnLeaseFirst(t *testing.T) {
 	}
 }
 
-// A candidate makes a single call after a wrong response. It also makes a single call when a
+// After a wrong response, a candidate makes only one call. It also makes only one call if a
 // scheduled renewal ends while the candidate waits for another renewal.
 func TestCandidateMakesOneCallAtATime(t *testing.T) {
 	s, _ := standing(t, Application{Queue: true}, 1)
@@ -163,7 +164,7 @@ func TestCandidateMakesOneCallAtATime(t *testing.T) {
 	s.Ended(n, kv.WrongAnswer, 1, 1)
 	s.expectCall(c, Look)
 	s.expectNoCall()
-	s.Failed(n) // fails an operation of another candidate
+	s.Failed(n) // fails the second Look: n identifies only the candidate
 	s.loseLease(c)
 	n, ref = s.expectCall(c, Renew)
 	s.Check(kv.KeepAlive, reference(c, planRenew), &store.Event{Count: 70})
@@ -174,7 +175,7 @@ func TestCandidateMakesOneCallAtATime(t *testing.T) {
 	s.expectNoCall()
 }
 
-// A candidate treats a node from an earlier run like another candidate's node.
+// A candidate treats a node from an earlier run like the node of another candidate.
 func TestNodeOfAnEarlierRunIsNotTheCandidates(t *testing.T) {
 	for way := range 2 {
 		s, _ := standing(t, Application{}, way)
@@ -212,8 +213,8 @@ func TestNodeOfAnEarlierRunIsNotTheCandidates(t *testing.T) {
 	}
 }
 
-// A node that was created by a call without a response is deleted. Otherwise the other candidates,
-// or the candidate that created it, would wait forever for the node to be deleted.
+// If a call without a response created a node, that node is deleted. Otherwise the other
+// candidates, or the candidate that created the node, would wait forever for its deletion.
 func TestNodeOfAFailedCallIsDeleted(t *testing.T) {
 	for _, order := range []int64{3, 9} {
 		s, _ := standing(t, Application{Queue: true}, 0)
@@ -264,8 +265,8 @@ func TestCallsOnAMissingOfficePause(t *testing.T) {
 	}
 }
 
-// A leader that has a lease stays leader without its connection. With Consul, it does not stay
-// leader without the connection that reports the lock holder.
+// A leader that has a lease remains leader when its connection is lost. With Consul, a leader does
+// not remain leader when it loses the connection on which it waits for changes of the lock holder.
 func TestLeaderLosesItsConnection(t *testing.T) {
 	for way, leads := range []bool{false, true, true} {
 		s, _ := standing(t, Application{}, way)
@@ -287,9 +288,9 @@ func TestLeaderLosesItsConnection(t *testing.T) {
 	}
 }
 
-// A watch on a connection that was replaced reports nothing. So a candidate whose watch was
-// confirmed on that connection does not wait for its events. A watch on the next connection does
-// work.
+// A watch on a replaced connection reports nothing. So a candidate does not wait for the events of
+// a watch that was confirmed on such a connection. A watch on the next connection does report
+// events.
 func TestIgnoresAWatchOnAReplacedConnection(t *testing.T) {
 	for way := range 2 {
 		s, _ := standing(t, Application{}, way)
@@ -310,8 +311,8 @@ func TestIgnoresAWatchOnAReplacedConnection(t *testing.T) {
 	}
 }
 
-// While renewals are unanswered, the lease's lifetime is counted from when the oldest of them was
-// sent.
+// While renewals are unanswered, the lease's lifetime is counted from the time at which the oldest
+// of them was sent.
 func TestLeaseLivesSinceTheOldestRenewal(t *testing.T) {
 	s, _ := standing(t, Application{}, 1)
 	renew := func(at int64) {
@@ -333,8 +334,8 @@ func TestLeaseLivesSinceTheOldestRenewal(t *testing.T) {
 	}
 }
 
-// A resignation that could not be sent before its timeout is repeated, if the recipe repeats
-// resignations at all. The repetition starts the handover, which is counted from when the
+// If a resignation could not be sent before its timeout, it is repeated, provided that the recipe
+// repeats resignations. The repetition starts the handover, which is counted from when the
 // resignation was first due.
 func TestRepeatsAResignationThatWasNotSent(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
@@ -370,8 +371,8 @@ func TestRepeatsAResignationThatWasNotSent(t *testing.T) {
 	}
 }
 
-// If a leader loses its lease before a resignation that is due can be sent, the handover ends when
-// the next leader is elected.
+// If a leader loses its lease before a resignation that is due can be sent, the election of the
+// next leader ends the handover.
 func TestLostLeaseCompletesADueResignation(t *testing.T) {
 	s, n := standing(t, Application{}, 1)
 	s.Ready(n)

@@ -11,8 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// fillBefore creates call n before the load. The first calls remove keys from an earlier load,
-// whose leases may still be valid. The other calls grant a lease to each candidate.
+// fillBefore creates the n-th call that prepares the load. The first calls remove keys that an
+// earlier load left and whose leases may still be valid. The other calls grant a lease to each
+// candidate.
 func (s *source) fillBefore(n uint64) {
 	if n < uint64(s.Offices) { // #nosec G115 -- a count
 		s.key = append(AppendOffice(s.key[:0], s.prefix, int(n)), '/') // #nosec G115 -- below Offices
@@ -41,8 +42,8 @@ func (s *source) renew(c int, op *store.Op) {
 }
 
 // grant creates a call that requests a lease, or a session that ends only when its TTL has passed.
-// By default a session also has a health check for its member. Then it would end as soon as the
-// store considers that member lost, so the earliest time of its end would be unknown.
+// By default, a session would also have a health check of its member. It would then end as soon as
+// the store considers that member lost, and the earliest time at which it can end would be unknown.
 func (s *source) grant() {
 	p := call.Part{Action: call.Grant, Number: s.life / int64(time.Second)}
 	if s.way.Recipe == SessionRace {
@@ -51,8 +52,8 @@ func (s *source) grant() {
 	s.setCall(p)
 }
 
-// handleRenewal handles the response to a renewal. If the candidate waited for the renewal (planned
-// is unset), it stands now.
+// handleRenewal handles the response to a renewal. If `planned` is false, the candidate was waiting
+// for the renewal, and stands now.
 func (s *source) handleRenewal(c int, ev *store.Event, planned bool) kv.Outcome {
 	switch {
 	case s.leases == nil:
@@ -60,7 +61,7 @@ func (s *source) handleRenewal(c int, ev *store.Event, planned bool) kv.Outcome 
 	case s.leases[c] == 0:
 		s.keepLease(c, ev)
 	}
-	if at := s.renewing[c]; at != 0 { // 0 after a failed renewal: we do not know when this one was sent
+	if at := s.renewing[c]; at != 0 { // 0 after a failed renewal: it is unknown when this renewal was sent
 		s.lives[c], s.renewing[c] = max(at+s.life, s.lives[c]), 0
 	}
 	if k := &s.candidates[c]; k.dead {
@@ -73,7 +74,7 @@ func (s *source) handleRenewal(c int, ev *store.Event, planned bool) kv.Outcome 
 }
 
 // shorten records the timeout that a server granted to a connection's session. If the timeout is
-// shorter than requested, all sessions end earlier than assumed so far.
+// shorter than requested, all sessions end earlier than assumed until now.
 func (s *Script) shorten(granted int64) {
 	less := s.life - granted
 	if granted <= 0 || less <= 0 {
@@ -90,7 +91,7 @@ func (s *Script) shorten(granted int64) {
 	}
 }
 
-// keepLease stores the lease that a response contains: its ID, or the two halves of its name.
+// keepLease stores the lease in a response: either its ID, or its name as two numbers.
 func (s *source) keepLease(c int, ev *store.Event) {
 	s.leases[c] = ev.Count
 	if s.way.Recipe == SessionRace {
@@ -98,8 +99,8 @@ func (s *source) keepLease(c int, ev *store.Event) {
 	}
 }
 
-// loseLease handles the end of a candidate's lease and of its key. The candidate requests a new
-// lease.
+// loseLease handles the end of a candidate's lease, which has also deleted the candidate's key. The
+// candidate requests a new lease.
 func (s *source) loseLease(c int) {
 	if c == none || s.leases == nil || s.leases[c] == 0 {
 		return
@@ -115,13 +116,13 @@ func (s *source) loseLease(c int) {
 	}
 }
 
-// needsLease reports whether a candidate's call needs a lease and the candidate has none.
+// needsLease reports whether a call needs a lease that the candidate does not have.
 func (s *Script) needsLease(c int, call Call) bool {
 	return s.leases != nil && s.leases[c] == 0 && call != Renew && call != Drop
 }
 
-// createKey creates a call that, if the source's key does not exist, creates it with the
-// candidate's lease, and otherwise reads it.
+// createKey creates a call that creates the source's key with the candidate's lease if the key does
+// not exist. If the key exists, the call reads it.
 func (s *source) createKey(c int) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: call.Created, Key: s.key}
 	s.parts[1] = call.Part{Action: call.Write, Branch: call.Then, Key: s.key, Value: s.setName(c), Lease: s.leases[c]}
@@ -143,9 +144,10 @@ func (s *source) setWatchCall(c int, p call.Part, op *store.Op) {
 	op.Watch = &s.watch
 }
 
-// continueWith makes call the candidate's next call. If the call starts a watcher and the candidate
-// already has one, the candidate first ends that watcher. If call is Drop, the candidate only ends
-// its watcher. continueWith does nothing if becomeLeader has already chosen the next call.
+// continueWith sets the candidate's next call. If that call starts a watcher and the candidate
+// already has one, the candidate first ends the old watcher. If the call is Drop, the candidate
+// only ends its watcher. continueWith does nothing if becomeLeader has already chosen the next
+// call.
 func (s *source) continueWith(c int, call Call) {
 	k := &s.candidates[c]
 	switch {
@@ -165,8 +167,8 @@ func (s *source) endWatcher(c int) {
 	s.continueWith(c, k.then)
 }
 
-// retryWithLease implements recipe.retryCall for the two recipes that use leases. A candidate
-// without a lease must first request one.
+// retryWithLease implements recipe.retryCall for leaseRace and leaseQueue. A candidate without a
+// lease must first request one.
 func retryWithLease(s *Script, c int, failed Call) Call {
 	switch {
 	case s.leases[c] == 0:
@@ -306,8 +308,8 @@ func (leaseQueue) handleResponse(s *source, c int, call Call, ev *store.Event) k
 	return ev.Outcome
 }
 
-// parseLeaseKey returns the lease in the name of a key. The key must be below the candidate's
-// office.
+// parseLeaseKey returns the lease that a key is named after. The result ok is false if the key is
+// not below the candidate's office.
 func (s *source) parseLeaseKey(c int, key []byte) (lease int64, ok bool) {
 	s.setOfficeKey(c)
 	at := len(s.key) + 1
@@ -317,7 +319,7 @@ func (s *source) parseLeaseKey(c int, key []byte) (lease int64, ok bool) {
 	return parseLease(key[at:])
 }
 
-// parseLease returns the lease that the last part of a key contains.
+// parseLease returns the lease that is written in the last part of a key.
 func parseLease(name []byte) (lease int64, ok bool) {
 	if len(name) == 0 || len(name) > 16 {
 		return 0, false
@@ -333,7 +335,7 @@ func parseLease(name []byte) (lease int64, ok bool) {
 			return 0, false
 		}
 	}
-	return int64(min(n, math.MaxInt64)), true // #nosec G115 -- in its bounds
+	return int64(min(n, math.MaxInt64)), true // #nosec G115 -- within bounds
 }
 
 func (leaseQueue) handleChange(s *Script, c int, gone bool) {

@@ -75,8 +75,8 @@ func TestLeaderDeathsOnEtcd(t *testing.T) {
 	}
 }
 
-// The sessions of dead leaders end after at most twice their TTL. For another 15 s after that,
-// nobody can acquire their locks, which the other candidates notice by trying.
+// The sessions of dead leaders end after at most twice their TTL. For another 15 s, no candidate can
+// acquire the locks of these sessions. The other candidates learn this when their attempts fail.
 func TestLeaderDeathsOnConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
@@ -115,9 +115,9 @@ func row(t *testing.T, res *load.Result, name string) *measure.Calls {
 }
 
 // checkFailovers checks a load in which leaders die. No call fails. Each dead leader has a
-// successor, but not before the leader's session can have ended. The other offices hand over as
-// before. Each candidate stands once and each dead candidate once more, in addition to the calls
-// that the loss of leaders causes.
+// successor, which is elected no earlier than the dead leader's session can have ended. The other
+// offices hand over as usual. Each candidate stands once, and each dead candidate stands once more.
+// The loss of leaders causes further calls.
 func checkFailovers(t *testing.T, res *load.Result, least time.Duration, stand string) {
 	t.Helper()
 	m := res.Measured

@@ -24,14 +24,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// patience bounds waits whose length no test measures.
+// patience is the timeout of waits whose duration no test measures.
 const patience = 2 * time.Minute
 
 // both holds the two applications.
 var both = map[string]data.Application{data.RaceName: {}, data.QueueName: {Queue: true}}
 
-// Offices change hands on a real server. Afterwards the server has no candidate's node, because the
-// nodes are deleted when their sessions end.
+// Offices change hands on a real server. Afterwards the server has no node of a candidate, because
+// the nodes are deleted when their sessions end.
 func TestOnZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
@@ -88,7 +88,7 @@ func TestOnEtcd(t *testing.T) {
 	}
 }
 
-// Offices change hands on a real server. There the leader's session holds the office's lock.
+// Offices change hands on a real server, where the leader's session holds the office's lock.
 func TestOnConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
@@ -191,7 +191,8 @@ func check(t *testing.T, app data.Application, way int, res *load.Result) {
 			// A watcher gets no event if another candidate has already acquired the lock.
 			least = 0.4 * want
 		}
-		// On a busy machine, an office can become free again before all candidates have looked.
+		// On a busy machine, an office can become free again before all candidates have handled the
+		// previous change.
 		if got := float64(c.Done()); got < least || got > 1.3*want {
 			t.Errorf("%s: %.0f calls in %d handovers, want %.0f", c.Name, got, handovers.Due, want)
 		}

@@ -18,9 +18,9 @@ func AppendOffice(b []byte, prefix string, office int) []byte {
 	return app.AppendNumber(append(append(b, prefix...), 'e'), number(office))
 }
 
-// AppendCandidate appends a candidate's name, such as "c000042-1a2b3c4d". all is the candidate's
-// number, counted over all offices. The run's number distinguishes the name from names that an
-// earlier run may have left in the store.
+// AppendCandidate appends a candidate's name, such as "c000042-1a2b3c4d". The parameter `all` is
+// the candidate's number, counted over all offices. The parameter `run` distinguishes the name from
+// names that an earlier run may have left in the store.
 func AppendCandidate(b []byte, all int, run uint32) []byte {
 	b = append(app.AppendNumber(append(b, 'c'), number(all)), '-')
 	var of [runBytes]byte
@@ -42,4 +42,4 @@ func ParseCandidate(name []byte) (all int, run uint32, ok bool) {
 	return int(n), binary.BigEndian.Uint32(of[:]), ok
 }
 
-func number(n int) uint32 { return uint32(min(max(n, 0), math.MaxInt32)) } // #nosec G115 -- in its bounds
+func number(n int) uint32 { return uint32(min(max(n, 0), math.MaxInt32)) } // #nosec G115 -- within bounds

@@ -61,8 +61,9 @@ func sequence(name []byte) (order int64, ok bool) {
 	return order + 1, true
 }
 
-// setNodeKey sets the source's key to that of a candidate's node in a run. order is the node's
-// number, or 0 if the node is not created yet and has no number.
+// setNodeKey sets the source's key to the key of the node that a candidate created in a run. The
+// parameter `order` is the node's number, or 0 if the node has not been created yet and therefore
+// has no number.
 func (s *source) setNodeKey(c int, run uint32, order int64) {
 	s.setOfficeKey(c)
 	s.key = AppendCandidate(append(s.key, '/'), c, run)
@@ -105,7 +106,7 @@ func (q *ephemeralQueue) fill(s *source, c int, request Call, op *store.Op) {
 // Texts for wrong responses.
 var (
 	notNumbered = []byte("the store created a sequential node without a number")
-	twiceThere  = []byte("two nodes of one queue have the same number")
+	twiceThere  = []byte("two nodes in the same queue have the same number")
 )
 
 func (q *ephemeralQueue) handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome {
@@ -135,8 +136,8 @@ func (q *ephemeralQueue) handleResponse(s *source, c int, call Call, ev *store.E
 	return ev.Outcome
 }
 
-// handleList handles a listing: the candidate is leader, or waits for the node that precedes its
-// own.
+// handleList handles a listing of the queue. If the candidate's own node is the first, the
+// candidate becomes leader. Otherwise it waits for the deletion of the node that precedes its own.
 func (q *ephemeralQueue) handleList(s *source, c int, ev *store.Event) kv.Outcome {
 	k, h := &s.candidates[c], q.names
 	if k.own == 0 { // a failed call may have created the candidate's node
@@ -164,8 +165,8 @@ func (q *ephemeralQueue) handleList(s *source, c int, ev *store.Event) kv.Outcom
 	case !there:
 		k.own = 0
 		s.want(c, Stand, false)
-	// A call without a response created this node; other candidates would wait forever for its
-	// deletion.
+	// A call without a response created this node. It must be removed, because other candidates
+	// would wait forever for its deletion.
 	case lost != 0:
 		k.before = lost
 		s.want(c, Drop, false)

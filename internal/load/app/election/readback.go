@@ -11,7 +11,8 @@ import (
 // only if its session was not closed.
 type readBack struct {
 	source
-	// By the tags of operations, because several lists are read at the same time.
+	// The lists are indexed by the operation's tag, because several lists are read at the same
+	// time.
 	lists   map[uint32]*nodeList
 	current *nodeList // the list that is being read
 }
@@ -30,7 +31,7 @@ func (b *readBack) Add(tag uint32, name, value []byte, revision int64) {
 	b.current.Add(tag, name, value, revision)
 }
 
-// listOf returns the list that a response without an error contained.
+// listOf returns the list in a response, or an empty list if the response was an error.
 func (b *readBack) listOf(ev *store.Event) *nodeList {
 	if h := b.lists[ev.Tag]; h != nil {
 		return h
@@ -38,8 +39,8 @@ func (b *readBack) listOf(ev *store.Event) *nodeList {
 	return &nodeList{}
 }
 
-// record records each node in an office's list that was created in this run, as a read of that
-// node.
+// record records the nodes in an office's list that were created in this run. Each of them is
+// recorded as a read of that node.
 func (b *readBack) record(c *chronicle, office uint64, ev *store.Event, o *history.Op) {
 	if o.Kind = kv.Get; ev.Outcome != kv.OK {
 		return

@@ -7,15 +7,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// All candidates stand for the first time within entering after the start. The first resignation is
-// due at least settled after the start.
+// All candidates stand for the first time within the duration `entering` after the start. The first
+// resignation is due no earlier than the duration `settled` after the start.
 const (
 	entering = 500 * time.Millisecond
 	settled  = time.Second
 )
 
-// ComesBack is the time between the election of the next leader and the return of the dead
-// candidate, which then stands as a new candidate.
+// ComesBack is the time from the election of the next leader to the return of the dead leader,
+// which then stands as a new candidate.
 const ComesBack = 3 * time.Second
 
 // Entry is a call whose due time does not depend on the store: a candidate's first attempt, or the
@@ -25,8 +25,8 @@ type Entry struct {
 	Index uint32 // for Stand: the candidate, counted over all offices; for Resign: the office
 }
 
-// Schedule lists the calls that become due at fixed times, in order. It contains neither
-// keep-alives nor the calls that become due because of responses and events.
+// Schedule lists the calls that become due at fixed times, in order. It does not contain
+// keep-alives or calls that become due because of responses and events.
 type Schedule struct {
 	Config
 	Due     []int64 // nanoseconds since the start of the load
@@ -45,7 +45,7 @@ func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	}
 	dies, over := c.LeaderDeath(w, length), time.Duration(0)
 	if dies > 0 {
-		// Resignations before that have settled by the time of the death.
+		// Handovers that begin before this time are complete when the leaders die.
 		dies, over = dies-settled, dies+c.failover(w)
 	}
 	for office := range c.Offices {
@@ -59,24 +59,25 @@ func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	return s
 }
 
-// failover returns the longest time from a leader's death to its return, if the store is correct
-// and not busy.
+// failover returns the longest time from a leader's death to the return of that leader, if the
+// store is correct and not busy.
 func (c *Config) failover(w *Way) time.Duration {
 	lives := w.lives(c)
 	return lives + w.Vacancy(lives) + ComesBack
 }
 
-// least returns the minimum length of a window in which leaders die. Before it dies, each of them
-// must become leader and keep its session alive, and the window must continue for a second after
-// its return.
+// least returns the minimum length of a window in which leaders die. Each of these leaders must be
+// elected and keep its session alive before it dies. After its return, the window must continue for
+// a second.
 func (c *Config) least(w *Way) time.Duration {
 	_, every := w.KeepAlive(c)
 	return settled + every + c.failover(w) + time.Second
 }
 
-// LeaderDeath returns when leaders die in a load of the given length. The whole failover must be
-// inside the window. The result is one third of the way from the earliest to the latest time for
-// which it is. It is 0 if no leader dies or the window is too short.
+// LeaderDeath returns the time at which leaders die in a load of the given length. The whole
+// failover must be inside the window. LeaderDeath returns the point that is one third of the way
+// between the earliest and the latest time that satisfy this condition. It returns 0 if no leader
+// dies or the window is too short.
 func (c *Config) LeaderDeath(w *Way, length time.Duration) time.Duration {
 	rest := length - c.least(w)
 	if c.Storm == 0 || rest < 0 {
@@ -86,8 +87,8 @@ func (c *Config) LeaderDeath(w *Way, length time.Duration) time.Duration {
 	return settled + every + rest/3
 }
 
-// Phases returns the time of each candidate's first keep-alive, if each candidate sends a
-// keep-alive in the given interval.
+// Phases returns the time of each candidate's first keep-alive, given the interval between a
+// candidate's keep-alives.
 func (c *Config) Phases(every time.Duration) []int64 {
 	r := rand.New(rand.NewPCG(c.Seed, 0x6265))
 	of := make([]int64, c.CandidateCount())

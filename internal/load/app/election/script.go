@@ -17,10 +17,10 @@ import (
 // New returns the script of an application's load.
 func New(a Application, setup app.Setup) *Script {
 	c := ConfigOf(setup.Settings, setup.Seed)
-	s := &Script{Config: c, way: a.Way(setup.Way), prefix: setup.Prefix, won: none, over: none, run: rand.Uint32()} // #nosec G404 -- it is no secret
+	s := &Script{Config: c, way: a.Way(setup.Way), prefix: setup.Prefix, won: none, over: none, run: rand.Uint32()} // #nosec G404 -- not a secret
 	before := setup.Before
 	if last := len(before) - 1; last >= 0 {
-		s.run, before = uint32(before[last]), before[:last] // #nosec G115 -- as Kept made it
+		s.run, before = uint32(before[last]), before[:last] // #nosec G115 -- encoded by Kept
 	}
 	s.schedule = NewSchedule(c, s.way, setup.Length)
 	s.recipe = recipeOf(s)
@@ -30,7 +30,8 @@ func New(a Application, setup app.Setup) *Script {
 		s.beats = newBeats(c.Phases(every), every)
 	}
 	if !s.way.Connected {
-		// The first halves of all session names come first, then the second halves.
+		// If sessions have names, the slice holds the first halves of all names, followed by the
+		// second halves.
 		s.leases = make([]int64, c.Connections(s.way))
 		copy(s.leases, before)
 	}
@@ -58,7 +59,8 @@ func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 // Source implements app.Script.
 func (s *Script) Source() engine.Source { return &source{Script: s} }
 
-// Before implements app.Script. It creates the offices or grants the leases.
+// Before implements app.Script. It returns the operations that create the offices, or those that
+// remove old keys and request leases.
 func (s *Script) Before() (engine.Source, uint64) {
 	n := s.Offices
 	if s.leases != nil {
@@ -67,8 +69,8 @@ func (s *Script) Before() (engine.Source, uint64) {
 	return &before{source: source{Script: s}}, uint64(n) // #nosec G115 -- a count
 }
 
-// SessionTimeout implements app.Script. If candidates can die, the script keeps the sessions of
-// their connections alive.
+// SessionTimeout implements app.Script. If leaders die or a TTL is set, the script itself keeps the
+// sessions of the connections alive.
 func (s *Script) SessionTimeout() time.Duration {
 	if s.way.Connected {
 		return time.Duration(s.life)
@@ -76,11 +78,11 @@ func (s *Script) SessionTimeout() time.Duration {
 	return 0
 }
 
-// Kept implements app.Script. It returns each candidate's lease, and the run's number, by which the
-// run's values are recognized when keys are read after the load.
+// Kept implements app.Script. It returns each candidate's lease, followed by the run's number. When
+// keys are read after the load, this number identifies the values that this run wrote.
 func (s *Script) Kept() []int64 { return append(slices.Clone(s.leases), int64(s.run)) }
 
-// CallCounts implements app.Script. After the calls it lists the time spans that were measured.
+// CallCounts implements app.Script. It returns the calls, followed by the measured time spans.
 func (s *Script) CallCounts() []measure.Calls {
 	all := s.calls.Calls()
 	if s.handover.Due > 0 {
@@ -108,8 +110,9 @@ func recipeOf(s *Script) recipe {
 	}
 }
 
-// before is the source of the operations before the load. It creates the offices, which are the
-// parents of the candidates' nodes, or it removes old keys and requests leases.
+// before is the source of the operations before the load. The operations create the offices, which
+// are the parents of the candidates' nodes. In ways with leases, they remove old keys and request
+// leases instead.
 type before struct {
 	app.PreloadBase
 	source source

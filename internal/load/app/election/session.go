@@ -7,11 +7,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// sessionRace imitates the lock in Consul's client: the candidate whose session holds the lock on
+// sessionRace imitates the lock in Consul's client. The candidate whose session holds the lock on
 // the office's key is leader. Each candidate has a second connection with a blocking query on the
-// key, which always reports the lock holder. When there is no holder, all candidates try to acquire
-// the lock. A candidate that fails reads the reason: another session holds the lock, or the
-// lock-delay after a session's end has not passed yet.
+// key, which always reports the lock holder. When the lock has no holder, all candidates try to
+// acquire it. A candidate whose attempt fails reads the key to find the reason: either another
+// session holds the lock, or the lock-delay after the end of a session has not passed yet.
 type sessionRace struct{}
 
 // hexadecimal holds the digits for a session's name.
@@ -91,7 +91,8 @@ func (r sessionRace) handleResponse(s *source, c int, call Call, ev *store.Event
 		s.want(c, Look, false)
 	case call == Stand && ev.Outcome == kv.OK:
 		wrong := s.becomeLeader(c, noToken)
-		// The response contains the token; Consul's client reads the lock at this point, too.
+		// The response to a Look contains the token. Consul's client also reads the lock at this
+		// point.
 		s.continueWith(c, Look)
 		return outcomeOf(ev, wrong)
 	case call == Stand:
@@ -105,7 +106,7 @@ func (r sessionRace) handleResponse(s *source, c int, call Call, ev *store.Event
 	return ev.Outcome
 }
 
-// handleLook handles a response that contains the lock holder's session.
+// handleLook handles the response to a Look, which contains the lock holder's session.
 func (sessionRace) handleLook(s *source, c int, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
 	tried := k.own != 0
@@ -131,7 +132,7 @@ func (sessionRace) handleLook(s *source, c int, ev *store.Event) kv.Outcome {
 		if !k.watches {
 			s.want(c, Await, false)
 		}
-	default: // the lock has no holder; after a failed attempt the candidate pauses
+	default: // the lock has no holder; a candidate whose attempt failed pauses first
 		s.want(c, Stand, tried)
 	}
 	return ev.Outcome

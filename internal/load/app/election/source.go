@@ -25,7 +25,7 @@ type source struct {
 
 var _ engine.Reactive = (*source)(nil)
 
-// An operation in the schedule has its index as its number. The number of a prompted operation
+// The number of an operation in the schedule is its index. The number of a prompted operation
 // consists of promptMark, a sequence number, the call, and the candidate.
 const (
 	promptMark    = 1 << 62
@@ -33,10 +33,11 @@ const (
 	ownShift      = candidateBits + 4
 )
 
-// candidateOf returns the candidate that makes an operation, or none if it has not been chosen yet.
+// candidateOf returns the candidate that makes an operation, or none if no candidate has been
+// chosen yet.
 func (s *source) candidateOf(n uint64) int {
 	if n&promptMark != 0 {
-		return int(n & (1<<candidateBits - 1)) // #nosec G115 -- in its bounds
+		return int(n & (1<<candidateBits - 1)) // #nosec G115 -- within bounds
 	}
 	e := s.schedule.Entries[n]
 	if e.Call == Resign {
@@ -45,7 +46,7 @@ func (s *source) candidateOf(n uint64) int {
 	return int(e.Index)
 }
 
-// callOf returns the call of an operation.
+// callOf returns the call that an operation makes.
 func (s *source) callOf(n uint64) Call {
 	if n&promptMark != 0 {
 		return min(Call(n>>candidateBits&0xf), Renew)
@@ -53,7 +54,7 @@ func (s *source) callOf(n uint64) Call {
 	return s.schedule.Entries[n].Call
 }
 
-// planRenew is a scheduled renewal of a session. No candidate waits for it.
+// planRenew is a scheduled renewal of a session. No candidate waits for such a renewal.
 const planRenew = NumCalls
 
 // planned reports whether an operation is a scheduled renewal (planRenew).
@@ -147,7 +148,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	case call == Renew:
 		s.renew(c, op)
 		return reference(c, call)
-	case s.needsLease(c, call): // the lease ended while the call waited, or was never requested
+	case s.needsLease(c, call): // the lease ended while the call was waiting, or was never requested
 		k.call, made = Renew, Renew
 		s.renew(c, op)
 	default:
@@ -165,7 +166,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	default:
 		s.stepDown(c, false, k.due)
 	}
-	k.owes = 0 // a leader that stands instead of resigning keeps the office
+	k.owes = 0 // a leader that stands instead of resigning stays in office
 	return reference(c, made)
 }
 
@@ -175,7 +176,7 @@ func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 	return shape.Kind, shape.Level
 }
 
-// Shares implements engine.Source. It returns the calls' mean shares.
+// Shares implements engine.Source. It returns the mean share of each call.
 func (s *source) Shares(measure.Phase) []engine.Share {
 	var parts [NumCalls]uint64
 	for i, rate := range s.way.Rates(&s.Config) {
@@ -186,7 +187,7 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 
 // Check implements engine.Source. It lets the candidate act on the response.
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
-	c, call := int(ref&(1<<candidateBits-1)), Call(ref>>candidateBits) // #nosec G115 -- as Fill made it
+	c, call := int(ref&(1<<candidateBits-1)), Call(ref>>candidateBits) // #nosec G115 -- encoded by Fill
 	k := &s.candidates[c]
 	if call == Renew || call == planRenew {
 		return s.handleRenewal(c, ev, call == planRenew)
@@ -283,7 +284,7 @@ func (s *source) Notified(ev *store.Event) {
 		return
 	}
 	if ev.What != store.Ended && s.leases != nil && (ev.Version != 0 && !s.way.Watches || len(ev.Before) > 0) {
-		return // the key still exists, or a client still holds the lock
+		return // the watch event shows that the key still exists, or that a client still holds the lock
 	}
 	if k.busy {
 		k.news = true
@@ -298,7 +299,7 @@ func (s *source) Notified(ev *store.Event) {
 	s.recipe.handleChange(s.Script, c, ev.Version == 0 || s.way.Watches)
 }
 
-// patience limits how long we wait after the window for each office to have a leader.
+// patience limits the wait, after the window, until each office has a leader.
 const patience = int64(10 * time.Second)
 
 // Awaits implements engine.Reactive.
@@ -318,16 +319,17 @@ func (s *source) Awaits(now int64) bool {
 }
 
 // Lost implements engine.Reactive. If a leader's session belongs to the lost connection, the leader
-// no longer knows whether it is still leader. A leader that has a lease stays leader until the
-// lease expires. A candidate that waited has lost its watch. Candidates that no longer know their
-// state start over.
+// no longer knows whether it is still leader. A leader with a lease remains leader until the lease
+// expires. A waiting candidate has lost its watch. A candidate that no longer knows its state
+// starts over.
 func (s *source) Lost(place int) {
 	c := place
 	if s.records != nil {
 		s.records.loseConnection(place)
 	}
 	switch {
-	// The waiting connection, by which a leader sees that it still holds the lock.
+	// The lost connection is the candidate's second one, on which it waits for changes. Without
+	// this connection, a leader cannot see whether it still holds the lock.
 	case place >= s.CandidateCount():
 		c -= s.CandidateCount()
 		if s.isLeader(c) {
@@ -338,7 +340,7 @@ func (s *source) Lost(place int) {
 				return
 			}
 		}
-	case s.way.Watches: // waiting uses the candidate's other connection
+	case s.way.Watches: // the candidate waits on its other connection, which is not lost
 		return
 	case s.leases == nil:
 		s.stepDown(c, false, s.now)
@@ -352,7 +354,7 @@ func (s *source) Lost(place int) {
 		return
 	}
 	s.broke = s.now
-	k.lost = k.busy // a watch that this call set no longer exists, even if the response still arrives
+	k.lost = k.busy // if this call sets a watch, the watch is lost, even if the response still arrives
 	if k.watches = false; k.entered && !k.busy && !s.isLeader(c) {
 		s.want(c, s.recipe.retryCall(s.Script, c, Await), false)
 	}
@@ -368,20 +370,20 @@ func (s *source) Expired(place int) {
 	}
 }
 
-// recipe defines how candidates use a store. As soon as its methods know a candidate's next call,
-// they set it with Script.want.
+// recipe defines how candidates use a store. As soon as a method knows a candidate's next call, it
+// sets this call with Script.want.
 type recipe interface {
 	// fill creates a candidate's call.
 	fill(s *source, c int, call Call, op *store.Op)
 	// handleResponse handles the response to a candidate's call. It returns the outcome of the
 	// call.
 	handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome
-	// handleChange handles a change to the key for which a candidate waits. gone is set if the key
-	// was or may have been deleted. For example, in a race, a candidate makes a Stand when the
-	// leader's key was deleted.
+	// handleChange handles a change to the key that a candidate watches. The parameter `gone` is
+	// true if the key was or may have been deleted. For example, in a race, a candidate makes a
+	// Stand when the leader's key was deleted.
 	handleChange(s *Script, c int, gone bool)
-	// retryCall returns the candidate's next call after its call failed, or after it may have
-	// missed changes.
+	// retryCall returns the call that a candidate makes next after a call has failed, or after the
+	// candidate may have missed changes.
 	retryCall(s *Script, c int, failed Call) Call
 	// handleExpiry handles the end of a candidate's session.
 	handleExpiry(s *Script, c int)
@@ -396,9 +398,9 @@ func (s *source) setCall(p call.Part) {
 // setOfficeKey sets the source's key to the key of a candidate's office.
 func (s *source) setOfficeKey(c int) { s.key = AppendOffice(s.key[:0], s.prefix, c/s.Candidates) }
 
-// setName sets the source's value to a candidate's name and returns it. In a SessionRace, leaders
-// are not recognized by the value. There, each name is different, so that a value identifies the
-// write that wrote it.
+// setName sets the source's value to a candidate's name and returns it. In a SessionRace, the
+// leader is not identified by the value. Instead, each write has a different name, so that a value
+// identifies the write.
 func (s *source) setName(c int) call.Value {
 	run := s.run
 	if s.way.Recipe == SessionRace {
@@ -409,7 +411,7 @@ func (s *source) setName(c int) call.Value {
 	return call.Value{Size: len(s.value), Text: s.value}
 }
 
-// isName reports whether a value is the name that the candidate has in this run.
+// isName reports whether a value is the candidate's name in this run.
 func (s *source) isName(c int, value []byte) bool {
 	of, run, ok := ParseCandidate(value)
 	return ok && of == c && run == s.run
@@ -425,8 +427,8 @@ func (s *source) await(c int, op *store.Op) {
 	op.Watch = &s.watch
 }
 
-// outcomeOf returns the outcome of a response that made a candidate the leader. If wrong is not
-// nil, the response is a wrong response with the text wrong.
+// outcomeOf returns the outcome of a response that made a candidate the leader. If `wrong` is not
+// nil, the outcome is a wrong response with this text.
 func outcomeOf(ev *store.Event, wrong []byte) kv.Outcome {
 	if wrong != nil {
 		ev.Text = wrong

@@ -25,7 +25,7 @@ type scripted struct {
 	queues  [][]int32 // by office: the candidates, ordered by their numbers
 	numbers []int64   // by candidate: the number of its node
 	value   []byte
-	waiting []bool // by candidate: it is notified when the preceding candidate's node is deleted
+	waiting []bool // by candidate: it waits for the deletion of the preceding candidate's node
 	now     int64
 	op      store.Op
 	ev      store.Event
@@ -85,7 +85,7 @@ func (s *scripted) run(n uint64) {
 	}
 }
 
-// answer sends an operation and delivers its response.
+// answer sends an operation and handles the response of the model.
 func (s *scripted) answer(n uint64) {
 	op, ev := &s.op, &s.ev
 	if s.Place(n) < 0 {
@@ -164,7 +164,7 @@ func (s *scripted) answer(n uint64) {
 	}
 }
 
-// recorded passes the completed operation to the chronicle, if there is one.
+// recorded passes the completed operation to the chronicle, if the load has one.
 func (s *scripted) recorded(ref uint64, c int) {
 	if s.records != nil {
 		s.o = history.Op{Kind: s.op.Kind, Consistency: s.op.Consistency, Outcome: s.ev.Outcome, Session: uint32(c), Invoked: s.now, Done: s.now}
@@ -182,8 +182,8 @@ func (s *scripted) names(w int) []byte {
 	return s.held
 }
 
-// Creating a call, handling its response, handling an event and recording it do not allocate
-// memory. Each handover takes the number of calls that the profile states.
+// No memory is allocated to create a call, to handle its response, to handle an event, or to record
+// them. Each handover takes the number of calls that the profile states.
 func TestElectionsDoNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	for _, app := range []Application{{}, {Queue: true}} {
@@ -235,9 +235,9 @@ func handOver(t *testing.T, app Application, way int, checked bool) {
 	}
 }
 
-// A candidate gets a wrong response if it becomes leader while another candidate is leader, or with
-// a token that is not higher than the previous leader's token. After the other candidate's
-// connection was lost, the response is not wrong.
+// A response is wrong if it makes a candidate leader while another candidate is leader, or if its
+// token is not higher than the previous leader's token. It is not wrong if the other candidate has
+// lost its connection.
 func TestSecondLeaderIsAWrongResponse(t *testing.T) {
 	begin := func() *scripted {
 		s := newScripted(t, Application{}, 0)
@@ -271,9 +271,9 @@ func TestSecondLeaderIsAWrongResponse(t *testing.T) {
 	}
 }
 
-// A failed call is repeated after a pause. A failed resignation is repeated if the candidate's node
-// has a unique name. In a race, the node may belong to another candidate by then, so the candidate
-// stands instead.
+// A failed call is repeated after a pause. A failed resignation is repeated only if the candidate's
+// node has a unique name. In a race, the node may belong to another candidate by then, so the
+// candidate stands instead.
 func TestFailedCallsAreRepeated(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, want := newScripted(t, app, 0), Stand
@@ -364,8 +364,8 @@ func TestCandidateReplacesALeaseThatIsGone(t *testing.T) {
 }
 
 // By default, Consul has a health check that ends a session before its TTL has passed if the
-// session's member is considered lost. The load would report that as a fault, so it requests
-// sessions without this check.
+// session's member is considered lost. The load would report this early end as an error of the
+// store, so it requests sessions without this check.
 func TestSessionsHaveNoHealthCheck(t *testing.T) {
 	for way, want := range map[int]call.Flags{1: 0, 2: call.Unchecked} {
 		s := newScripted(t, Application{}, way)

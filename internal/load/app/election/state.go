@@ -19,29 +19,31 @@ type Script struct {
 	recipe   recipe
 	prefix   string
 	calls    app.Tally
-	// handover is the time from when a leader was due to resign until the next leader knows that it
-	// is leader. vacant ends at the same time, but starts when the old leader ceased to be leader,
-	// by sending its resignation or for another reason.
+	// handover is the time from when a leader was due to resign until the next leader learns that
+	// it is leader. vacant ends at the same time. It starts when the old leader ceased to be
+	// leader, either because it sent its resignation or for another reason.
 	handover, vacant measure.Calls
 	deaths           deaths
 
 	candidates []candidate
 	leases     []int64 // by candidate; nil if sessions belong to connections
 	renewing   []int64 // by candidate: when the oldest unanswered renewal was sent; 0: none
-	lives      []int64 // by candidate: its session is alive at least until then; 0: unknown
-	life       int64   // TTL of a session or lease that is not renewed; 0: the connection renews it
+	lives      []int64 // by candidate: its session is alive at least until this time; 0: unknown
+	life       int64   // TTL of an unrenewed session or lease; 0: the connection renews the session
 	beats      beats
 	offices    []office
-	// By entry of the schedule: the candidate that resigns; none if it is not chosen yet.
+	// By entry of the schedule: the candidate that resigns, or none if no candidate has been chosen
+	// yet.
 	resigns []int32
 	todo    todo
 
 	now int64 // nanoseconds since the window opened
 	won int   // the candidate that became leader by the current response, or none
-	// The leader before won, if that leader had certainly not ceased to be leader; otherwise none.
+	// The leader whom the candidate `won` replaced, if that leader had certainly not ceased to be
+	// leader; otherwise none.
 	over   int
-	wonDue int64  // when the call that the current response answers was due
-	till   int64  // when the wait for the last handovers ends; 0: it has not begun
+	wonDue int64  // when the call to which the current response belongs was due
+	till   int64  // when the wait for the last handovers ends; 0: the wait has not begun
 	broke  int64  // when the connection of a living candidate was last lost
 	wrongs uint64 // responses that implied a second leader or contained a fencing token that is too low
 	judged bool   // the current response was wrong
@@ -53,32 +55,33 @@ type Script struct {
 	back     *readBack  // lists the offices after the load; nil if they are not listed
 }
 
-// none stands for the absence of a candidate.
+// none means that there is no candidate.
 const none = -1
 
-// candidate holds a candidate's state. The candidate has learned most of it from responses.
+// candidate holds a candidate's state. Most of the state comes from responses that the candidate
+// received.
 type candidate struct {
 	call    Call   // the call that is due or in flight
-	busy    bool   // call is due or in flight
+	busy    bool   // a call is due or in flight
 	entered bool   // it has made its first call
 	settled bool   // it has been leader or has waited since its first call
 	queued  bool   // it is in Script.todo
-	lost    bool   // its connection was lost or replaced while its call was in flight
+	lost    bool   // its connection was lost or replaced while a call was in flight
 	missed  bool   // the node that it wanted to watch did not exist
 	news    bool   // an event arrived while a call was in flight
 	due     int64  // when its next call becomes due
 	own     int64  // its number in the queue, or its token as lock holder; 0: none
-	before  int64  // the number of the preceding candidate in the queue
+	before  int64  // number of the preceding candidate in the queue
 	ahead   int32  // the preceding candidate
-	run     uint32 // the run of the preceding candidate
+	run     uint32 // the run in which the preceding candidate's node was created
 	from    int64  // the revision at which its watch starts
 	watches bool   // it has a watcher
-	then    Call   // the call to make after its watcher has ended; Drop: none
+	then    Call   // the call to make when its watcher has ended; Drop: none
 	dead    bool   // it sends nothing and ignores responses and events
 	sent    int64  // when its call was sent
 	wrote   int64  // when its newest acknowledged write was sent
-	owes    int64  // when a planned resignation that is not sent yet became due; 0: there is none
-	// The state in which its current or latest call was made, if a history is recorded.
+	owes    int64  // when its planned resignation became due; 0: none is planned, or it has been sent
+	// The state in which the current or latest call was made, if a history is recorded.
 	asks callState
 }
 
@@ -87,8 +90,9 @@ type candidate struct {
 type callState struct {
 	lease, own, before, from int64
 	leads                    bool
-	run                      uint32 // the run of the candidate for which it waits
-	// The number of the name that the call writes, counted over all names.
+	run                      uint32 // the run of the candidate whose node it watches
+	// The number of the name that the call writes. Names are numbered in the order in which they
+	// are written.
 	wrote uint32
 }
 
@@ -101,26 +105,26 @@ func (s *Script) stateOf(c int) callState {
 	return a
 }
 
-// office holds what all candidates for an office together have learned.
+// office holds what the candidates for an office have learned, taken together.
 type office struct {
 	leader  int32 // the candidate that believes it is leader, or none
-	fenced  int32 // the candidate that became leader with this token
+	fenced  int32 // the candidate that became leader with the token in the field `token`
 	token   int64 // the highest fencing token with which a candidate became leader
-	vacant  bool  // the office has lost its leader and has no new one
-	planned bool  // it has no leader because a planned resignation was due
-	due     int64 // when that resignation or death was due
-	since   int64 // when the last leader ceased to be leader
+	vacant  bool  // the office has lost its leader and has no new leader yet
+	planned bool  // the office is vacant because a planned resignation was due
+	due     int64 // when the resignation or death was due
+	since   int64 // when the previous leader ceased to be leader
 
-	died     bool  // the office has no leader because its leader died
+	died     bool  // the office is vacant because its leader died
 	dead     int32 // the dead leader
-	until    int64 // the dead leader's session is alive at least until then; 0: unknown
-	cut      bool  // the dead leader's connection was lost before that time
-	deathDue int64 // when a death became due that still waits for its leader's call to end; 0: none
+	until    int64 // the dead leader's session is alive at least until this time; 0: unknown
+	cut      bool  // the dead leader's connection was lost before the time `until`
+	deathDue int64 // when a death became due that waits until a leader has no call in flight; 0: none
 }
 
 func (s *Script) officeOf(c int) *office { return &s.offices[c/s.Candidates] }
 
-// want makes call the candidate's next call. It is due now, or after a pause if later is set.
+// want sets the candidate's next call. The call is due now, or after a pause if `later` is set.
 func (s *Script) want(c int, call Call, later bool) {
 	k := &s.candidates[c]
 	k.call, k.busy, k.due = call, true, s.now
@@ -134,11 +138,12 @@ func (s *Script) want(c int, call Call, later bool) {
 	s.todo.add(int32(c), later) // #nosec G115 -- at most maxCandidates
 }
 
-// noToken is used if the response that makes a candidate the leader contains no token.
+// noToken is used as the token if the response that makes a candidate leader contains no token.
 const noToken = -1
 
-// checkToken checks a leader's token: it must be higher than every earlier token for the office,
-// unless it is the leader's own token. It returns the text for a wrong response, or nil.
+// checkToken checks a leader's token. It must be higher than every earlier token for the office,
+// unless it is the leader's own token. If it is not, checkToken returns the text for a wrong
+// response. Otherwise it returns nil.
 func (s *Script) checkToken(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
 	if token <= o.token && (token < o.token || int(o.fenced) != c) {
@@ -148,12 +153,14 @@ func (s *Script) checkToken(c int, token int64) (wrong []byte) {
 	return nil
 }
 
-// becomeLeader records that a candidate learned from the current response that it is leader. token
-// is the fencing token by which the store numbers its leaders. becomeLeader returns the text for a
-// wrong response, or nil. The response is wrong if another candidate is leader that has not
-// resigned and cannot have lost its connection or lease, or if the token is not higher than all
-// earlier tokens. If the candidate's own lease, and therefore its key, may have expired in the
-// meantime, becomeLeader ignores the response, and the candidate renews the lease and stands again.
+// becomeLeader records that a candidate learned from the current response that it is leader. The
+// parameter `token` is the fencing token with which the store numbers its leaders. If the response
+// is wrong, becomeLeader returns the text for a wrong response. Otherwise it returns nil. The
+// response is wrong if another candidate is leader that has not resigned and cannot have lost its
+// connection or lease, or if the token is not higher than all earlier tokens.
+//
+// If the candidate's own lease, and therefore its key, may have expired in the meantime,
+// becomeLeader ignores the response. The candidate then renews its lease and stands again.
 func (s *Script) becomeLeader(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
 	another := o.leader >= 0 && int(o.leader) != c
@@ -188,12 +195,13 @@ func (s *Script) becomeLeader(c int, token int64) (wrong []byte) {
 
 var (
 	twoLead   = []byte("the store named a new leader of an office before the previous leader resigned")
-	deadLives = []byte("the store named a new leader of an office before the session of the previous leader, which sends nothing any more, can have ended")
-	tokenBack = []byte("the fencing token of a new leader is not higher than that of an earlier one")
+	deadLives = []byte("the store named a new leader of an office while the session of the previous leader, which had died, must still have been alive")
+	tokenBack = []byte("the fencing token of a new leader is not higher than the token of an earlier leader")
 )
 
-// stepDown records that a candidate is no longer leader, if it was. Either it resigns, or it has
-// lost its connection or lease. due is when this was due.
+// stepDown records that a candidate is no longer leader, because it resigns or has lost its
+// connection or lease. It does nothing if the candidate was not leader. The parameter `due` is the
+// time at which the resignation or loss was due.
 func (s *Script) stepDown(c int, planned bool, due int64) {
 	o := s.officeOf(c)
 	if int(o.leader) != c {
@@ -203,15 +211,15 @@ func (s *Script) stepDown(c int, planned bool, due int64) {
 	s.vacant.Due++
 }
 
-// vacate leaves an office without a leader as of now, because the leader resigned or was lost. due
-// is when the resignation was due.
+// vacate records that an office has no leader as of now, because its leader resigned, died or was
+// lost. The parameter `due` is the time at which this was due.
 func (o *office) vacate(planned bool, due, now int64) {
 	o.leader, o.vacant, o.planned, o.died, o.cut, o.due, o.since = none, true, planned, false, false, due, now
 }
 
-// expireLeader records that a leader's lease may have expired: the office has had no leader since
-// the earliest time at which the lease could have ended. If that time is unknown, the vacancy is
-// not counted.
+// expireLeader records that a leader's lease may have expired. The office then counts as vacant
+// since the earliest time at which the lease could have ended. If that time is unknown, the vacancy
+// is not counted.
 func (s *Script) expireLeader(o *office) {
 	old := int(o.leader)
 	if s.lives[old] == 0 {
@@ -222,12 +230,12 @@ func (s *Script) expireLeader(o *office) {
 	o.since = s.lives[old]
 }
 
-// mustLive reports whether the session of a candidate's connection must still be alive. The
-// connection must not be lost. A member that is cut off from the others continues to respond to
-// pings until it drops its clients (Way.Alone), while the session's timeout runs from the latest
-// ping that the other members learned of. If the timeout is longer than this period, the session
-// cannot have expired. If it is shorter, the session cannot have expired only as long as the
-// timeout since the latest write that a majority acknowledged has not passed.
+// mustLive reports whether the session of a candidate whose connection is not lost must still be
+// alive. A member that is cut off from the others continues to respond to pings until it drops its
+// clients (Way.Alone). The session's timeout, however, runs from the latest ping that the other
+// members learned of. If the timeout is longer than Way.Alone, the session cannot have expired.
+// Otherwise the session is certain to be alive only until the timeout has passed since the
+// candidate's latest acknowledged write, which a majority of the members knows.
 func (s *Script) mustLive(c int) bool {
 	if s.leases != nil || s.life == 0 {
 		return true
@@ -236,7 +244,7 @@ func (s *Script) mustLive(c int) bool {
 	return heard >= alone || s.now < s.candidates[c].wrote+heard-int64(time.Second)
 }
 
-// recheckLeader records that a leader's session may have ended without the leader's knowledge, and
+// recheckLeader records that a leader's session may have ended without the leader's knowledge. It
 // makes the leader check whether it is still leader.
 func (s *Script) recheckLeader(o *office) {
 	old := int(o.leader)
@@ -247,8 +255,8 @@ func (s *Script) recheckLeader(o *office) {
 }
 
 // beginHandover records that a planned resignation is about to be sent. If the leader lost the
-// office after the resignation was due, the handover ends when there is a new leader, or has
-// already ended if there is one.
+// office after the resignation became due, the handover ends with the election of the next leader.
+// If the next leader is already elected, the handover ends now.
 func (s *Script) beginHandover(c int, due int64) {
 	o := s.officeOf(c)
 	switch {
@@ -261,7 +269,7 @@ func (s *Script) beginHandover(c int, due int64) {
 	}
 }
 
-// countVacancy counts the time until the new leader c knew that it is leader.
+// countVacancy counts the time until the new leader c learned that it is leader.
 func (s *Script) countVacancy(c int, at int64) {
 	o := s.officeOf(c)
 	if !o.vacant {

@@ -11,14 +11,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Keys have the following numbers. The key of an office has the office's number. If keys are named
-// after leases, the key named after a candidate's first lease has the candidate's number; keys
-// named after later leases get the following numbers in the order of the leases. The number of a
-// sequential node has its office's number in the upper bits (nodeShift) and the node's own number
-// in the lower bits. Sequential nodes are not known in advance, so after the load each office is
-// listed (readBack).
+// Keys are numbered as follows. An office's key has the office's number. If keys are named after
+// leases, the key for a candidate's first lease has the candidate's number. Keys for later leases
+// have the following numbers, in the order in which the leases were granted. The number of a
+// sequential node consists of the office's number in the upper bits (nodeShift) and the node's own
+// number in the lower bits. Sequential nodes are not known in advance, so each office is listed
+// after the load (readBack).
 
-// chronicle records the candidates' calls in the history that is later verified.
+// chronicle records the candidates' calls in the history that is verified after the load.
 type chronicle struct {
 	engine.HistoryBase
 	script *Script
@@ -27,15 +27,15 @@ type chronicle struct {
 	of     []recorded // by candidate
 	left   app.LeftKeys
 	last   int64 // end of the latest operation, or time of the latest event
-	// Number of watchers so far; each wait by a candidate counts as a new watcher.
+	// Number of watchers so far. Each wait of a candidate counts as a new watcher.
 	watchers uint32
 	key      []byte           // reused memory
 	eventOp  history.Op       // reused memory
 	members  map[int64]uint64 // key numbers, by the leases in the keys' names
-	lists    uint32           // number of times that a queue has been listed so far
+	lists    uint32           // number of listings of a queue so far
 }
 
-// recorded holds what has been recorded about a candidate so far.
+// recorded holds what has been recorded about a candidate until now.
 type recorded struct {
 	watcher uint32 // number of its current watcher, as recorded
 	watches bool
@@ -43,30 +43,30 @@ type recorded struct {
 
 	key   app.EphemeralKey // its key, which is deleted when its session or lease ends
 	lease app.Lease        // its lease
-	left  uint64           // the key of its previous lease
-	// When its previous lease was found to have ended; 0: it was not, or there was no key.
+	left  uint64           // the key that was bound to its previous lease
+	// When the previous lease was found to have ended; 0: this was not found, or it had no key.
 	leftAt int64
 
 	hold     app.Hold // its hold of the office's lock
 	over     int      // 1 + the candidate that held the office when this one became leader; 0: none
-	doubtful bool     // a release without a response may still be executed, and may end a later hold
+	doubtful bool     // a release without a response may still be executed and end a later hold
 
 	order int64  // number of its current node in a queue; 0: unknown
-	seen  int64  // number of its latest node in a response to another candidate
-	known int64  // number of its latest node recorded as created by a call without a response
-	list  uint32 // the latest list that contains its own node
-	// older holds earlier nodes that the candidate assumed to be deleted when it created a new one.
-	// If any of them still exist, they are deleted when the session ends.
+	seen  int64  // number of its latest node that a response to another candidate contained
+	known int64  // number of its latest node that was recorded as created by a call without a response
+	list  uint32 // number of the latest list that contains its own node
+	// older holds earlier nodes that the candidate considered deleted when it created a new one. If
+	// any of them still exist, they are deleted when the session ends.
 	older []app.EphemeralKey
 }
 
 // callRecorder records a recipe's calls.
 type callRecorder interface {
-	// record records a candidate's call. o is complete except for the fields that depend on the
-	// recipe.
+	// record records a candidate's call. It completes o, in which only the fields that depend on
+	// the recipe are missing.
 	record(c *chronicle, of int, call Call, ev *store.Event, o *history.Op)
-	// usesLeases reports whether the recipe's keys are bound to leases and not to connections'
-	// sessions.
+	// usesLeases reports whether the recipe's keys are bound to leases. Otherwise they are bound to
+	// the sessions of connections.
 	usesLeases() bool
 }
 
@@ -75,11 +75,11 @@ var _ app.Steps = (*chronicle)(nil)
 // Ended implements engine.History.
 func (c *chronicle) Ended(done *engine.Completion) {
 	ref, lease, ev, o := done.Ref, done.Expected, done.Event, done.Op
-	of, call := int(ref&(1<<candidateBits-1)), Call(ref>>candidateBits) // #nosec G115 -- as Fill made it
+	of, call := int(ref&(1<<candidateBits-1)), Call(ref>>candidateBits) // #nosec G115 -- encoded by Fill
 	c.left.Sent(o.Invoked)
 	c.last, o.At = o.Done, max(ev.At, 0)
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
-		o.Outcome = ev.Outcome // the response is right; only its implication, a second leader, is wrong
+		o.Outcome = ev.Outcome // the response is right; only the second leader that it implies is wrong
 	}
 	if c.script.over != none {
 		c.of[of].over, c.script.over = c.script.over+1, none
@@ -109,11 +109,11 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	c.calls.record(c, of, call, ev, o)
 }
 
-// foreign stands for the value of any write that no candidate in this run made.
+// foreign is the identity of any value that no candidate in this run wrote.
 const foreign = 1
 
-// identity returns a number that identifies the write of a value. It contains the candidate and, if
-// each name identifies its write, the number of the write.
+// identity returns a number that identifies the write of the given value. The number contains the
+// candidate. If each name identifies its write, it also contains the number of the write.
 func (c *chronicle) identity(value []byte) uint64 {
 	s := c.script
 	of, run, ok := ParseCandidate(value)
@@ -139,8 +139,8 @@ func (c *chronicle) valueOf(of int) uint64 {
 	return uint64(which)<<candidateBits | uint64(of) // #nosec G115 -- a count
 }
 
-// setRead completes o, a read or a refused call, with the key's value from the response. mod is the
-// value's revision, or 0 if the key does not exist.
+// setRead completes o, a read or a refused call, with the key's value in the response. The
+// parameter `mod` is the value's revision, or 0 if the key does not exist.
 func (c *chronicle) setRead(ev *store.Event, mod int64, o *history.Op) {
 	if o.Read = history.Absent; mod <= 0 {
 		return
@@ -150,9 +150,9 @@ func (c *chronicle) setRead(ev *store.Event, mod int64, o *history.Op) {
 	}
 }
 
-// beginWatcher records that a candidate waits for a key. Each wait is recorded as a new watcher for
-// one key. It starts at revision from, or after the response if from is 0. A one-shot watch reports
-// a single change.
+// beginWatcher records that a candidate waits for changes of a key. Each wait is recorded as a new
+// watcher for one key. The watcher starts at revision `from`, or after the response if `from` is 0.
+// A one-shot watch reports a single change.
 func (c *chronicle) beginWatcher(of int, key uint64, from int64, ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
@@ -197,7 +197,7 @@ func (c *chronicle) completeEvent(r *recorded, ev *store.Event, o *history.Op) b
 	s := c.script
 	switch s.way.Recipe {
 	case EphemeralRace, EphemeralQueue:
-		// The watch fires once, and an old server does not report the revision.
+		// The watch reports only one event, and old servers do not report its revision.
 		if r.watches = false; ev.Revision <= 0 {
 			return false
 		}

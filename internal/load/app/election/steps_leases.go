@@ -11,10 +11,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// leaseRecorder records elections by keys that are bound to leases. A compare-and-set that requires
-// that the key does not exist creates the key, and a conditional delete deletes it. The candidate
-// with the oldest key holds the office's lock from when it learns this until it gives the office
-// up.
+// leaseRecorder records elections with keys that are bound to leases. The call that creates a key
+// is a compare-and-set that requires that the key does not exist. The call that deletes a key is a
+// conditional delete. The candidate with the oldest key holds the office's lock from the time at
+// which it learns this until it gives up the office.
 type leaseRecorder struct{ queue bool }
 
 func (leaseRecorder) usesLeases() bool { return true }
@@ -44,7 +44,7 @@ func (t leaseRecorder) record(c *chronicle, of int, call Call, ev *store.Event, 
 		}
 		c.recordHold(of, s.candidates[of].own, o)
 		return
-	default: // the end of a watcher, or a watcher that could not be started
+	default: // the end of a watcher, or the failed start of a watcher
 		return
 	}
 	c.to.Add(o)
@@ -61,7 +61,7 @@ func (c *chronicle) keyOf(of int, lease int64) uint64 {
 	return c.members[lease]
 }
 
-// noteStand records a call that created or may have created a key with a lease.
+// noteStand records a call that created, or may have created, a key that is bound to a lease.
 func (c *chronicle) noteStand(of int, lease int64, o *history.Op) {
 	r := &c.of[of]
 	if lease != r.lease.ID {
@@ -95,8 +95,8 @@ func (c *chronicle) numberOf(key []byte) (number uint64, ok bool) {
 	return number, ok
 }
 
-// recordRenewal records the grant of a lease, or a renewal that succeeded or found that the lease
-// had ended.
+// recordRenewal records the response to a renewal. The response grants a new lease, confirms the
+// renewal, or reports that the lease has ended.
 func (c *chronicle) recordRenewal(of int, lease int64, ev *store.Event, o *history.Op) {
 	if lease == 0 {
 		c.recordGrant(of, ev, o)
@@ -113,7 +113,7 @@ func (c *chronicle) recordRenewal(of int, lease int64, ev *store.Event, o *histo
 }
 
 // recordGrant records a candidate's new lease. If the previous lease was found to have ended, the
-// key that was named after it does not exist at the response's revision.
+// key that was bound to it does not exist at the response's revision.
 func (c *chronicle) recordGrant(of int, ev *store.Event, o *history.Op) {
 	s, r := c.script, &c.of[of]
 	lease := ev.Count
@@ -142,9 +142,9 @@ func (c *chronicle) recordGrant(of int, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// recordLeaseEnd records that a candidate's lease was found to have ended, and so its key was
+// recordLeaseEnd records that a candidate's lease was found to have ended, so that its key was
 // deleted. The response does not show the revision of the deletion: etcd writes the response header
-// before it looks up the lease, and waits for the revocation of a lease that has expired.
+// before it looks up the lease, and then waits for the revocation of a lease that has expired.
 func (c *chronicle) recordLeaseEnd(of int, o *history.Op) {
 	r := &c.of[of]
 	r.lease.MayEnd(c.to, &r.key, uint32(of), o.Done) // #nosec G115 -- a count
@@ -155,8 +155,8 @@ func (c *chronicle) recordLeaseEnd(of int, o *history.Op) {
 	r.lease, r.hold.Token = app.Lease{}, 0
 }
 
-// recordExpiries records which keys of an office's candidates may have been deleted: those whose
-// leases may have ended by the given time.
+// recordExpiries records that some keys of an office's candidates may have been deleted: the keys
+// whose leases may have ended before the time `by`.
 func (c *chronicle) recordExpiries(office int, by, now int64) {
 	n := c.script.Candidates
 	for of := office * n; of < (office+1)*n; of++ {
@@ -166,7 +166,7 @@ func (c *chronicle) recordExpiries(office int, by, now int64) {
 	}
 }
 
-// Closed implements engine.History. From then on, leases are not renewed.
+// Closed implements engine.History. After this call, leases are not renewed.
 func (c *chronicle) Closed(now int64) {
 	if c.calls.usesLeases() {
 		for office := range c.script.Offices {
@@ -176,8 +176,8 @@ func (c *chronicle) Closed(now int64) {
 }
 
 // recordHold records that a candidate learned from the response to o that it holds its office's
-// lock, with a fencing token. If the previous holder still believed that it held the lock, its hold
-// is recorded as ended just after that.
+// lock, with the given fencing token. If the previous holder still believed that it held the lock,
+// its hold is recorded as ended just after the response.
 func (c *chronicle) recordHold(of int, token int64, o *history.Op) {
 	s, r := c.script, &c.of[of]
 	over := r.over - 1
@@ -191,8 +191,8 @@ func (c *chronicle) recordHold(of int, token int64, o *history.Op) {
 	}
 }
 
-// recordResignation records that a candidate's hold ends just before it gives the office up,
-// whether or not the resignation succeeds.
+// recordResignation records that a candidate's hold ends just before the candidate gives up the
+// office, even if the resignation fails.
 func (c *chronicle) recordResignation(of int, o *history.Op) { c.recordRelease(of, o.Invoked, o.Done) }
 
 func (c *chronicle) recordRelease(of int, at, now int64) {

@@ -7,10 +7,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lockRecorder records elections by a lock on a key, which a session holds. Acquiring and releasing
-// the lock write the key, under a condition without a version. The end of a session keeps the key's
-// value but changes its revision. So the revision is recorded only while a session holds the lock,
-// because only the holder's writes change the key during that time.
+// lockRecorder records elections in which a session holds a lock on a key. The calls that acquire
+// and release the lock write the key. The condition of these writes does not depend on the key's
+// version. The end of a session does not change the key's value, but changes its revision. So the
+// revision is recorded only while a session holds the lock, because during that time only the
+// holder's writes change the key.
 type lockRecorder struct{}
 
 func (lockRecorder) usesLeases() bool { return true }
@@ -21,7 +22,8 @@ func (lockRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *
 	case Stand, Resign:
 		if call == Resign {
 			c.recordResignation(of, o)
-			// It may be executed later, and may end a later hold.
+			// A resignation without a response may be executed later, and may then end a later
+			// hold.
 			r.doubtful = r.doubtful || o.Indefinite()
 		}
 		if o.Kind, o.Written, o.Expected = kv.CAS, c.valueOf(of), history.AnyMod; o.Outcome == kv.Conflict {
@@ -45,5 +47,5 @@ func (lockRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *
 		c.recordHold(of, ev.BeforeRevision, o)
 		return
 	}
-	r.hold.Token = 0 // the candidate has learned that it does not hold the lock
+	r.hold.Token = 0 // the candidate has learned that it no longer holds the lock
 }

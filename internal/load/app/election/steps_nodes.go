@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// nodeRecorder records the race for a node with a fixed name. A create is a compare-and-set that
-// requires that the node does not exist. A one-shot watch reports only the next change, so each
-// wait is recorded as a new watcher that starts at the current revision.
+// nodeRecorder records the race for a node with a fixed name. A create is recorded as a
+// compare-and-set that requires that the node does not exist. A one-shot watch reports only the
+// next change, so each wait is recorded as a new watcher that starts at the current revision.
 type nodeRecorder struct{}
 
 func (nodeRecorder) usesLeases() bool { return false }
@@ -39,15 +39,15 @@ func (nodeRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *
 	}
 }
 
-// completeRead completes o, a read of a node from the contacted member.
+// completeRead completes o, which reads a node from the contacted member.
 func (c *chronicle) completeRead(ev *store.Event, o *history.Op) {
 	if o.Kind, o.Consistency = kv.Get, kv.Local; o.Outcome == kv.OK {
 		c.setRead(ev, ev.VersionRevision(), o)
 	}
 }
 
-// completeRemoval completes o, the delete of a candidate's own node. If the node does not exist,
-// the outcome of the call is a conflict.
+// completeRemoval completes o, which deletes a candidate's own node. If the node does not exist,
+// the call's outcome is a conflict.
 func (c *chronicle) completeRemoval(of int, o *history.Op) {
 	r := &c.of[of]
 	if o.Kind = kv.Delete; o.Outcome == kv.Conflict {
@@ -58,9 +58,10 @@ func (c *chronicle) completeRemoval(of int, o *history.Op) {
 	}
 }
 
-// recordReached records which changes the watch on the same session has delivered when a response
-// arrives. Before the response, the store has delivered all changes with lower revisions. If the
-// response is for a read, it has also delivered the change with the response's revision.
+// recordReached records which changes the watch on the same session has delivered by the time a
+// response arrives. Before the response, the store delivers all changes with lower revisions. If
+// the response belongs to a read, the store also delivers the change with the response's own
+// revision before the response.
 func (c *chronicle) recordReached(of int, o *history.Op) {
 	r, upTo := &c.of[of], o.At
 	if o.Kind.Writes() {
@@ -71,17 +72,17 @@ func (c *chronicle) recordReached(of int, o *history.Op) {
 	}
 }
 
-// MayEnd implements engine.History. The nodes of a closed session may be deleted as of now, unless
-// it is uncertain whether the session was still alive.
+// MayEnd implements engine.History. If a session was closed, its nodes may now be deleted at any time.
+// If it is uncertain whether the session was still alive, they may have been deleted earlier.
 func (c *chronicle) MayEnd(ref uint64, _ uint32, from, now int64) {
-	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- as Fill made it
+	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- encoded by Fill
 	closed := from == now && !c.script.candidates[of].dead && c.script.mustLive(of)
 	c.recordSessionEnd(of, now, closed)
 }
 
-// SessionEnded implements engine.History. It does not record nodes that were already deleted.
+// SessionEnded implements engine.History. Nodes that were already deleted are not recorded.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
-	r := &c.of[int(ref&(1<<candidateBits-1))] // #nosec G115 -- as Fill made it
+	r := &c.of[int(ref&(1<<candidateBits-1))] // #nosec G115 -- encoded by Fill
 	for i := range r.older {
 		r.older[i].SessionEnded(c.to, o)
 	}
@@ -89,8 +90,9 @@ func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 }
 
 // recordSessionEnd records, once per node, that the nodes of a candidate's session may have been
-// deleted: as of now if the session was closed and was alive until now, and otherwise at any time
-// since they were created.
+// deleted. If `closed` is set, the session was alive until now and was then closed, so the nodes
+// may now be deleted at any time. Otherwise they may have been deleted at any time since they were
+// created.
 func (c *chronicle) recordSessionEnd(of int, now int64, closed bool) {
 	r := &c.of[of]
 	for i := range r.older {
@@ -104,7 +106,8 @@ func (c *chronicle) expireSession(of int) {
 	c.recordSessionEnd(of, c.last, false)
 	r := &c.of[of]
 	r.key.There, r.order, r.older = false, 0, r.older[:0]
-	// In a queue we still need to know since when calls without a response may have created nodes.
+	// In a queue, calls without a response may still turn out to have created nodes, so the time of
+	// the earliest such call is still needed.
 	if c.script.way.Recipe != EphemeralQueue {
 		r.key.Unsure = 0
 	}

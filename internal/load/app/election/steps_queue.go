@@ -9,13 +9,13 @@ import (
 )
 
 // queueRecorder records the queue of sequential nodes. A create is recorded as a compare-and-set of
-// a new key. A listing is recorded as several reads: of each node from this run in the list, and of
-// each node that is known to have been created but is missing in the list.
+// a new key. A listing is recorded as several reads: one for each node of this run in the list, and
+// one for each node that is known to have been created but is missing from the list.
 type queueRecorder struct{}
 
 func (queueRecorder) usesLeases() bool { return false }
 
-// nodeShift is the position of the office's number in the number of a node's key.
+// nodeShift is the position of the office's number in the number of a sequential node's key.
 const nodeShift = 40
 
 func (c *chronicle) nodeKey(of int, order int64) uint64 {
@@ -41,7 +41,7 @@ func (t queueRecorder) record(c *chronicle, of int, call Call, ev *store.Event, 
 }
 
 // recordStand records that a node was created. If the call has no response, the node's number is
-// unknown. Then the creation is recorded when another response contains the node.
+// unknown. In that case, the creation is recorded as soon as another response contains the node.
 func (t queueRecorder) recordStand(c *chronicle, of int, ev *store.Event, o *history.Op) {
 	r := &c.of[of]
 	if o.Kind = kv.CAS; o.Indefinite() {
@@ -57,7 +57,7 @@ func (t queueRecorder) recordStand(c *chronicle, of int, ev *store.Event, o *his
 	if o.Outcome != kv.OK || !ok {
 		return
 	}
-	if r.key.There { // the list in which the previous node was missing may have been out of date
+	if r.key.There { // the list that did not contain the previous node may have been out of date
 		r.older = append(r.older, r.key)
 	}
 	o.Key, o.Written = c.nodeKey(of, order), c.valueOf(of)
@@ -66,9 +66,9 @@ func (t queueRecorder) recordStand(c *chronicle, of int, ev *store.Event, o *his
 	c.to.Add(o)
 }
 
-// noteNode processes a node that a response to another candidate contains. If a call without a
-// response may have created the node, it records, once, that the node was created and that it may
-// be deleted when its session ends.
+// noteNode handles a node that appeared in a response to another candidate. If a call without a
+// response may have created this node, noteNode records, once, that the node was created and that
+// it may be deleted when its session ends.
 func (t queueRecorder) noteNode(c *chronicle, of int, order, now int64) {
 	r := &c.of[of]
 	if r.seen = order; r.key.Unsure == 0 || order == r.known || order == r.order {
@@ -83,8 +83,8 @@ func (t queueRecorder) noteNode(c *chronicle, of int, order, now int64) {
 	app.RecordPossibleDelete(c.to, key, uint32(of), r.key.Unsure, now) // #nosec G115 -- a count
 }
 
-// recordRemoval records the delete of a node. If the node does not exist, the outcome of the call
-// is a conflict.
+// recordRemoval records the deletion of a node. If the node does not exist, the call's outcome is a
+// conflict.
 func (t queueRecorder) recordRemoval(c *chronicle, of int, order int64, o *history.Op) {
 	if order == 0 {
 		return
@@ -99,7 +99,8 @@ func (t queueRecorder) recordRemoval(c *chronicle, of int, order int64, o *histo
 	c.to.Add(o)
 }
 
-// recordAwait records a read, with a watch, of the node that precedes a candidate's own node.
+// recordAwait records a read that also sets a watch. It reads the node that precedes the
+// candidate's own node.
 func (t queueRecorder) recordAwait(c *chronicle, of int, order int64, ev *store.Event, o *history.Op) {
 	o.Key = c.nodeKey(of, order)
 	if o.Outcome == kv.OK {

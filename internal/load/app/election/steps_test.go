@@ -27,7 +27,7 @@ func record(t *testing.T, app Application, way int) *recordedLoad {
 }
 
 // ended records a candidate's call with the given response. The call is invoked at time 100 and
-// done at time 200. ended returns the operations that were recorded.
+// done at time 200. ended returns the operations that the chronicle recorded.
 func (r *recordedLoad) ended(of int, call Call, asks callState, ev store.Event) []history.Op {
 	return r.endedAt(of, call, asks, ev, 100, 200)
 }
@@ -72,8 +72,8 @@ func TestRecordsARaceForANode(t *testing.T) {
 	if got := r.ended(of, Renew, callState{}, store.Event{At: 95}); len(got) > 0 {
 		t.Errorf("recorded of a watch after its event: %+v", got)
 	}
-	// The response to the candidate's own write does not show that the event for this write was
-	// delivered.
+	// The response to the candidate's own write does not show that the watch has delivered the
+	// event for this write.
 	r.ended(of, Await, callState{}, store.Event{At: 96, Mod: 65, Value: r.name(5)})
 	if got := r.ended(of, Stand, callState{}, store.Event{At: 99}); len(got) != 2 || got[1].Watch != history.Reached || got[1].Mod != 98 {
 		t.Errorf("recorded of a write: %+v", got)
@@ -88,8 +88,8 @@ func TestRecordsARaceForANode(t *testing.T) {
 }
 
 // The end of a session is recorded, once per node, as a delete that may have been executed. If the
-// connection was lost, this may have happened at any time since the node was created; if the
-// session was closed, at any time from the close.
+// connection was lost, the delete may have been executed at any time since the node was created. If
+// the session was closed, the delete may have been executed at any time since the close.
 func TestRecordsSessionEnds(t *testing.T) {
 	gone := func(from, now int64) history.Op {
 		return history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: 1, Invoked: from, Done: now}
@@ -115,7 +115,8 @@ func TestRecordsSessionEnds(t *testing.T) {
 	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
 	storetest.CheckOps(t, "resigned", r.to.Since())
-	// A session that is closed with a response deletes the node that existed then.
+	// If the response confirms that a session was closed, the node that existed at that time was
+	// deleted.
 	end := history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 500, Done: 600, At: 90, Mod: 50}
 	ended := end
 	ended.Key, ended.Written = 1, valueOf(of, 1)
@@ -133,13 +134,14 @@ func TestRecordsSessionEnds(t *testing.T) {
 	r = standing()
 	r.Expired(of)
 	storetest.CheckOps(t, "expired", r.to.Since(), gone(100, 200))
-	// A create that has no response may still be executed later.
+	// The store may still execute a create that has no response.
 	r = record(t, Application{}, 0)
 	r.ended(of, Stand, callState{}, store.Event{Outcome: kv.TimedOut})
 	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
 	storetest.CheckOps(t, "possibly created", r.to.Since(), gone(100, 500))
-	// A node from an earlier run is deleted when a session ends that this load does not know.
+	// A node from an earlier run is deleted when the session of that run ends. This load does not
+	// know when that happens.
 	r = record(t, Application{}, 0)
 	for i := range 2 {
 		r.Lost(of)
@@ -150,9 +152,9 @@ func TestRecordsSessionEnds(t *testing.T) {
 	}
 }
 
-// A listing of a sequential queue is recorded as a read of each node in it, and of each known node
-// that is missing. A node that was created by a call without a response is recorded when a response
-// contains it.
+// A listing of a sequential queue is recorded as a read of each node in the list, and of each known
+// node that is missing from the list. A node that was created by a call without a response is
+// recorded when a response contains the node.
 func TestRecordsAQueueOfNodes(t *testing.T) {
 	r := record(t, Application{Queue: true}, 0)
 	key := func(order uint64) uint64 { return 1<<nodeShift | order }
@@ -185,12 +187,12 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 	if got = list(5, 12, 7, 9, of, 8); len(got) != 3 {
 		t.Errorf("recorded again: %+v", got)
 	}
-	// The node was listed before the call that created it timed out.
+	// The list contained the node before the call that created the node timed out.
 	list(4, 13, 7, 9, of, 8)
 	if got = r.ended(4, Stand, callState{}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Key != key(13) {
 		t.Errorf("recorded of a node that was listed before: %+v", got)
 	}
-	// If a candidate's node is missing in an outdated list, the candidate creates a second node.
+	// If an outdated list does not contain a candidate's node, the candidate creates a second node.
 	// Both nodes are deleted when the session ends.
 	r.ended(of, Stand, callState{}, store.Event{At: 80, Key: made(of, 20)})
 	r.c.MayEnd(reference(of, Stand), of, 100, 500)
@@ -206,10 +208,10 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 		timed(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), At: 90}, 100, 700))
 }
 
-// A key that is bound to a lease may have been deleted since the earliest time at which the lease
-// could have ended. It is certainly deleted when the lease is found to have ended.
+// A key that is bound to a lease may have been deleted at any time since the earliest end of the
+// lease. When the lease is found to have ended, the key is certain to have been deleted.
 func TestRecordsElectionsByLeases(t *testing.T) {
-	const lease = of + 1 // the script initializes candidate of's lease to this number
+	const lease = of + 1 // the initial lease that the script gives to the candidate `of`
 	r := record(t, Application{Queue: true}, 1)
 	stood := history.Op{Kind: kv.CAS, Session: of, Key: of, Written: valueOf(of, 1), At: 50}
 	storetest.CheckOps(t, "stood", r.ended(of, Stand, callState{lease: lease}, store.Event{At: 50}), stood)
@@ -248,7 +250,8 @@ func TestRecordsElectionsByLeases(t *testing.T) {
 	if got := r.to.Since(); len(got) != 1 || got[0].Kind != kv.Delete || got[0].Key != gone.Key {
 		t.Errorf("recorded at the end: %+v", got)
 	}
-	// A lease that was requested before the first lease was found to have ended does not show this.
+	// If a lease was requested before the previous lease was found to have ended, the response does
+	// not show that the previous key was deleted.
 	r.ended(5, Stand, callState{lease: of}, store.Event{At: 83})
 	r.endedAt(5, Renew, callState{lease: of}, store.Event{At: 84, Outcome: kv.BadRequest}, 100, 200)
 	r.leases[5] = 78
@@ -264,8 +267,8 @@ func timed(o history.Op, from, to int64) history.Op {
 	return o
 }
 
-// A leader that has a lease has a hold with a fencing token until it gives the office up. A second
-// leader does not end the first leader's hold.
+// A leader that has a lease has a hold with a fencing token until it gives up the office. The
+// election of a second leader does not end the first leader's hold.
 func TestRecordsHolds(t *testing.T) {
 	r := record(t, Application{}, 1)
 	stand := func(c int, created int64) []history.Op {
@@ -289,8 +292,8 @@ func TestRecordsHolds(t *testing.T) {
 	}
 }
 
-// Acquiring and releasing a lock write the lock's key. The key's revision identifies the write only
-// while a session holds the lock.
+// The calls that acquire and release a lock write the lock's key. The key's revision identifies the
+// write only while a session holds the lock.
 func TestRecordsSessionLocks(t *testing.T) {
 	r := record(t, Application{}, 2)
 	r.keepLease(of, &store.Event{Value: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd")})
@@ -329,7 +332,7 @@ func TestRecordsSessionLocks(t *testing.T) {
 	storetest.CheckOps(t, "told", tellIt(held.Before), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 60, Read: valueOf(of, 6), Invoked: 300, Done: 300})
 }
 
-// The values that a run writes are recognized when the keys are read after the load.
+// When the keys are read after the load, the values that this run wrote are recognized.
 func TestKeepsTheRunNumber(t *testing.T) {
 	r := record(t, Application{}, 0)
 	kept := r.Kept()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// todo holds the candidates that have a call to make, at once (now) or after a pause (later). All
-// pauses have the same length, so both queues are ordered by time.
+// todo holds the candidates that have a call to make, either immediately (now) or after a pause
+// (later). All pauses have the same length, so both queues are ordered by time.
 //
 // Invariant: a candidate is in one of the queues at most once.
 type todo struct {
@@ -45,7 +45,7 @@ func (r *ring) pop() int32 {
 	return c
 }
 
-// next removes and returns the first candidate whose call is due by now.
+// next removes and returns the first candidate whose call is due at or before `now`.
 func (t *todo) next(now int64, of []candidate) (c int32, ok bool) {
 	switch {
 	case t.now.n > 0:
@@ -59,8 +59,8 @@ func (t *todo) next(now int64, of []candidate) (c int32, ok bool) {
 	return c, true
 }
 
-// nextTime returns the time at which `next` will return a candidate. It returns `now` if there is
-// one already.
+// nextTime returns the time at which `next` will return a candidate. It returns `now` if a
+// candidate is already waiting in the queue without a pause.
 func (t *todo) nextTime(now int64, of []candidate) int64 {
 	switch {
 	case t.now.n > 0:
@@ -78,8 +78,8 @@ type beats struct {
 	order ring    // all candidates, in the order of their next renewals
 }
 
-// newBeats returns beats with the given times of the first renewals. Each must be less than
-// `every`.
+// newBeats returns the schedule of renewals with the given times of the first renewals. Each of
+// these times must be less than `every`.
 func newBeats(first []int64, every time.Duration) beats {
 	b := beats{int64(every), first, ring{of: make([]int32, len(first)), n: len(first)}}
 	for i := range b.order.of {
@@ -89,8 +89,8 @@ func newBeats(first []int64, every time.Duration) beats {
 	return b
 }
 
-// next returns the next candidate whose renewal is due by now, and when it became due. It skips
-// dead candidates.
+// next returns the next candidate whose renewal is due at or before `now`, and the time at which
+// the renewal became due. It skips dead candidates.
 func (b *beats) next(now int64, of []candidate) (c int32, due int64, ok bool) {
 	for b.order.n > 0 && b.nextTime() <= now {
 		c = b.order.pop()

@@ -11,7 +11,7 @@ import (
 
 // Config holds a load's size and times.
 type Config struct {
-	Offices, Candidates int // the number of candidates is per office
+	Offices, Candidates int // number of offices, and number of candidates for each office
 	Tenure              time.Duration
 	Storm               int           // number of offices whose leaders die at the same time
 	TTL                 time.Duration // TTL of sessions and leases; 0 means the way's default
@@ -25,11 +25,12 @@ func ConfigOf(s application.Settings, seed uint64) Config {
 	}
 }
 
-// CandidateCount returns the number of candidates for all offices together.
+// CandidateCount returns the total number of candidates for all offices.
 func (c *Config) CandidateCount() int { return c.Offices * c.Candidates }
 
-// Connections returns the number of connections: one per candidate, in the order of the candidates.
-// If candidates wait on a second connection (Way.Watches), these follow in the same order.
+// Connections returns the number of connections. Each candidate has one connection, in the order of
+// the candidates. If candidates wait on a second connection (Way.Watches), the second connections
+// follow in the same order.
 func (c *Config) Connections(w *Way) int {
 	if w.Watches {
 		return 2 * c.CandidateCount()
@@ -42,11 +43,11 @@ type Call uint8
 
 // The kinds of calls.
 const (
-	Resign Call = iota // the leader gives the office up
+	Resign Call = iota // the leader gives up the office
 	Stand              // a candidate tries to take the office, or joins the queue
 	Look               // a candidate reads the queue or the lock
 	Await              // a candidate watches the leader's key, or the preceding candidate's key
-	Drop               // a candidate ends that watcher, or removes a node that a failed call created
+	Drop               // a candidate ends its watcher, or removes a node that a failed call created
 	Renew              // a candidate keeps its session or lease alive
 	NumCalls
 )
@@ -60,21 +61,21 @@ type Way struct {
 	// the given number of candidates.
 	PerHandover func(candidates float64) [NumCalls]float64
 	// Lives is the default time after which a candidate's session or lease expires if it is not
-	// renewed. Beats is how many times the candidate renews it in that time. Both are the defaults
-	// of the store's own client.
+	// renewed. Beats is the number of renewals during that time. Both are the defaults of the
+	// store's own client.
 	Lives time.Duration
 	Beats int
-	// Connected is set if sessions belong to connections. The connections keep their sessions alive
-	// themselves, unless leaders die or a TTL is set (see KeepAlive).
+	// Connected is set if each session belongs to a connection. The connections themselves keep
+	// their sessions alive, unless leaders die or a TTL is set (see KeepAlive).
 	Connected bool
-	// Vacancy returns the longest time for which an office has no leader, counted from when the
-	// dead leader's session could have expired, if the store is correct and not busy.
+	// Vacancy returns the longest time for which an office has no leader after the dead leader's
+	// session could have expired, if the store is correct and not busy.
 	Vacancy func(lives time.Duration) time.Duration
 	// Alone is how long a member that is cut off from the other members continues to respond to
 	// keep-alives before it drops its clients. The other members do not learn of these keep-alives.
 	Alone time.Duration
-	// Pause is how long a candidate waits after a call failed, or after it failed to acquire a lock
-	// although the lock had no holder.
+	// Pause is how long a candidate waits after a call failed. It also waits for this time if it
+	// failed to acquire a lock that had no holder.
 	Pause time.Duration
 	// Watches is set if candidates wait on a second connection.
 	Watches bool
@@ -106,9 +107,9 @@ func (w *Way) Rates(c *Config) (rates [NumCalls]float64) {
 
 func (w *Way) lives(c *Config) time.Duration { return cmp.Or(c.TTL, w.Lives) }
 
-// KeepAlive returns the TTL of a candidate's session or lease, and the interval in which the
-// candidate renews it. Both are 0 if the connection keeps the session alive itself. It does that
-// only if the load has no TTL and no leader dies, because a dead leader must stop renewing.
+// KeepAlive returns the TTL of a candidate's session or lease, and the interval between renewals.
+// Both are 0 if the connection itself keeps the session alive. It does so only if no TTL is set and
+// no leader dies, because a dead leader must stop renewing.
 func (w *Way) KeepAlive(c *Config) (lives, every time.Duration) {
 	if w.Connected && c.Storm == 0 && c.TTL == 0 {
 		return 0, 0
@@ -117,7 +118,7 @@ func (w *Way) KeepAlive(c *Config) (lives, every time.Duration) {
 	return lives, lives / time.Duration(w.Beats)
 }
 
-// leaseLives is the TTL that etcd's package concurrency requests for a session. A server looks for
+// leaseLives is the TTL of the session that etcd's package concurrency requests. A server looks for
 // expired leases every leaseStep.
 const (
 	leaseLives = 60 * time.Second
@@ -134,10 +135,10 @@ const (
 	nodeAlone = 5*nodeStep + nodeStep/2
 )
 
-// sessionLives and lockRetry come from Consul's client (api/lock.go): the TTL of a lock's session,
-// and the pause after a failed attempt to acquire a lock that has no holder. A server ends a
-// session after at most twice its TTL. After that, nobody can acquire the session's locks for
-// lockDelay.
+// sessionLives and lockRetry are taken from Consul's client (api/lock.go). sessionLives is the TTL
+// of a lock's session. lockRetry is the pause after a failed attempt to acquire a lock that has no
+// holder. A server ends a session after at most twice its TTL. After that, no client can acquire the
+// session's locks for lockDelay.
 const (
 	sessionLives = 15 * time.Second
 	lockRetry    = 5 * time.Second
@@ -150,7 +151,7 @@ func leaseVacancy(time.Duration) time.Duration { return leaseStep }
 
 func lockVacancy(lives time.Duration) time.Duration { return lives + lockDelay + lockRetry }
 
-// onNodes returns a way for stores in which keys can be bound to a connection's session.
+// onNodes returns a way that uses keys bound to a connection's session.
 func onNodes(name string, r Recipe, stand, look, await app.Shape, per func(float64) [NumCalls]float64) Way {
 	return Way{
 		Way: application.Way{
@@ -209,7 +210,7 @@ var (
 		),
 		{
 			Way: application.Way{
-				Name:       "the lock of a key, sessions with a TTL, and blocking queries",
+				Name:       "a lock on a key, sessions with a TTL, and blocking queries",
 				Operations: []application.Operation{{Kind: kv.Watch}},
 				Features:   []kv.Feature{kv.SessionLocks},
 			},
@@ -234,7 +235,7 @@ var (
 			func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
 		),
 		onLeases(
-			"keys with leases in the order in which they were created, and watchers", LeaseQueue,
+			"keys with leases, ordered by when they were created, and watchers", LeaseQueue,
 			"campaign", "find the previous candidate", "watch the previous candidate",
 			func(float64) [NumCalls]float64 {
 				return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1, Drop: 1}

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Before implements app.Script. It writes all objects that exist when the load begins, and reads
-// the compaction key. The writes have the same form as the API server's writes, because some stores
-// accept only the calls of the API server.
+// Before implements app.Script. It returns operations that read the compaction key and write all
+// objects that exist when the load begins. The writes have the same form as the API server's
+// writes, because some stores accept only calls that the API server makes.
 func (s *Script) Before() (engine.Source, uint64) {
 	n := uint64(1)
 	for _, there := range s.keys.Before {
@@ -25,8 +25,8 @@ type before struct {
 	source source
 }
 
-// object returns the number of the object that operation n writes, for n > 0. Operation 0 does not
-// write an object.
+// object returns the number of the object that operation n writes. Operation 0 does not write an
+// object, so n must be greater than 0.
 func (b *before) object(n uint64) uint32 {
 	n--
 	for r, there := range b.source.keys.Before {
@@ -55,7 +55,8 @@ func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	return n
 }
 
-// Check stores the revision of the object. An earlier load may have written the object.
+// Check stores the revision of the object. If an earlier load has written the object, it stores the
+// existing revision.
 func (b *before) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	s := &b.source
 	s.begun = max(s.begun, ev.At)

@@ -23,8 +23,8 @@ const (
 	UpdateEndpointSlice
 	UpdateEndpoints
 	ListPods   // reads one page of the list of all pods
-	ListOne    // a list with limit 1, from which the API server's cache learns the store's revision
-	ListKeys   // reads the keys of all pods, without values, in one response
+	ListOne    // a list with limit 1, which shows the API server's cache the store's revision
+	ListKeys   // reads the keys of all pods in one response, without their values
 	Count      // counts the objects of one resource
 	GrantLease // requests a lease for events
 	Health
@@ -33,7 +33,7 @@ const (
 	GrantMasterLease
 	UpdateMasterLease
 	ListMasterLeases
-	MarkCompaction // a transaction on the compaction key, which elects the API server that compacts
+	MarkCompaction // a transaction on the compaction key that elects the API server that compacts
 	Compact
 	NumCalls
 )
@@ -68,11 +68,12 @@ var shapes = [NumCalls]app.Shape{
 // String returns the name of the kind of call.
 func (c Call) String() string { return shapes[c].Name }
 
-// Kind returns the operation kind and consistency under which the calls are counted.
+// Kind returns the operation kind and the consistency level under which calls of this kind are
+// counted.
 func (c Call) Kind() (kv.Kind, kv.Consistency) { return shapes[c].Kind, shapes[c].Level }
 
-// Resource returns the resource to which the call's objects belong, or NumResources if there is
-// none.
+// Resource returns the resource of the objects that calls of this kind read or write. It returns
+// NumResources if the calls have no resource.
 func (c Call) Resource() Resource {
 	switch c {
 	case CreatePod, UpdatePod, DeletePod, GetPod, ListPods, ListOne, ListKeys:
@@ -95,8 +96,8 @@ func (c Call) Resource() Resource {
 	return NumResources
 }
 
-// The following constants are the intervals of repeated calls. docs/explanation/applications.md
-// gives the source of each value.
+// These constants are the intervals of periodic calls. docs/explanation/applications.md gives the
+// source of each value.
 const (
 	leaseRenewal    = 10 * time.Second // kubelet, nodeLeaseDurationSeconds/4
 	nodeStatus      = 5 * time.Minute  // kubelet, nodeStatusReportFrequency
@@ -108,18 +109,18 @@ const (
 	readinessEvery  = time.Second      // kubeadm's probes of the API server
 	livenessEvery   = 10 * time.Second
 	compactEvery    = 5 * time.Minute // etcd-compaction-interval
-	leaseReuse      = time.Minute     // how long a lease is used for new events
+	leaseReuse      = time.Minute     // how long new events use the same lease
 	leaseObjects    = 1000            // maximum number of events that share a lease
-	oneListEvery    = time.Second     // our own assumption: lists that must be as recent as the store
-	listEvery       = 5 * time.Minute // our own assumption: lists of all pods that bypass the cache
+	oneListEvery    = time.Second     // assumed: lists that must be as recent as the store
+	listEvery       = 5 * time.Minute // assumed: lists of all pods that bypass the cache
 	listPage        = 500             // client-go's default limit
 	betweenPages    = 50 * time.Millisecond
 
-	// EventTTL is the TTL of the leases for events, in seconds: event-ttl plus the time for which a
-	// lease is used for new events.
+	// EventTTL is the TTL of the leases for events, in seconds. It is event-ttl plus the time for
+	// which new events use the same lease.
 	EventTTL = 3600 + 60
 	// MasterTTL is the TTL, in seconds, of the lease for an API server's entry. Each update of the
-	// entry uses a new lease. The value is DefaultEndpointReconcilerTTL.
+	// entry uses a new lease. The value is Kubernetes' DefaultEndpointReconcilerTTL.
 	MasterTTL = 15
 	// ListLimit is the number of objects on a full page of a listing.
 	ListLimit = listPage
@@ -135,9 +136,9 @@ type step struct {
 }
 
 // created lists the calls from the creation of a pod until it runs. The ReplicaSet controller
-// creates the pod, and the scheduler binds it. Its kubelet reports the state of its containers
-// twice, and reads the pod before each report. Four events are written, and the endpoints and the
-// ReplicaSet are updated. The delays are our own assumptions.
+// creates the pod, and the scheduler binds it to a node. The kubelet of that node reports the state
+// of the pod's containers twice, and reads the pod before each report. The components also write
+// four events, and update the endpoints and the ReplicaSet. The delays are assumptions.
 var created = []step{
 	{0, CreatePod},
 	{20 * time.Millisecond, UpdatePod}, // binding
@@ -155,8 +156,8 @@ var created = []step{
 	{1650 * time.Millisecond, UpdateReplicaSet},
 }
 
-// removed lists the calls for the removal of a pod. The pod is marked as being deleted, its kubelet
-// stops it and reports that it has stopped, and the pod is deleted.
+// removed lists the calls for the removal of a pod. First the pod is marked as being deleted. Then
+// its kubelet stops it and reports this. Finally the pod is deleted.
 var removed = []step{
 	{0, UpdatePod}, // deletionTimestamp
 	{30 * time.Millisecond, CreateEvent},
@@ -168,10 +169,10 @@ var removed = []step{
 	{2000 * time.Millisecond, DeletePod},
 }
 
-// masterCalls lists the calls by which an API server renews its entry in the list of API servers.
+// masterCalls lists the calls with which an API server renews its entry in the list of API servers.
 var masterCalls = []Call{GetMasterLease, GrantMasterLease, UpdateMasterLease, ListMasterLeases}
 
-// longestLife is an upper bound for the duration of created and for the duration of removed.
+// longestLife is at least as long as the calls in created, and as long as the calls in removed.
 const longestLife = 2 * time.Second
 
 // perPod returns the number of calls of a given kind for each pod that is created and removed.
@@ -186,8 +187,8 @@ func perPod(c Call) (n float64) {
 	return n
 }
 
-// Rates returns how many calls of each kind become due per second. The average is over a time that
-// is much longer than the intervals above.
+// Rates returns the mean number of calls of each kind that become due per second, in a load that is
+// much longer than the intervals above.
 func (c *Config) Rates() (r [NumCalls]float64) {
 	nodes := float64(c.Nodes)
 	for call := range NumCalls {

@@ -11,12 +11,12 @@ import (
 type Config struct {
 	Nodes       int
 	PodsPerNode int     // at the start of the load
-	Churn       float64 // number of pods created per second; the same number is removed
+	Churn       float64 // number of pods created per second, and number of pods removed per second
 	Seed        uint64
-	// CompactEvery is the interval of compactions of the store's history, and ListEvery is the
-	// interval of listings of all pods. 0 means the interval that Kubernetes uses.
+	// CompactEvery is the interval between compactions of the store's history. ListEvery is the
+	// interval between listings of all pods. 0 means the interval that Kubernetes uses.
 	CompactEvery, ListEvery time.Duration
-	// Uncompacted prevents compactions. It is set if other clients use the store, too.
+	// Uncompacted prevents compactions. It must be set if other clients also use the store.
 	Uncompacted bool
 }
 
@@ -35,7 +35,7 @@ func (c *Config) compactEvery() time.Duration { return cmp.Or(c.CompactEvery, co
 
 func (c *Config) listEvery() time.Duration { return cmp.Or(c.ListEvery, listEvery) }
 
-// podsPerSet is the number of pods in a ReplicaSet. A Service with its endpoints has as many.
+// podsPerSet is the number of pods in a ReplicaSet, and in the endpoints of a Service.
 const podsPerSet = 30
 
 // The parameters' keys.

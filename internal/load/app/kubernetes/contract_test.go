@@ -22,14 +22,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// contractPackage is the package with etcd's own tests for the requests that Kubernetes' API server
+// contractPackage is the package with etcd's own tests of the requests that Kubernetes' API server
 // sends.
 const contractPackage = "go.etcd.io/etcd/tests/v3/robustness/coverage"
 
 // TestContract checks the load with etcd's own test of the contract between etcd and Kubernetes. It
-// sends the load to an etcd that traces each request, and passes the traces to that test. The test
-// fails if it finds an unknown method, an unknown form of a call, or an unknown form of a key.
-// etcd's test is compiled from the module with etcd's tests, and reads a file in Jaeger's format.
+// sends the load to an etcd that traces each request, and passes the traces to etcd's test. That
+// test fails if it finds an unknown method, an unknown form of a call, or an unknown form of a key.
+// TestContract compiles etcd's test from the module with etcd's tests. That test reads a file in
+// Jaeger's format.
 func TestContract(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: etcd's test of its contract is compiled")
@@ -41,7 +42,7 @@ func TestContract(t *testing.T) {
 	if err := member.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The load is long enough to contain each kind of call.
+	// The load is long enough to contain all kinds of calls.
 	c := kubernetes.Config{Nodes: 20, PodsPerNode: 30, Churn: 20, Seed: 5, CompactEvery: 3 * time.Second, ListEvery: 5 * time.Second}
 	const length = 12 * time.Second
 	s, res := sendFrom(t, member.Endpoint(), c, length, func() { spans.forget() })
@@ -69,7 +70,7 @@ func TestContract(t *testing.T) {
 	if err != nil {
 		t.Errorf("etcd's test of its contract with Kubernetes: %v", err)
 	}
-	// The test has found each method in the forms that it supports.
+	// etcd's test has found each method in each form that the test supports.
 	for _, want := range []string{
 		`OptimisticPut +│ /registry/\{resource\}/\{namespace\}/\{name\}`, `OptimisticDelete`, `Healthcheck`, `Compaction`, `Get `, `Count`, `Keys`, `List `,
 		`Watch +│ /registry/\{resource\}/`, `masterleases`, `events`, `--- PASS: TestInterfaceUse/traces.json`,
@@ -80,12 +81,12 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// spans is a trace collector that stores all spans in memory.
+// spans is a trace collector that keeps all spans in memory.
 type spans struct {
 	collector.UnimplementedTraceServiceServer
 
 	mu    sync.Mutex
-	since uint64 // earlier spans are omitted; in nanoseconds since 1970
+	since uint64 // earlier spans are dropped; in nanoseconds since 1970
 	got   []*trace.ResourceSpans
 }
 
@@ -110,7 +111,7 @@ func (s *spans) Export(_ context.Context, r *collector.ExportTraceServiceRequest
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// forget makes the collector omit all spans that began before now.
+// forget makes the collector drop all spans that began before now.
 func (s *spans) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,12 +6,12 @@ import (
 )
 
 // Objects are numbered consecutively, resource by resource. Within a resource, the objects that
-// exist when the load begins come before those that the load creates. Pods and events are the last
-// resources. The number of a removed pod is not reused.
+// exist when the load begins have lower numbers than the objects that the load creates. Pods and
+// events are the last resources. The number of a removed pod is not used again.
 
 // Objects holds the range of object numbers of each resource in a load.
 type Objects struct {
-	// Number of a resource's first object; the last entry is the number of all objects.
+	// The number of each resource's first object. The last entry is the number of all objects.
 	First  [NumResources + 1]uint32
 	Before [NumResources]uint32 // by resource: the number of objects that exist when the load begins
 }
@@ -32,23 +32,24 @@ func (o *Objects) Count() uint32 { return o.First[NumResources] }
 // inNamespace is the number of objects per namespace.
 const inNamespace = 1000
 
-// Keys encodes and parses the keys of objects. It must be used by one goroutine only.
+// Keys encodes and parses the keys of objects. It is not safe for concurrent use.
 type Keys struct {
 	Objects
 	prefix string
-	// Part of the names of objects that the load creates; different for each run on the same store.
+	// This part of the names of objects that the load creates differs between loads on the same
+	// store.
 	run  []byte
 	want []byte
 }
 
-// NewKeys returns the keys of objects below a prefix such as /registry/. run is a number that
-// differs between loads on the same store.
+// NewKeys returns the keys of objects below a prefix such as /registry/. The number `run` must
+// differ between loads on the same store.
 func NewKeys(prefix string, o Objects, run uint64) *Keys {
 	return &Keys{Objects: o, prefix: prefix, run: strconv.AppendUint(nil, run, 36)}
 }
 
-// digits is the number of base-36 digits in the index that a name contains. Names sort in the order
-// of their indexes.
+// digits is the number of base-36 digits of an index in a name. Because the number of digits is
+// fixed, names sort in the order of their indexes.
 const digits = 6
 
 func appendPlace(b []byte, place uint32) []byte {
@@ -92,8 +93,8 @@ func (k *Keys) AppendPath(b []byte, path string) []byte {
 	return append(append(b, k.prefix...), path...)
 }
 
-// Number returns the number of the object that has the given key. The object must belong to the
-// given resource.
+// Number returns the number of the object that has the given key. It returns false if the key does
+// not belong to an object of the given resource.
 func (k *Keys) Number(r Resource, key []byte) (uint32, bool) {
 	at := bytes.LastIndexByte(key, '/')
 	name := key[at+1:]

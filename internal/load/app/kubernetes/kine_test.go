@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// TestAgainstKine sends the load unchanged to kine, which rejects any call that Kubernetes' API
-// server does not send. kine does not report versions of keys, so watchers cannot detect a missed
-// event. The watchers must still receive an event for each write.
+// TestAgainstKine sends the unchanged load to kine, which rejects any call that Kubernetes' API
+// server does not send. kine does not report the versions of keys, so watchers cannot detect missed
+// events. Nevertheless, the watchers must receive an event for each write.
 func TestAgainstKine(t *testing.T) {
 	endpoint := servers.StartKine(t)
 	c := kubernetes.Config{Nodes: 5, PodsPerNode: 20, Churn: 2, Seed: 6, CompactEvery: 2 * time.Second, ListEvery: 4 * time.Second}

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Over many periods, the number of calls that become due agrees with the profile within 1 %, for
-// each kind that is frequent enough.
+// In long loads, the number of calls that become due agrees with the profile within 1 % for each
+// kind of call that is frequent enough.
 func TestScheduleMatchesTheProfile(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []Config{
@@ -38,7 +38,7 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 }
 
 // Each pod is created, updated and removed once, in this order. Each event has its own number. Due
-// times are ascending and inside the load.
+// times are sorted, and are inside the load.
 func TestPodsAreCreatedAndRemovedOnce(t *testing.T) {
 	err := quick.Check(func(seed uint64, nodes, pods uint8, churn uint16) bool {
 		c := Config{Nodes: 1 + int(nodes)%40, PodsPerNode: 1 + int(pods)%20, Seed: seed}
@@ -178,7 +178,7 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// settings returns the settings that ConfigOf converts to the given configuration.
+// settings returns settings for which ConfigOf returns the given configuration.
 func settings(c Config) application.Settings {
 	return application.Settings{nodesKey: float64(c.Nodes), podsKey: float64(c.PodsPerNode), churnKey: c.Churn}
 }

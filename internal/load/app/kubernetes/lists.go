@@ -5,33 +5,33 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lists collects the keys in the responses to listings, for verification.
+// lists collects the keys in responses to listings, so that they can be verified.
 type lists struct {
 	chronicle *chronicle
 	// The collected responses are indexed by the operation's tag, because several can be in flight.
 	responses []listResponse
-	// Memory of the last response, for reuse: a listing of all pods is long, and there are many
-	// tags.
+	// The memory of the last response, for reuse. There are many tags and a listing of all pods is
+	// long, so not every tag keeps its own memory.
 	spare   []object
 	asRange store.RangeOp
 }
 
 // listResponse is the response to a listing.
 type listResponse struct {
-	passed bool // the codec passes its keys to Add
+	passed bool // the codec has passed the response's keys to Add
 	keys   int  // number of keys in the response
 	found  []object
 }
 
-// object is an object of this load that occurs in the response to a listing.
+// object is an object of this load that appears in the response to a listing.
 type object struct {
 	number, value uint64
 	revision      int64
 }
 
-// lookBack limits how many removed pods are verified as absent from a listing: the last lookBack
-// pods before the oldest existing pod. Every listing shows that all removed pods are absent, and
-// their number grows with time.
+// lookBack limits the verification that removed pods are absent from listings. Every listing shows
+// that all removed pods are absent, but the number of these pods grows with time. So only the last
+// lookBack pods before the oldest existing pod are verified.
 const lookBack = 100
 
 // Begin implements store.Keys.
@@ -59,8 +59,9 @@ func (l *lists) Add(tag uint32, key, value []byte, revision int64) {
 	}
 }
 
-// collects reports whether the keys of a listing are collected. Later pages are not collected,
-// because they are read at the first page's revision and not at the current revision.
+// collects reports whether the keys in the response to a listing are collected. For ListPods, only
+// the first page is collected, because the later pages are read at the revision of the first page
+// and not at the current revision.
 func (l *lists) collects(e Entry) bool {
 	switch e.Call {
 	case ListPods:
@@ -72,8 +73,8 @@ func (l *lists) collects(e Entry) bool {
 }
 
 // recordList records a listing as one part for each key that the response covers, including keys
-// that do not exist. Keys are in the order of their objects' numbers. So if a response contains as
-// many keys as the limit allows, it covers the objects up to the last key.
+// that do not exist. Keys sort in the order of their objects' numbers. So if the number of keys in
+// a response reaches the limit, the response covers only the objects up to its last key.
 func (c *chronicle) recordList(e Entry, tag uint32, o *history.Op) {
 	l := &c.lists
 	if !l.collects(e) || int(tag) >= len(l.responses) || !l.responses[tag].passed || !o.Answered() {

@@ -21,9 +21,10 @@ import (
 
 const prefix = "/registry/"
 
-// TestAgainstEtcd sends the load of a small Kubernetes cluster to a real etcd. The comparison in
-// each transaction succeeds. At the end etcd has the expected objects, with leases where they need
-// one. The watchers receive an event for each write, and the history is compacted.
+// TestAgainstEtcd sends the load of a small Kubernetes cluster to a real etcd. In each transaction,
+// the comparison succeeds. After the load, etcd contains the expected objects, with leases for the
+// objects that need one. The watchers receive an event for each write, and the history is
+// compacted.
 func TestAgainstEtcd(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	c := kubernetes.Config{Nodes: 40, PodsPerNode: 30, Churn: 20, Seed: 3, CompactEvery: time.Second, ListEvery: 2 * time.Second}
@@ -109,8 +110,8 @@ func send(t *testing.T, endpoint string, c kubernetes.Config, length time.Durati
 	return sendFrom(t, endpoint, c, length, nil)
 }
 
-// sendFrom sends a load. It calls begin after the objects that exist at the load's start are
-// written.
+// sendFrom sends a load. It calls `begin` when the objects that exist at the start of the load have
+// been written.
 func sendFrom(t *testing.T, endpoint string, c kubernetes.Config, length time.Duration, begin func()) (*kubernetes.Script, *load.Result) {
 	t.Helper()
 	a := &load.Assignment{Store: "etcd", Endpoints: []string{endpoint}, Load: scenario.DefaultLoad()}

@@ -14,7 +14,7 @@ import (
 )
 
 // The number of a key is the number of its object. The compaction key and the health key have the
-// two numbers after the last object.
+// next two numbers after the last object.
 
 func (s *Script) compactionNumber() uint64 { return uint64(s.keys.Count()) }
 func (s *Script) healthNumber() uint64     { return uint64(s.keys.Count()) + 1 }
@@ -33,16 +33,16 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 	return s.keys.Append(b, uint32(number))
 }
 
-// expireWithin is the longest load in which no event can expire with its lease. The members are
-// read after the load, and no event may expire during that time, either; readWithin is reserved for
-// it.
+// expireWithin is the maximum length of a load in which no event can expire with its lease. It
+// leaves the time readWithin for reading the members after the load, because no event may expire
+// during these reads either.
 const (
 	expireWithin = EventTTL*time.Second - readWithin
 	readWithin   = 15 * time.Minute
 )
 
-// chronicle records the API server's calls for verification. It translates guarded transactions to
-// compare-and-sets and to deletes with a comparison.
+// chronicle records the API server's calls for verification. It records guarded transactions as
+// compare-and-sets, or as deletes with a comparison.
 type chronicle struct {
 	engine.HistoryBase
 	script *Script
@@ -50,8 +50,8 @@ type chronicle struct {
 	heard  watch.History
 	names  *names
 	lists  lists
-	paths  [][]byte // by watcher: the prefix of its keys
-	// It is recorded that the API server's entry may expire with an earlier load's lease.
+	paths  [][]byte // by watcher: the common prefix of the keys that it watches
+	// Whether the possible expiry of the API server's entry from an earlier load has been recorded.
 	leased bool
 }
 
@@ -75,7 +75,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	e := c.script.schedule.Entries[n]
 	if e.Call.Resource() == MasterLeases && !c.leased {
 		// An earlier load on the same store may have written the entry with a lease. That lease can
-		// expire during this load before the entry is written again.
+		// expire during this load, before this load writes the entry.
 		c.leased = true
 		c.mayExpire(uint64(e.Object), o)
 	}
@@ -88,8 +88,8 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	case e.Call == Health:
 		c.Read(c.script.healthNumber(), ev, o)
 	case e.Call == MarkCompaction:
-		// The response contains the version of the key but not its revision, and the value does not
-		// identify the call that wrote it.
+		// The response contains the key's version but not its revision. The value does not identify
+		// the call that wrote it.
 		o.Key, o.Written, o.Expected = c.script.compactionNumber(), keys.Identity(n), history.AnyMod
 		if o.Outcome == kv.Conflict {
 			c.readInstead(ev, o)
@@ -106,7 +106,7 @@ func (c *chronicle) recordWrite(n uint64, e Entry, expected int64, ev *store.Eve
 	creates := e.Call == CreatePod || e.Call == CreateEvent
 	if e.Call == DeletePod {
 		o.Written, o.Kind = history.Absent, kv.Delete
-		switch { // deleting an object that does not exist removes nothing
+		switch { // the delete of an object that does not exist has no effect
 		case expected == 0 && o.Acknowledged():
 			o.Kind, o.Consistency = kv.Get, kv.Linearizable
 		case expected == 0 && o.Indefinite():
@@ -126,14 +126,14 @@ func (c *chronicle) recordWrite(n uint64, e Entry, expected int64, ev *store.Eve
 	}
 }
 
-// mayExpire records that a key may be deleted at any time after an operation was invoked. The
-// expiry of the key's lease is recorded as a delete that may have been executed.
+// mayExpire records that a key may be deleted at any time after an operation was invoked, because
+// the key's lease may expire. The record is a delete that may have been executed.
 func (c *chronicle) mayExpire(key uint64, o *history.Op) {
 	end := history.PossibleDelete(key, o.Session, o.Invoked, o.Done)
 	c.to.Add(&end)
 }
 
-// readInstead sets in o the version that a transaction read after its comparison had failed.
+// readInstead completes o with the version that the transaction read because its comparison failed.
 func (c *chronicle) readInstead(ev *store.Event, o *history.Op) {
 	if o.Mod = max(ev.Mod, 0); o.Mod == 0 {
 		o.Read = history.Absent
@@ -151,8 +151,8 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// identity returns a number that identifies the write of a key's value. The identity is Unseen if
-// the value is not known, for example after a listing without values.
+// identity returns a number that identifies the write of a key's value. It returns history.Unseen
+// if the value is unknown, for example after a listing without values.
 func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	s := c.script
 	if number >= s.compactionNumber() || len(value) == 0 {
@@ -169,7 +169,7 @@ func (c *chronicle) WatchEvent(watcher uint32, ev *store.Event, asked, from, now
 }
 
 // CompleteEvent implements watch.EventCompleter. It returns false if the event's object is in the
-// watcher's range but does not belong to this load, because another load may have left it.
+// watcher's range but does not belong to this load. Another load may have left such an object.
 func (c *chronicle) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool {
 	number, ours := c.names.Number(watcher, ev.Key)
 	if !ours {

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// recorded is a load with the history that it records.
+// recorded is a load together with the history that it records.
 type recorded struct {
 	*Script
 	source    engine.Source
@@ -30,7 +30,7 @@ func record(t *testing.T) *recorded {
 	r.Script = NewWithConfig(Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListEvery: 2 * time.Second}, app.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
 	r.to = storetest.NewRecording(t)
 	c := r.Steps(&r.to.Recorder)
-	c.(*chronicle).leased = true // TestEarlierLeaseMayExpire checks what is recorded if this is unset
+	c.(*chronicle).leased = true // TestEarlierLeaseMayExpire checks what happens if this is unset
 	r.source, r.chronicle = r.Source(), c
 	return r
 }
@@ -46,8 +46,8 @@ func (r *recorded) first(call Call) uint64 {
 	return 0
 }
 
-// ended ends a call with an event. It returns the operations that were recorded for the call. If
-// the call is a listing, found lists the keys in the response.
+// ended makes call n end with the given event. It returns the operations that were recorded for the
+// call. If the call is a listing, the response contains the keys in `found`.
 func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64) []history.Op {
 	e := r.schedule.Entries[n]
 	if writes(e.Call) {
@@ -178,7 +178,7 @@ func TestRecordsListsKeyByKey(t *testing.T) {
 	}
 }
 
-// A value that no call wrote is recorded as keys.NoIdentity, whatever its revision is.
+// A value that no call wrote is recorded as keys.NoIdentity, regardless of its revision.
 func TestForeignValuesBelongToNoWrite(t *testing.T) {
 	r := record(t)
 	n := r.first(UpdatePod)
@@ -233,8 +233,8 @@ func TestEarlierLeaseMayExpire(t *testing.T) {
 	}
 }
 
-// The delete of an object that is not known to exist removes nothing. So it does not explain why a
-// key is missing.
+// The delete of an object that is not known to exist has no effect. So it cannot explain why a key
+// is missing.
 func TestIgnoresDeletesOfMissingObjects(t *testing.T) {
 	r := record(t)
 	if got := r.ended(r.first(DeletePod), 0, store.Event{Outcome: kv.TimedOut}); len(got) != 0 {
@@ -242,7 +242,8 @@ func TestIgnoresDeletesOfMissingObjects(t *testing.T) {
 	}
 }
 
-// The memory for the keys in a listing is reused for the next response, whatever the tags are.
+// The memory for the keys in a listing is reused for the next response, even if that response has a
+// different tag.
 func TestListsReuseMemory(t *testing.T) {
 	r := record(t)
 	pods := uint64(r.keys.First[Pods])

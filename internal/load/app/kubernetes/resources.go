@@ -9,8 +9,8 @@ import (
 // Resource is a kind of object in the API server, such as pods.
 type Resource uint8
 
-// These are the resources that have objects in this load. The API server has more resources
-// (idleResources), which it watches and counts.
+// These resources have objects in this load. The API server also watches and counts other resources
+// (idleResources).
 const (
 	Nodes Resource = iota
 	Leases
@@ -29,14 +29,15 @@ type resource struct {
 	// path is the part of an object's key between the prefix and the namespace or name.
 	path string
 	size int // size of a value in bytes
-	// watched is set if the API server's cache watches the resource. It does not cache events.
+	// watched is set if the API server's cache watches the resource. The cache does not contain
+	// events.
 	watched bool
 }
 
 // resources describes each resource. The paths are those in kube-apiserver's storage, where nodes
 // are called minions. The sizes are medians that TestSizes (internal/testing/e2e/kubernetes)
 // measured in the etcd of a real API server of Kubernetes 1.36.3. docs/explanation/applications.md
-// lists them, and explains the method and the differences from production clusters.
+// lists the sizes, explains the method, and describes the differences from production clusters.
 var resources = [NumResources]resource{
 	Nodes:          {name: "nodes", path: "minions/", size: 10_548, watched: true},
 	Leases:         {name: "leases", path: "leases/", size: 463, watched: true},
@@ -70,8 +71,9 @@ var idleResources = []string{
 	"serviceaccounts/", "services/specs/", "statefulsets/", "storageclasses/", "volumeattachments/",
 }
 
-// Watched returns the path of each watcher. The first len(of) paths belong to the resources that
-// have objects in this load; of lists these resources in the same order.
+// Watched returns the path of each watcher. The first paths belong to the resources that have
+// objects in this load. The result `of` lists these resources in the same order, so its length is
+// the number of these paths.
 func Watched() (paths []string, of []Resource) {
 	for r := range NumResources {
 		if resources[r].watched {
@@ -81,7 +83,7 @@ func Watched() (paths []string, of []Resource) {
 	return append(paths, idleResources...), of
 }
 
-// counted returns the paths whose objects are counted periodically.
+// counted returns the paths below which the API server periodically counts the objects.
 func counted() (paths []string) {
 	for r := range NumResources {
 		paths = append(paths, resources[r].path)
@@ -89,9 +91,9 @@ func counted() (paths []string) {
 	return append(paths, idleResources...)
 }
 
-// keyNames returns a regular expression that matches the names of the application's keys after the
-// prefix: keys below a resource's path, and the compaction key. The expression is compiled only
-// once, because every command uses the definition many times when it starts.
+// keyNames returns a regular expression that matches the application's keys without their prefix:
+// keys below a resource's path, and the compaction key. The expression is compiled only once,
+// because every command uses the definition many times when it starts.
 var keyNames = sync.OnceValue(func() *regexp.Regexp {
 	paths := counted()
 	for i := range paths {

@@ -10,8 +10,8 @@ import (
 // Entry is a call in the schedule.
 type Entry struct {
 	Call Call
-	// Object is the number of the call's object. For ListPods it is the page, starting with 0. For
-	// Count it is an index in Schedule.Counted.
+	// Object is the number of the call's object. For ListPods it is the number of the page,
+	// starting with 0. For Count it is an index in Schedule.Counted.
 	Object uint32
 }
 
@@ -23,8 +23,8 @@ type Schedule struct {
 	Counted []string // paths whose objects are counted
 }
 
-// NewSchedule returns the calls that become due in a load of the given length. The same
-// configuration always results in the same schedule.
+// NewSchedule returns the calls that become due in a load of the given length. The schedule depends
+// only on the configuration and the length.
 func NewSchedule(c Config, length time.Duration) *Schedule {
 	m := maker{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x6b38)), counted: counted()}
 	m.numberObjects()
@@ -35,7 +35,7 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 	return m.schedule()
 }
 
-// due is an entry with its due time. If the entry creates an event, the event's number is set
+// due is an entry with its due time. If the entry creates an event, the event gets its number
 // later.
 type due struct {
 	at time.Duration
@@ -49,12 +49,13 @@ type maker struct {
 	objects Objects
 	counted []string
 	all     []due
-	// Pods that exist at the start and whose creation began less than longestLife before the load.
+	// Number of pods that exist at the start and whose creation began less than longestLife before
+	// the load.
 	young int
-	born  int // pods that are created during the load
+	born  int // number of pods that are created during the load
 }
 
-// numberObjects assigns the numbers to the objects.
+// numberObjects assigns numbers to the objects.
 func (m *maker) numberObjects() {
 	of := [NumResources]int{
 		Nodes: m.Nodes, Leases: m.Nodes + elected + 1, ReplicaSets: m.sets(), EndpointSlices: m.sets(), Endpoints: m.sets(), MasterLeases: 1, Pods: m.pods(),
@@ -69,7 +70,7 @@ func (m *maker) numberObjects() {
 			at += uint32(m.born)
 		}
 	}
-	m.objects.First[NumResources] = at // events follow; the method schedule counts them
+	m.objects.First[NumResources] = at // events come last; the method schedule counts them
 }
 
 // add adds a call if it becomes due during the load.
@@ -79,7 +80,8 @@ func (m *maker) add(at time.Duration, call Call, object uint32) {
 	}
 }
 
-// addPeriodic adds a call periodically, starting at a random time in the first period.
+// addPeriodic adds a call once per period. The first call is due at a random time in the first
+// period.
 func (m *maker) addPeriodic(period time.Duration, call Call, object uint32) {
 	for at := time.Duration(m.random.Int64N(int64(period))); at < m.length; at += period {
 		m.add(at, call, object)
@@ -111,7 +113,7 @@ func (m *maker) addRepeated() {
 	m.addPeriodic(statusEvery, Status, 0)
 	for at := m.compactEvery(); at < m.length; at += m.compactEvery() {
 		m.add(at, MarkCompaction, 0)
-		// The first mark reads the revision to which the next one compacts.
+		// The first MarkCompaction reads the revision up to which the next one compacts.
 		if at > m.compactEvery() && !m.Uncompacted {
 			m.add(at+10*time.Millisecond, Compact, 0)
 		}
@@ -122,8 +124,8 @@ func (m *maker) addRepeated() {
 func (m *maker) addLists() {
 	m.addPeriodic(oneListEvery, ListOne, 0)
 	n := pages(m.pods(), listPage)
-	// All pages of a listing are read within half of its interval, so that no page overlaps with
-	// the next listing.
+	// All pages of a listing are read within half of the listing's interval, so that no page
+	// overlaps with the next listing.
 	between := min(betweenPages, m.listEvery()/time.Duration(2*n))
 	for at := time.Duration(m.random.Int64N(int64(m.listEvery()))); at < m.length; at += m.listEvery() {
 		for page := range n {
@@ -132,9 +134,9 @@ func (m *maker) addLists() {
 	}
 }
 
-// addChurn adds the calls that create and remove pods, including those of pods whose creation or
-// removal began shortly before the load. Time is divided into gaps of equal length, and in each gap
-// one pod is created and one is removed, at random times.
+// addChurn adds the calls that create and remove pods. It includes pods whose creation or removal
+// began shortly before the load. Time is divided into gaps of equal length. In each gap, one pod is
+// created and one pod is removed, each at a random time.
 func (m *maker) addChurn() {
 	if m.Churn == 0 {
 		return
@@ -150,7 +152,7 @@ func (m *maker) addChurn() {
 	}
 }
 
-// addLife adds the calls that create a pod, or those that remove it.
+// addLife adds the calls of a pod's creation or removal.
 func (m *maker) addLife(life []step, from time.Duration, pod uint32) {
 	set := (pod - m.objects.First[Pods]) % uint32(m.sets())
 	for _, s := range life {
@@ -162,8 +164,8 @@ func (m *maker) addLife(life []step, from time.Duration, pod uint32) {
 	}
 }
 
-// schedule returns the finished schedule. It numbers the events. Before an event it adds the grant
-// of a new lease if the current lease is too old or has enough events.
+// schedule returns the finished schedule. It numbers the events. If the current lease is too old or
+// already has the maximum number of events, it adds the grant of a new lease before the next event.
 func (m *maker) schedule() *Schedule {
 	s := &Schedule{Objects: m.objects, Counted: m.counted, Due: make([]int64, 0, len(m.all)), Entries: make([]Entry, 0, len(m.all))}
 	granted, with := -leaseReuse, leaseObjects

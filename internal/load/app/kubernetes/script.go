@@ -10,14 +10,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Script is the load of an API server. It tracks what the API server knows about its store: the
+// Script is the load of an API server. It tracks what the API server knows about the store: the
 // revision of each object, the current leases, and the progress of compactions.
 type Script struct {
 	app.ScriptBase
 	app.ModelBase
 	schedule   *Schedule
 	keys       *Keys
-	compaction string // the key whose version elects the API server that compacts
+	compaction string // the key whose version decides which API server compacts
 	values     [NumResources]*keys.Values
 	board      *watch.Board
 	calls      app.Tally
@@ -29,21 +29,21 @@ type Script struct {
 
 	events, master leasing
 	list           listing // the listing of pods in progress
-	oldest         uint32  // index of the first pod that is not removed
+	oldest         uint32  // index of the oldest pod that is not removed
 
 	marking   uint32 // 1 + the number of the call in flight that marks a compaction; 0: none
 	version   int64  // version of the compaction key
-	markedBy  uint32 // 1 + the number of the last call that marked a compaction
-	marked    int64  // the store's revision at the last mark
+	markedBy  uint32 // 1 + the number of the latest call that marked a compaction
+	marked    int64  // the store's revision at the latest mark
 	compactTo int64
 	begun     int64 // the store's revision when the load began
 
-	expires bool   // events may expire with their leases during the load
+	expires bool   // events can expire with their leases during the load or the reads after it
 	read    []byte // buffer for the key of a value that is being recorded
 	lists   *lists // nil if responses are not verified
 }
 
-// leasing tracks a lease that is periodically replaced by a new one.
+// leasing tracks a lease that a new lease regularly replaces.
 type leasing struct {
 	granting uint32 // 1 + the number of the call that requests a new lease; 0: none
 	lease    int64
@@ -51,14 +51,14 @@ type leasing struct {
 
 func (l *leasing) grantRequested(n uint64) { l.granting = uint32(n) + 1 }
 
-// listing is a listing in progress, which is read page by page.
+// listing is a listing in progress. The listing is read page by page.
 type listing struct {
 	open uint32 // 1 + the number of the call that reads a page; 0: none
 	at   int64  // revision at which the first page was read
 	from uint32 // index of the first pod in the listing
 }
 
-// New returns the load of an API server. setup.Before has the revisions of the objects that exist
+// New returns the load of an API server. setup.Before holds the revisions of the objects that exist
 // when the load begins.
 func New(setup app.Setup) *Script {
 	c := ConfigOf(setup.Settings, setup.Seed)
@@ -71,7 +71,7 @@ func NewWithConfig(c Config, setup app.Setup) *Script {
 	before := setup.Before
 	s := &Script{schedule: NewSchedule(c, setup.Length), expires: setup.Length > expireWithin}
 	run := uint64(0)
-	if len(before) > 0 { // revisions increase, so each load on the same store has a different number
+	if len(before) > 0 { // revisions only increase, so each load on the same store gets a different number
 		run = uint64(before[len(before)-1])
 	}
 	s.keys = NewKeys(setup.Prefix, s.schedule.Objects, run)
@@ -86,7 +86,8 @@ func NewWithConfig(c Config, setup app.Setup) *Script {
 		s.version, s.begun = before[all], before[all+1]
 	}
 	for r := range NumResources {
-		// Other loads on the same store read these values too, and have different seeds.
+		// Other loads on the same store also read these values, but have different seeds, so the
+		// values must not depend on the seed.
 		s.values[r] = keys.NewValues(r.ValueSize(), keys.DeriveSeed(0, r.String()))
 	}
 	kinds := s.schedule.Kinds()
@@ -101,8 +102,8 @@ func (s *Script) Model() app.Model { return s }
 // Pacer implements app.Script.
 func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 
-// Kept implements app.Script. It returns the revision of each object, in the order of their
-// numbers, then the version of the compaction key and the store's revision.
+// Kept implements app.Script. It returns the revisions of the objects in the order of the objects'
+// numbers, followed by the version of the compaction key and the store's revision.
 func (s *Script) Kept() []int64 { return append(slices.Clone(s.versions), s.version, s.begun) }
 
 // CallCounts implements app.Script.

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The sizes of values are the medians from the table in docs/explanation/applications.md. TestSizes
-// in internal/testing/e2e/kubernetes measures them.
+// The sizes of values are the medians in the table of docs/explanation/applications.md. TestSizes
+// in internal/testing/e2e/kubernetes measures these medians.
 func TestSizesAreThePublishedMedians(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "explanation", "applications.md"))
 	if err != nil {

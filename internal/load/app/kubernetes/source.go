@@ -13,14 +13,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// compactionKey is the key whose version elects the API server that compacts. It has the load's
-// prefix only if other clients use the cluster.
+// compactionKey is the key whose version decides which API server compacts. The key has the load's
+// prefix only if other clients also use the cluster.
 const compactionKey = "compact_rev_key"
 
 // healthKey is the key that health checks read. It does not exist.
 const healthKey = "health"
 
-// source creates the calls. It reuses its buffers for each call. It implements engine.Reactive.
+// source creates the calls. It implements engine.Reactive. It reuses the same buffers for all
+// calls.
 type source struct {
 	engine.ReactiveBase
 	*Script
@@ -117,9 +118,9 @@ func (s *source) setWrite(n uint64, e Entry) {
 	s.setGuarded(call.Modified, s.versions[e.Object], p, e.Call != CreatePod && e.Call != CreateEvent)
 }
 
-// setGuarded sets s.call to a transaction that compares the key's version or revision with the
-// known one. If they are equal, the transaction executes then. Otherwise it reads the key, if read
-// is set.
+// setGuarded sets s.call to a transaction that compares the key's version or revision with `known`.
+// If they are equal, the transaction executes the part `then`. Otherwise it reads the key, provided
+// that `read` is set.
 func (s *source) setGuarded(what call.Target, known int64, then call.Part, read bool) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: what, Key: s.key, Number: known}
 	if then.Key, then.Branch = s.key, call.Then; then.Action == call.Write {
@@ -133,8 +134,9 @@ func (s *source) setGuarded(what call.Target, known int64, then call.Part, read 
 	}
 }
 
-// setPage sets s.call to read one page of the listing of pods. Keys sort in the order of the pods'
-// indexes, so the last pod on a full page is known.
+// setPage sets s.call to the read of one page in the listing of pods. Keys sort in the order of the
+// pods' indexes. So the last pod on a full page is known in advance, and the next page starts after
+// that pod.
 func (s *source) setPage(n uint64, e Entry) {
 	const limit = ListLimit
 	l := &s.list
@@ -162,9 +164,9 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return app.SharesOf(shapes[:], kinds[:])
 }
 
-// Ready implements engine.Reactive. The API server has at most one write of an object in flight,
-// and creates no event before the event's lease is granted. A read of an object waits until the
-// object is created, and a write of the object waits until the read has ended.
+// Ready implements engine.Reactive. The API server has at most one write of an object in flight. It
+// does not create an event before the event's lease is granted. A read of an object waits until the
+// object has been created. A write of an object waits until a read of the same object has ended.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
 	switch e.Call {
@@ -191,11 +193,11 @@ func writes(c Call) bool {
 	return kind == kv.CAS && c.Resource() != NumResources
 }
 
-// Failed implements engine.Reactive. Other calls no longer wait for the failed call. The next write
+// Failed implements engine.Reactive. Other calls stop waiting for the failed call. The next write
 // of the object finds out whether the failed call was executed.
 func (s *source) Failed(n uint64) { s.finishCall(n, s.schedule.Entries[n]) }
 
-// finishCall records that a call has ended, if it was sent.
+// finishCall records that a call has ended. It does nothing if the call was not sent.
 func (s *source) finishCall(n uint64, e Entry) {
 	call := uint32(n) + 1
 	var of *uint32
@@ -240,7 +242,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	case GrantMasterLease:
 		s.master.lease = ev.Count
 	case MarkCompaction:
-		s.version++ // this API server or another one has raised it
+		s.version++ // this API server or another one has increased the version
 		if ev.Outcome == kv.OK {
 			s.compactTo, s.markedBy = s.marked, uint32(n)+1
 			s.board.Acknowledge(uint64(s.keys.Count()))
@@ -270,7 +272,7 @@ func (s *source) noteWrite(e Entry, ev *store.Event) {
 
 // Texts for wrong responses. They must not be modified.
 var (
-	anotherKey   = []byte("another key than the one that was asked for")
+	anotherKey   = []byte("the response is for another key than the request")
 	neverWritten = []byte("a value that was never written to this key")
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Creating a call, processing its response, finding the write that caused a watch event, and
-// recording any of these for verification do not allocate memory.
+// No memory is allocated to create a call, to process its response, to find the write that caused a
+// watch event, or to record any of these for verification.
 func TestCallsDoNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	c := Config{Nodes: 50, PodsPerNode: 30, Churn: 50, Seed: 7, CompactEvery: time.Second, ListEvery: 5 * time.Second}
@@ -87,8 +87,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// A pod is read only after its creation has a response. It is neither written nor removed while it
-// is being read, because a client that writes or removes the pod knows that it exists.
+// A pod is read only after its creation has a response. While a pod is being read, it is not
+// written or removed, because a client that writes or removes a pod must know that it exists.
 func TestAnObjectHasOneCallAtATime(t *testing.T) {
 	c := Config{Nodes: 5, PodsPerNode: 30, Churn: 10, Seed: 7}
 	s := NewWithConfig(c, app.Setup{Length: 10 * time.Second, Prefix: "/registry/"})

@@ -7,14 +7,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// progressEvery is the interval between progress requests. Each request is sent on one watch
-// stream, and the streams take turns. The interval equals the interval of the listings that depend
+// progressEvery is the interval between progress requests. The watch streams take turns: each
+// request is sent on the next stream. The interval equals the interval of the listings that depend
 // on progress.
 const progressEvery = time.Second
 
 // Watching implements app.Script. The API server's cache watches each resource on a separate
-// stream, starting now, with previous values and progress notifications, and requires that the
-// member has a leader. The API server's compactor watches the compaction key.
+// stream. Each of these watches starts at the beginning of the load, requests previous values and
+// progress notifications, and requires that the member has a leader. The API server's compactor
+// watches the compaction key.
 func (s *Script) Watching() *watch.Plan {
 	paths, of := Watched()
 	w := &watch.Plan{Streams: len(paths) + 1, AskEvery: progressEvery}
@@ -63,9 +64,9 @@ func (w *names) Number(watcher uint32, key []byte) (uint64, bool) {
 	return uint64(number), ok
 }
 
-// Written finds the call that wrote an event. It uses the number in the event's value. If the event
-// is the removal of a pod, which has no value, it uses the pod, because each pod is deleted only
-// once.
+// Written finds the call that wrote an event. It reads the number of the call from the event's
+// value. The removal of a pod has no value, so its call is found by the pod. This is possible
+// because each pod is deleted only once.
 func (w *names) Written(ev *store.Event) (uint64, bool) {
 	if ev.Watcher == w.compaction {
 		by := max(w.script.marking, w.script.markedBy)

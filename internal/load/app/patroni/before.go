@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Before implements app.Script. It requests a lease or session for each member, unless sessions
-// belong to connections.
+// Before implements app.Script. It returns operations that request a lease or session for each
+// member. If sessions belong to connections, it returns no operations.
 func (s *Script) Before() (engine.Source, uint64) {
 	g := &grants{source: source{Script: s}}
 	if !s.way.grant(&g.source, &store.Op{}) {
@@ -18,14 +18,14 @@ func (s *Script) Before() (engine.Source, uint64) {
 	return g, uint64(s.MemberCount())
 }
 
-// After implements app.Script. It writes the keys of running clusters whose first member is leader.
-// Keys that are bound to a connection's session are not written, because the connection does not
-// exist yet.
+// After implements app.Script. It returns operations that write the keys of running clusters, in
+// which the first member is leader. They do not write keys that are bound to a connection's
+// session, because the connection does not exist yet.
 func (s *Script) After() (engine.Source, uint64) {
 	w := &written{source: source{Script: s}}
 	held := s.way.grant(&w.source, &store.Op{})
 	for k := range Key(s.PerCluster()) {
-		// The history key is first written at the first failover.
+		// The first failover writes the history key for the first time.
 		if k != History && (held || !leased(k)) {
 			w.keys = append(w.keys, k)
 		}
@@ -33,7 +33,7 @@ func (s *Script) After() (engine.Source, uint64) {
 	return w, uint64(s.Clusters * len(w.keys))
 }
 
-// grants is the source of operations that request a lease or session for each member.
+// grants is the source of the operations that request a lease or session for each member.
 type grants struct {
 	app.PreloadBase
 	source source
@@ -57,14 +57,14 @@ func (g *grants) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-// written is the source of operations that write the keys of running clusters.
+// written is the source of the operations that write the keys of running clusters.
 type written struct {
 	app.PreloadBase
 	source source
 	keys   []Key
 }
 
-// Fill implements engine.Source. It writes all keys of one cluster before those of the next
+// Fill implements engine.Source. All keys of a cluster are written before the keys of the next
 // cluster.
 func (w *written) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	s, each := &w.source, uint64(len(w.keys))

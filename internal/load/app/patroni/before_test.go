@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 )
 
-// The operations that prepare a load have the same numbers as calls of the load. If such an
-// operation fails, this does not end a call of the load.
+// The operations that prepare a load have the same numbers as calls of the load. Nevertheless, the
+// failure of such an operation does not end a call of the load.
 func TestPreparationEndsNoCallsOfTheLoad(t *testing.T) {
 	c := Config{Clusters: 3, Members: 3, LoopWait: 10 * time.Second, TTL: 30 * time.Second, RetryTime: 10 * time.Second}
 	for _, c.Way = range []Way{Leases, Locks, Nodes} {
@@ -24,8 +24,8 @@ func TestPreparationEndsNoCallsOfTheLoad(t *testing.T) {
 	}
 }
 
-// A failed renewal does not affect other members' leases, even if the member that made the renewal
-// has a second call in flight.
+// If a renewal fails, other members keep their leases, even if the member whose renewal failed has
+// another call in flight.
 func TestFailedRenewalKeepsOtherMembersLeases(t *testing.T) {
 	c := Config{Clusters: 1, Members: 2, Written: 1, LoopWait: time.Second, TTL: 30 * time.Second, RetryTime: time.Second}
 	s := NewWithConfig(c, app.Setup{Length: 4 * time.Second, Prefix: "/service/"})

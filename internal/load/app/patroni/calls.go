@@ -16,8 +16,8 @@ const (
 	PutMember                // writes a member's key
 	Race                     // takes the leader's key, which was deleted
 	ReadCluster              // reads all keys of the cluster at once
-	PutHistory               // written by the member that won a race
-	ListKeys                 // reads the names of a cluster's keys, or of its members' keys
+	PutHistory               // writes the history; sent by the member that won a race
+	ListKeys                 // reads the names of a cluster's keys, or the names of its members' keys
 	ReadKey                  // reads a single key
 	Lead                     // takes the leader's key when a cluster starts
 	Join                     // creates a member's key when a cluster starts
@@ -27,11 +27,12 @@ const (
 // shape describes a kind of call.
 type shape struct {
 	app.Shape
-	// bounded is set if a leader gives up its database after the call has failed for retry-timeout.
+	// bounded is set if a leader gives up its database when the call has failed for longer than
+	// retry-timeout.
 	bounded bool
 }
 
-// common holds the shapes of calls that most ways share.
+// common holds the shapes of calls. Most ways use these shapes.
 var common = [NumCalls]shape{
 	RenewLeader:  {app.Shape{Name: "renew leader's lease", Kind: kv.KeepAlive}, true},
 	RenewReplica: {app.Shape{Name: "renew replica's lease", Kind: kv.KeepAlive}, true},
@@ -46,7 +47,7 @@ var common = [NumCalls]shape{
 	Join:         {app.Shape{Name: "create member", Kind: kv.Ephemeral}, false},
 }
 
-// overrides holds, by way, the shapes that differ from common.
+// overrides holds the shapes of each way that differ from common.
 var overrides = [...]map[Call]shape{
 	Leases: {},
 	Locks: {
@@ -72,7 +73,7 @@ func (w Way) shapes() [NumCalls]shape {
 
 var shapes = [...][NumCalls]shape{Leases: Leases.shapes(), Locks: Locks.shapes(), Nodes: Nodes.shapes()}
 
-// appShapes returns a way's shapes without the attributes that only package patroni has.
+// appShapes returns a way's shapes, without the attributes that exist only in package patroni.
 func (w Way) appShapes() (all []app.Shape) {
 	for _, s := range shapes[w] {
 		all = append(all, s.Shape)
@@ -83,17 +84,17 @@ func (w Way) appShapes() (all []app.Shape) {
 // CallName returns the name of a call.
 func (w Way) CallName(c Call) string { return shapes[w][c].Name }
 
-// Kind returns the kind and consistency under which a call is counted among all operations.
+// Kind returns the operation kind and the consistency level under which a call is counted.
 func (w Way) Kind(c Call) (kv.Kind, kv.Consistency) { return shapes[w][c].Kind, shapes[w][c].Level }
 
-// Bounded reports whether a leader gives up its database after the call has failed for
+// Bounded reports whether a leader gives up its database when the call has failed for longer than
 // retry-timeout.
 func (w Way) Bounded(c Call) bool { return shapes[w][c].bounded }
 
 // Rates returns the mean number of calls of each kind per second, without failovers. In each loop,
-// every member renews its lease. If the database is written to, the leader also writes the status,
-// and every member writes its key. Members that do not watch all keys of their cluster read them in
-// each loop.
+// every member renews its lease. If the cluster's database is written to, the leader also writes
+// the status, and every member also writes its own key. If members do not watch all keys of their
+// cluster, they read these keys in each loop.
 func (c *Config) Rates() (rates [NumCalls]float64) {
 	loop := c.LoopWait.Seconds()
 	all, renewals := float64(c.MemberCount())/loop, 1/loop

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Key identifies a key of a cluster. The members' keys come last, one for each member.
+// Key identifies one of a cluster's keys. The keys of the members come last, one for each member.
 type Key uint8
 
-// The keys of a cluster.
+// Fixed keys of a cluster, and the key of its first member.
 const (
 	Initialize Key = iota
 	ConfigKey
@@ -20,7 +20,7 @@ const (
 
 var fixedKeys = [FirstMember]string{"initialize", "config", "leader", "status", "history"}
 
-// MemberPath is the prefix of the members' keys below their cluster.
+// MemberPath is the part of a member's key between the cluster's scope and the member's name.
 const MemberPath = "members/"
 
 const (
@@ -35,10 +35,11 @@ func (c *Config) PerCluster() int { return int(FirstMember) + c.Members }
 // Keys returns the number of keys in all clusters.
 func (c *Config) Keys() uint64 { return uint64(c.Clusters * c.PerCluster()) }
 
-// MemberKey returns the key that belongs to a cluster's member.
+// MemberKey returns the key of the member with the given number in its cluster.
 func MemberKey(member int) Key { return FirstMember + Key(member) }
 
-// AppendScope appends the common prefix of a cluster's keys, such as "/service/pg-000007/".
+// AppendScope appends a cluster's scope, which is the common prefix of the cluster's keys, such as
+// "/service/pg-000007/".
 func AppendScope(b, prefix []byte, cluster int) []byte {
 	return append(appendNumber(append(append(b, prefix...), "pg-"...), cluster), '/')
 }
@@ -56,7 +57,7 @@ func appendNumber(b []byte, n int) []byte {
 	return strconv.AppendInt(b, int64(n), 10)
 }
 
-// AppendKey appends a cluster's key.
+// AppendKey appends one of a cluster's keys.
 func AppendKey(b, prefix []byte, cluster int, k Key) []byte {
 	b = AppendScope(b, prefix, cluster)
 	if k < FirstMember {
@@ -65,7 +66,8 @@ func AppendKey(b, prefix []byte, cluster int, k Key) []byte {
 	return AppendName(append(b, MemberPath...), cluster, int(k-FirstMember))
 }
 
-// Number returns the number of a key that AppendKey created. Numbers are counted over all clusters.
+// Number returns the number of a key that AppendKey created, counted over all clusters. It returns
+// false for other keys.
 func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 	rest, ok := bytes.CutPrefix(key, prefix)
 	if !ok || len(rest) < 3+scopeDigits+1 || string(rest[:3]) != "pg-" || rest[3+scopeDigits] != '/' {
@@ -85,8 +87,8 @@ func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 	return uint64(first + int(k)), ok
 }
 
-// ParseKey returns the key that has the given name below its cluster's scope. It does not recognize
-// members' keys.
+// ParseKey returns the fixed key that has the given name below a cluster's scope. It does not
+// recognize members' keys.
 func ParseKey(name []byte) (Key, bool) {
 	for i, of := range fixedKeys {
 		if string(name) == of {

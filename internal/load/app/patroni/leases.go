@@ -60,8 +60,8 @@ func (w *leases) restore(before []int64) { copy(w.held, before) }
 func (w *leases) grantedIn(ev *store.Event) int64 { return ev.Count }
 func (w *leases) lifetime() time.Duration         { return time.Duration(w.ttl) * time.Second }
 
-// addWatchers implements way. Each member watches its cluster's keys, on its own connection. The
-// watcher starts at the current revision.
+// addWatchers implements way. Each member watches the keys of its cluster on its own connection.
+// The watcher starts at the current revision.
 func (w *leases) addWatchers(s *Script, p *watch.Plan) {
 	p.Connections = p.Streams
 	for i := range p.Streams {

@@ -24,20 +24,20 @@ func startConsul(t *testing.T) (endpoint string) {
 }
 
 // Patroni clusters run on a real Consul. The members' sessions stay alive and hold the members'
-// keys, and the replicas' queries report the leader. Some leaders die, their sessions expire, and
-// each of their clusters elects a new leader.
+// keys, and the replicas' queries report the leader. When some leaders die, their sessions expire,
+// and each of their clusters elects a new leader.
 func TestAgainstConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
 	}
 	endpoint := startConsul(t)
-	// 20 s is the shortest TTL that a session can have in Consul.
+	// 20 s is the shortest TTL that a session can have in the way Locks.
 	c := data.Config{Way: data.Locks, Clusters: 20, Members: 3, Written: 15, Storm: 6, LoopWait: time.Second, TTL: 20 * time.Second, RetryTime: time.Second, Seed: 3}
 	res := send(t, consul.New(), endpoint, c, 28*time.Second)
 	ended(t, &c, res, 7)
 	w := res.Measured.Watching
-	// Each of the two queries in a cluster reports the new leader. It also reports that the
-	// leader's key was deleted, unless the key is taken again before that.
+	// Each of the two queries in a cluster reports the new leader. It also reports the deletion of
+	// the leader's key, unless another member takes the key before the query returns.
 	if w == nil || w.Watchers != 40 || w.Expected != uint64(2*c.Storm) || w.Delivered < w.Expected || w.Delivered > 2*w.Expected ||
 		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
 		t.Errorf("watch totals %+v", w)
@@ -54,8 +54,8 @@ func TestAgainstConsul(t *testing.T) {
 	there.check(t, &c)
 }
 
-// ended checks the outcomes of the calls in a load with failovers. kinds is the expected number of
-// different kinds of calls.
+// ended checks the outcomes of the calls in a load with failovers. The parameter `kinds` is the
+// expected number of different kinds of calls.
 func ended(t *testing.T, c *data.Config, res *load.Result, kinds int) {
 	t.Helper()
 	sum := uint64(0)
@@ -82,7 +82,8 @@ type keysThere struct {
 	members int
 }
 
-// add adds a key, without its leading slash. session is set if a session holds the key.
+// add adds a key, without its leading slash. The parameter `session` is true if a session holds the
+// key.
 func (k *keysThere) add(t *testing.T, c *data.Config, key string, value []byte, session bool) {
 	t.Helper()
 	n, ok := c.Number([]byte(prefix), []byte("/"+key))

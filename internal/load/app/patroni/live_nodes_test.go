@@ -21,7 +21,7 @@ func startZooKeeper(t *testing.T) (endpoint string) {
 }
 
 // Patroni clusters run on a real ZooKeeper, where each member has its own session. Some leaders die
-// and no longer keep their sessions alive. Each of their clusters elects a new leader.
+// and stop keeping their sessions alive. Each of their clusters elects a new leader.
 func TestAgainstZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
@@ -30,8 +30,9 @@ func TestAgainstZooKeeper(t *testing.T) {
 	c := data.Config{Way: data.Nodes, Clusters: 20, Members: 3, Written: 15, Storm: 6, LoopWait: time.Second, TTL: 10 * time.Second, RetryTime: time.Second, Seed: 3}
 	res := send(t, zookeeper.New(), endpoint, c, 20*time.Second)
 	ended(t, &c, res, 10)
-	// Each watcher reports the first leader, and the new leader after a failover. It also reports
-	// that the leader's key was deleted, unless the key exists again when the watch is set again.
+	// Each watcher reports the first leader and, after a failover, the new leader. It also reports
+	// the deletion of the leader's key, unless the key exists again when the member sets its next
+	// watch.
 	w, reported := res.Measured.Watching, uint64(c.MemberCount()+c.Storm*c.Members)
 	if w == nil || w.Watchers != c.MemberCount() || w.Expected != reported || w.Delivered+w.Coalesced < reported || w.Delivered > reported+uint64(c.Storm*c.Members) ||
 		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {

@@ -21,8 +21,8 @@ import (
 const prefix = "/service/"
 
 // Patroni clusters run on a real etcd, through its gateway and over gRPC. The leases stay alive,
-// the keys with these leases exist, and the watchers receive each write. Some leaders die, their
-// leases expire, and each of their clusters elects a new leader.
+// the keys with these leases exist, and the watchers receive each write. When some leaders die,
+// their leases expire, and each of their clusters elects a new leader.
 func TestAgainstEtcd(t *testing.T) {
 	c := data.Config{Clusters: 20, Members: 3, Written: 15, Storm: 6, LoopWait: time.Second, TTL: 4 * time.Second, RetryTime: time.Second, Seed: 3}
 	for _, st := range []store.Store{etcdgateway.New(), etcd.New()} {
@@ -93,8 +93,7 @@ func check(t *testing.T, c data.Config, res *load.Result) {
 	if sum != m.Due || len(res.Calls) != 7 {
 		t.Errorf("%d calls due, %d as the sum of %d kinds", m.Due, sum, len(res.Calls))
 	}
-	// Two keys are deleted when a lease expires, and each member of the cluster receives both
-	// events.
+	// The expiry of a lease deletes two keys, and each member of the cluster receives both events.
 	w, expired := m.Watching, uint64(c.Storm*c.Members*2)
 	if w == nil || w.Expected == 0 || w.Delivered != w.Expected+expired || w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
 		t.Errorf("watch totals %+v", w)
@@ -129,8 +128,8 @@ func sent(t *testing.T, st store.Store, endpoint string, c data.Config, length t
 	return load.Run(t.Context(), w, a, load.Reports{})
 }
 
-// All leases are revoked during the load. Each member's next renewal fails, the renewal after that
-// requests a new lease, and the member's key gets the new lease.
+// All leases are revoked during the load. Each member's next renewal fails. The following renewal
+// requests a new lease, and the member's key is then bound to the new lease.
 func TestMembersReplaceRevokedLeases(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	cl, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})

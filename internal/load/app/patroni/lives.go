@@ -7,27 +7,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// way creates the calls in the form that a store understands. It stores the members' leases or
-// sessions. A parameter named `all` is a member's number, counted over all clusters.
+// way creates the calls in the form that a store supports, and stores the members' leases or
+// sessions. Every parameter named `all` is a member's number, counted over all clusters.
 type way interface {
-	// fill creates the call for entry e, which member `all` makes. op.Kind and op.Consistency are
-	// set, and s.value holds the value to write.
+	// fill creates the call for entry e, which is made by the member with the number `all`. The
+	// caller sets op.Kind and op.Consistency, and stores the value to write in s.value.
 	fill(s *source, e Entry, key Key, all int, op *store.Op)
-	// handleRenewal handles the response to a successful renewal. It returns the text for a wrong
-	// response, or nil.
+	// handleRenewal handles the response to a successful renewal. If the response is wrong, it
+	// returns the text for a wrong response. Otherwise it returns nil.
 	handleRenewal(all int, ev *store.Event) (wrong []byte)
 	// lose records that a member's lease or session has ended. The member's next renewal, or the
 	// next put of its key, creates a new one.
 	lose(all int)
-	// grant creates a call that requests a lease or session. It returns false if members use the
-	// sessions of their connections. Such sessions and their keys do not exist before the load.
+	// grant creates a call that requests a lease or session. It returns false if the members use
+	// the sessions of their connections. In that case, sessions and the keys that are bound to them
+	// do not exist before the load.
 	grant(s *source, op *store.Op) bool
-	// save returns the leases or sessions, and restore restores them in the script that sends the
-	// load.
+	// save returns the leases or sessions. restore passes them to the script that sends the load.
 	save() []int64
 	restore([]int64)
-	// grantedIn returns the number of the lease or session that the response to a renewal contains,
-	// or 0.
+	// grantedIn returns the number of the lease or session in the response to a renewal. It returns
+	// 0 if the response contains none.
 	grantedIn(ev *store.Event) int64
 	// lifetime returns how long a lease or session is valid without a renewal.
 	lifetime() time.Duration

@@ -15,15 +15,15 @@ import (
 // locks implements way for stores in which sessions can hold keys.
 type locks struct {
 	held []sessionName // by member
-	has  []bool        // the member has a session
+	has  []bool        // by member: whether it has a session
 	ttl  time.Duration // TTL of a session, counted from its last renewal
 }
 
 // sessionName is the name of a session, which is a UUID.
 type sessionName [36]byte
 
-// The store doubles the TTL that a session requests, so Patroni requests half of it. A lock can be
-// acquired 1 ms after its session has ended.
+// A session lives for twice the TTL that was requested, so Patroni requests half of the TTL. A lock
+// can be acquired 1 ms after the end of the session that held it.
 const (
 	storeDoubles = 2
 	lockDelay    = 1 // ms
@@ -56,8 +56,8 @@ func (w *locks) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	op.Call, op.Revision = &s.call, s.sessionNumber(w.held[all])
 }
 
-// sessionNumber returns the number that identifies a session in the history, or 0 if there is no
-// history.
+// sessionNumber returns the number that identifies a session in the history. It returns 0 if the
+// load records no history.
 func (s *source) sessionNumber(name sessionName) int64 {
 	if s.records == nil {
 		return 0
@@ -65,7 +65,7 @@ func (s *source) sessionNumber(name sessionName) int64 {
 	return name.numbers()[0]
 }
 
-// named is used as the lease in a call in which the session is identified by its name.
+// named is the lease in a call that identifies the session by its name.
 const named = 1
 
 func (w *locks) grant(s *source, op *store.Op) bool {
@@ -96,7 +96,7 @@ func (w *locks) handleRenewal(all int, ev *store.Event) []byte {
 
 func (w *locks) lose(all int) { w.has[all] = false }
 
-// grantedIn implements way. It returns the first half of the session's name as a number.
+// grantedIn implements way. It returns the first half of the session's name, as a number.
 func (w *locks) grantedIn(ev *store.Event) int64 {
 	if len(ev.Value) != len(sessionName{}) {
 		return 0
@@ -105,15 +105,16 @@ func (w *locks) grantedIn(ev *store.Event) int64 {
 	return name.numbers()[0]
 }
 
-// lifetime implements way. The store guarantees only the requested TTL.
+// lifetime implements way. Although sessions live longer, the store guarantees only the requested
+// TTL.
 func (w *locks) lifetime() time.Duration { return w.requestedTTL() * time.Second }
 
-// requestedTTL returns the TTL to request, in seconds.
+// requestedTTL returns the TTL that a session requests, in seconds.
 func (w *locks) requestedTTL() time.Duration {
 	return (w.ttl + storeDoubles*time.Second - 1) / (storeDoubles * time.Second)
 }
 
-// save implements way. It returns two numbers per session: the halves of its name.
+// save implements way. It returns two numbers per session: the two halves of the session's name.
 func (w *locks) save() []int64 {
 	all := make([]int64, 0, 2*len(w.held))
 	for _, name := range w.held {
@@ -134,7 +135,7 @@ func (w *locks) restore(before []int64) {
 // uuidEnds holds the positions at which the parts of a UUID end.
 var uuidEnds = [...]int{8, 13, 18, 23, 36}
 
-// numbers returns the two halves of a UUID as numbers, or zeros if the name is not a UUID.
+// numbers returns the two halves of a UUID as numbers. It returns zeros if the name is not a UUID.
 func (s *sessionName) numbers() (n [2]int64) {
 	var b [16]byte
 	digits := make([]byte, 0, 32)
@@ -149,14 +150,14 @@ func (s *sessionName) numbers() (n [2]int64) {
 	if _, err := hex.Decode(b[:], digits); err != nil {
 		return n
 	}
-	return [2]int64{int64(binary.BigEndian.Uint64(b[:8])), int64(binary.BigEndian.Uint64(b[8:]))} // #nosec G115 -- the bits
+	return [2]int64{int64(binary.BigEndian.Uint64(b[:8])), int64(binary.BigEndian.Uint64(b[8:]))} // #nosec G115 -- all bits are kept
 }
 
 // uuidOf returns the UUID with the given halves.
 func uuidOf(n [2]int64) (s sessionName) {
 	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], uint64(n[0])) // #nosec G115 -- the bits
-	binary.BigEndian.PutUint64(b[8:], uint64(n[1])) // #nosec G115 -- the bits
+	binary.BigEndian.PutUint64(b[:8], uint64(n[0])) // #nosec G115 -- all bits are kept
+	binary.BigEndian.PutUint64(b[8:], uint64(n[1])) // #nosec G115 -- all bits are kept
 	digits := hex.AppendEncode(nil, b[:])
 	from, at := 0, 0
 	for _, end := range uuidEnds {
@@ -169,8 +170,9 @@ func uuidOf(n [2]int64) (s sessionName) {
 	return s
 }
 
-// addWatchers implements way. Each replica has a query for the leader's key, on its own connection.
-// The query waits for about as long as a loop takes. The winner of a race keeps its query.
+// addWatchers implements way. Each replica has a blocking query for the leader's key, on its own
+// connection. The query waits for about as long as a loop takes. When a replica wins a race, it
+// keeps its query.
 func (w *locks) addWatchers(s *Script, p *watch.Plan) {
 	p.Connections = p.Streams
 	replicas := s.Members - 1

@@ -25,10 +25,10 @@ func (s *Script) numberOf(cluster int, k Key) uint64 {
 	return uint64(cluster*s.PerCluster() + int(k)) // #nosec G115 -- below Keys
 }
 
-// chronicle records the members' calls in the history that is later verified. Taking the leader's
-// key is recorded as a compare-and-set that requires that the key does not exist. The value that a
-// member writes identifies the call. The leader's key and the members' keys are bound to leases or
-// sessions.
+// chronicle records the members' calls in the history that is verified after the load. A call that
+// takes the leader's key is recorded as a compare-and-set that requires that the key does not
+// exist. The value that a member writes identifies the call. The leader's key and the members' keys
+// are bound to leases or sessions.
 type chronicle struct {
 	engine.HistoryBase
 	script  *Script
@@ -38,15 +38,15 @@ type chronicle struct {
 	values  values
 	of      []recorded
 	holders []int16 // by cluster: the member that holds the cluster's lock, or none
-	leased  bool    // keys are bound to leases or renewed sessions, and not to connections' sessions
+	leased  bool    // keys are bound to leases or renewed sessions, not to the sessions of connections
 	life    int64   // TTL of a lease or session, in nanoseconds
 	last    int64   // end of the latest operation, or time of the latest event
 	left    app.LeftKeys
 }
 
-// recorded holds what has been recorded about a member so far.
+// recorded holds what has been recorded about a member until now.
 type recorded struct {
-	own, leads app.EphemeralKey // its own key, and its cluster's leader's key if it created that
+	own, leads app.EphemeralKey // its own key, and the leader's key of its cluster if it created that key
 	lease      app.Lease
 	hold       app.Hold // its hold of the cluster's lock
 	wrote      int64    // when its latest acknowledged write was sent; 0: none
@@ -69,7 +69,8 @@ func (s *Script) Steps(to *history.Recorder) app.Steps {
 	for m := range c.of {
 		cluster, member, r := m/s.Members, m%s.Members, &c.of[m]
 		r.own.Number, r.leads.Number = s.numberOf(cluster, MemberKey(member)), s.numberOf(cluster, Leader)
-		// The keys were written before the load, perhaps as early as the lease was granted.
+		// The keys were written before the load. The earliest possible time is that of the grant of
+		// the lease.
 		if c.leased {
 			r.lease.ID = held[m*len(held)/len(c.of)]
 			r.own.There, r.leads.There = true, member == 0
@@ -86,7 +87,7 @@ func (s *Script) Steps(to *history.Recorder) app.Steps {
 func (c *chronicle) Ended(done *engine.Completion) {
 	n, ref, lease, ev, o := done.N, done.Ref, done.Expected, done.Event, done.Op
 	s := c.script
-	e, member := s.schedule.Entries[n], int(ref>>memberShift) // #nosec G115 -- as Fill made it
+	e, member := s.schedule.Entries[n], int(ref>>memberShift) // #nosec G115 -- encoded by Fill
 	cluster := int(e.Cluster)
 	m := cluster*s.Members + member
 	c.left.Sent(o.Invoked)
@@ -112,11 +113,11 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	case ReadKey:
 		c.recordRead(s.numberOf(cluster, e.Key), ev, o)
 	case ReadCluster:
-		c.recordList(cluster, 0, Key(s.PerCluster()), ev, o) // #nosec G115 -- few
+		c.recordList(cluster, 0, Key(s.PerCluster()), ev, o) // #nosec G115 -- a small count
 	case ListKeys:
 		first, end := Initialize, FirstMember
 		if e.Key == FirstMember {
-			first, end = end, Key(s.PerCluster()) // #nosec G115 -- few
+			first, end = end, Key(s.PerCluster()) // #nosec G115 -- a small count
 		}
 		c.recordList(cluster, first, end, ev, o)
 	}
@@ -128,15 +129,15 @@ func (c *chronicle) Ended(done *engine.Completion) {
 // recordPut records a write of a key that is not bound to a lease or session.
 func (c *chronicle) recordPut(number, n uint64, o *history.Op) {
 	o.Key, o.Written = number, keys.Identity(n)
-	if !c.leased { // the version of the key is unknown
+	if !c.leased { // the current version of the key is unknown
 		o.Expected = history.AnyMod
 	}
 	c.to.Add(o)
 }
 
-// recordPutMember records a write of a member's key. If keys are bound to leases or sessions that
-// are renewed, the write binds the key to the member's lease or session. Otherwise it sets an
-// existing node, and the outcome is a conflict if the node does not exist.
+// recordPutMember records a write of a member's key. If keys are bound to leases or renewed
+// sessions, the write binds the key to the member's lease or session. Otherwise the write sets an
+// existing node, and its outcome is a conflict if the node does not exist.
 func (c *chronicle) recordPutMember(m int, n uint64, lease int64, o *history.Op) {
 	k := &c.of[m].own
 	o.Written = keys.Identity(n)
@@ -161,9 +162,9 @@ func (c *chronicle) recordCreate(m int, n uint64, o *history.Op) {
 }
 
 // completeCreate completes o, the creation of a key that is bound to a session. The creation
-// requires that the key does not exist. If there is a conflict, the response does not contain the
-// current value. alone is set if no other member creates the key; a key that exists unexpectedly
-// was then left by an earlier load.
+// requires that the key does not exist. After a conflict, the response does not contain the current
+// value. The parameter `alone` is true if no other member creates the key. If the key then exists
+// unexpectedly, an earlier load created it.
 func (c *chronicle) completeCreate(k *app.EphemeralKey, alone bool, o *history.Op) {
 	if o.Outcome == kv.Conflict {
 		if o.Read = history.Unseen; alone && !k.There {
@@ -173,8 +174,8 @@ func (c *chronicle) completeCreate(k *app.EphemeralKey, alone bool, o *history.O
 	k.MayBeMade(o)
 }
 
-// recordRace records that a member tried to take the leader's key. The value is the member's name,
-// and each member takes the key at most once.
+// recordRace records that a member tried to take the leader's key. The written value is the
+// member's name. Each member takes the key at most once.
 func (c *chronicle) recordRace(m int, lease int64, first bool, o *history.Op) {
 	s, r := c.script, &c.of[m]
 	k := &r.leads
@@ -185,7 +186,8 @@ func (c *chronicle) recordRace(m int, lease int64, first bool, o *history.Op) {
 		return
 	}
 	if o.Outcome == kv.Conflict {
-		// A lock cannot be acquired for a while after its session has ended.
+		// The key need not exist: after the end of a session, its lock cannot be acquired for a
+		// while.
 		if o.Read = history.Unseen; s.Way == Locks {
 			o.Expected = history.AnyMod
 		}
@@ -197,18 +199,18 @@ func (c *chronicle) recordRace(m int, lease int64, first bool, o *history.Op) {
 	}
 	cluster := m / s.Members
 	before := int(c.holders[cluster])
-	c.holders[cluster] = int16(m % s.Members) // #nosec G115 -- few
+	c.holders[cluster] = int16(m % s.Members) // #nosec G115 -- a small count
 	r.hold.Granted(c.to, uint64(cluster), uint32(m), &r.lease, o.At, o)
-	if before != none { // that member has not learned otherwise that its hold has ended
+	if before != none { // the previous holder has not learned in another way that its hold has ended
 		old := &c.of[cluster*s.Members+before]
 		old.hold.Released(c.to, uint64(cluster), uint32(cluster*s.Members+before), &old.lease, o.Done+1, o.Done+1) // #nosec G115 -- counts
 	}
 }
 
-// noteBound records a call that bound, or may have bound, a key to a member's lease.
+// noteBound records a call that bound a key to a member's lease, or may have done so.
 func (c *chronicle) noteBound(m int, k *app.EphemeralKey, lease int64, o *history.Op) {
 	switch {
-	case lease == 0: // without a lease, the key does not expire
+	case lease == 0: // a key that is not bound to a lease does not expire
 		if o.Acknowledged() {
 			k.Absent()
 		}
@@ -219,7 +221,7 @@ func (c *chronicle) noteBound(m int, k *app.EphemeralKey, lease int64, o *histor
 	}
 }
 
-// recordRead records a read of a single key, which may not exist.
+// recordRead records a read of a single key. The key may be missing.
 func (c *chronicle) recordRead(number uint64, ev *store.Event, o *history.Op) {
 	if o.Key = number; o.Outcome == kv.OK && ev.Outcome == kv.Miss {
 		o.Outcome = kv.Miss
@@ -238,9 +240,9 @@ func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	o.Read, o.Mod = c.identity(o.Key, ev.Value), ev.VersionRevision()
 }
 
-// isOwn reports whether it is certain that the key, as of the given revision, was not left by an
-// earlier load. This is so if this load had created the key by then, because an earlier load's key
-// no longer existed at that time.
+// isOwn reports whether it is certain that, at the given revision, the key does not belong to an
+// earlier load. It is certain if this load had created the key by then, because the earlier load's
+// key must have been deleted before that.
 func (c *chronicle) isOwn(number uint64, revision int64) bool {
 	s := c.script
 	each := uint64(s.PerCluster()) // #nosec G115 -- a count
@@ -257,7 +259,7 @@ func (c *chronicle) isOwn(number uint64, revision int64) bool {
 }
 
 // recordEarlier records that a key from an earlier load may be deleted, because the session that
-// created it may end during this load.
+// created the key may end during this load.
 func (c *chronicle) recordEarlier(number uint64, now int64) {
 	if !c.leased {
 		c.left.MayEnd(c.to, number, now)
@@ -279,8 +281,8 @@ func (c *chronicle) WatchEvent(watcher uint32, ev *store.Event, asked, from, now
 	c.watched.Record(watcher, ev, asked, from, now, c)
 }
 
-// CompleteEvent implements watch.EventCompleter. It returns false for a key below the cluster's
-// scope that does not belong to this load, because another program may have left the key.
+// CompleteEvent implements watch.EventCompleter. It returns false if the key is below the cluster's
+// scope but does not belong to this load. Another program may have left such a key.
 func (c *chronicle) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool {
 	s := c.script
 	number, own := s.Number(s.prefix, ev.Key)
@@ -303,7 +305,7 @@ func (c *chronicle) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op
 	return true
 }
 
-// noteVacant records that a cluster's members have learned that the cluster has no leader.
+// noteVacant records that the members of a cluster have learned that it has no leader.
 func (c *chronicle) noteVacant(cluster int, since int64) {
 	leader := int(c.holders[cluster])
 	if leader == none {
@@ -314,8 +316,8 @@ func (c *chronicle) noteVacant(cluster int, since int64) {
 	}
 }
 
-// Closed implements engine.History. After this call, leases are not renewed, and the connections'
-// sessions are closed.
+// Closed implements engine.History. After this call, leases are not renewed. The sessions of
+// connections are closed.
 func (c *chronicle) Closed(now int64) {
 	if c.leased {
 		for cluster := range c.holders {
@@ -323,9 +325,9 @@ func (c *chronicle) Closed(now int64) {
 		}
 		return
 	}
-	// The store's leader learns that a session is alive from a write, or from the member to which
-	// the session is connected. That member reports the latest ping that it received, which is at
-	// most PingEvery old.
+	// The store's leader learns from a write that a session is alive, or from the member to which
+	// the session is connected. That member reports the latest ping that it has received. This ping
+	// is at most PingEvery old.
 	heard := c.life - int64(c.script.PingEvery())
 	for m := range c.of {
 		r := &c.of[m]

@@ -10,8 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// recordRenewal records the grant of a lease, or a renewal that succeeded or found that the lease
-// had ended. The response to a ping contains the session's timeout.
+// recordRenewal records the response to a renewal. The response grants a new lease, confirms the
+// renewal, or reports that the lease has ended. If sessions belong to connections, the renewal is a
+// ping, and its response contains the session's timeout.
 func (c *chronicle) recordRenewal(m int, lease int64, ev *store.Event, o *history.Op) {
 	switch {
 	case !c.leased:
@@ -45,7 +46,7 @@ func (c *chronicle) recordGrant(m int, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// recordLeaseEnd records that a member's previous lease has ended, and so its keys were deleted.
+// recordLeaseEnd records that a member's previous lease has ended, so that its keys were deleted.
 func (c *chronicle) recordLeaseEnd(m int, now int64) {
 	s, r := c.script, &c.of[m]
 	c.recordExpiry(m, now)
@@ -65,8 +66,8 @@ func (c *chronicle) recordExpiry(m int, now int64) {
 	r.lease.MayEnd(c.to, &r.leads, uint32(m), now) // #nosec G115 -- a count
 }
 
-// recordExpiries records which keys of a cluster's members may have been deleted: those whose
-// leases may have expired by the given time.
+// recordExpiries records that some keys of a cluster's members may have been deleted: the keys
+// whose leases may have expired before the time `by`.
 func (c *chronicle) recordExpiries(cluster int, by, now int64) {
 	if !c.leased {
 		return
@@ -79,8 +80,8 @@ func (c *chronicle) recordExpiries(cluster int, by, now int64) {
 	}
 }
 
-// loseConnection records that the connection of a place was lost or, if expired is set, that its
-// session has expired.
+// loseConnection records the loss of the connection with the index `place`. If `expired` is set,
+// the connection's session has expired.
 func (c *chronicle) loseConnection(place int, expired bool) {
 	s := c.script
 	if s.Way != Nodes || place >= s.MemberCount() {
@@ -94,23 +95,24 @@ func (c *chronicle) loseConnection(place int, expired bool) {
 	}
 }
 
-// recordSessionEnd records that a member's nodes may have been deleted: as of now if sure is set,
-// which means that the session was closed and is certain to have been alive until now, and
-// otherwise at any time since they were created.
+// recordSessionEnd records that a member's nodes may have been deleted. If `sure` is set, the
+// session is certain to have been alive until it was closed, so the nodes may be deleted from now
+// on. Otherwise they may have been deleted at any time since they were created.
 func (c *chronicle) recordSessionEnd(m int, sure bool, now int64) {
 	r := &c.of[m]
 	r.own.SessionMayEnd(c.to, uint32(m), sure, now)   // #nosec G115 -- a count
 	r.leads.SessionMayEnd(c.to, uint32(m), sure, now) // #nosec G115 -- a count
 }
 
-// MayEnd implements engine.History. It does nothing, because loseConnection has recorded the loss
-// or replacement of the connection, or Closed has recorded the end of the load.
+// MayEnd implements engine.History. It does nothing, because other methods have already recorded
+// the event: loseConnection has recorded the loss or replacement of a connection, and Closed has
+// recorded the end of the load.
 func (c *chronicle) MayEnd(uint64, uint32, int64, int64) {}
 
-// SessionEnded implements engine.History. ref identifies the call that created the key in that
-// session: a member's own key, or the leader's key of its cluster.
+// SessionEnded implements engine.History. The parameter `ref` identifies the call that created the
+// key in the session: either a member's own key, or the leader's key of the member's cluster.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
-	e, member := c.script.schedule.Entries[ref&(1<<memberShift-1)], int(ref>>memberShift) // #nosec G115 -- as Fill made it
+	e, member := c.script.schedule.Entries[ref&(1<<memberShift-1)], int(ref>>memberShift) // #nosec G115 -- encoded by Fill
 	r := &c.of[int(e.Cluster)*c.script.Members+member]
 	k := &r.own
 	if e.Call == Race || e.Call == Lead {

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lists stores the keys (or only their names) in responses until their operations end.
+// lists stores the keys, or only the names of keys, in responses until the operations end.
 type lists struct {
 	of        *chronicle
 	responses []response // by the operations' tags
@@ -18,7 +18,7 @@ type lists struct {
 
 // response holds the response to a read of all keys in a cluster, or to a list of names.
 type response struct {
-	passed bool        // the keys were passed to lists
+	passed bool        // the codec has passed the response's keys to lists
 	found  []listedKey // by the key's index in the cluster
 }
 
@@ -62,7 +62,8 @@ func (l *lists) Add(_ uint32, key, value []byte, revision int64) {
 	l.current.found[int(number)%each] = listedKey{true, int(number) / each, l.of.identity(number, value), revision} // #nosec G115 -- below Keys
 }
 
-// setRead sets the value of a cluster's key in o, if the response contains the key.
+// setRead completes o, a read of a cluster's key, with the key's value if the response contains the
+// key.
 func (f *listedKey) setRead(cluster int, names bool, o *history.Op) {
 	switch {
 	case !f.there || f.cluster != cluster && f.cluster != none:
@@ -73,7 +74,8 @@ func (f *listedKey) setRead(cluster int, names bool, o *history.Op) {
 	}
 }
 
-// addName adds the name of a key or of a member. A key's name does not contain the cluster.
+// addName adds the name of a key or of a member. The name of a fixed key does not contain the
+// cluster.
 func (l *lists) addName(name []byte) {
 	if k, ok := ParseKey(name); ok {
 		l.current.found[k] = listedKey{there: true, cluster: none}
@@ -82,12 +84,12 @@ func (l *lists) addName(name []byte) {
 	}
 }
 
-// recordList records a cluster's keys from first to before end, each as a read. A list of names
-// shows only that a key exists.
+// recordList records a cluster's keys in the half-open interval [first, end). Each key is recorded
+// as a read. A list of names shows only whether a key exists.
 func (c *chronicle) recordList(cluster int, first, end Key, ev *store.Event, o *history.Op) {
 	l := &c.lists
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
-		o.Outcome = ev.Outcome // the list was empty, which the verifier accepts as a response
+		o.Outcome = ev.Outcome // the list was empty, which is a response that the verifier accepts
 	}
 	var found []listedKey // nil: the response contains no keys
 	if int(ev.Tag) < len(l.responses) && l.responses[ev.Tag].passed {

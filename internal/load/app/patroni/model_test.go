@@ -44,8 +44,9 @@ func (r *recordedLoad) first(call Call, key Key) uint64 {
 	panic("the load has no such call")
 }
 
-// ended records the first call of a kind, invoked at time 100 and done at time 200. For ReadKey and
-// ListKeys, the call must also have the given key. ended returns the operations that were recorded.
+// ended makes the first call of a kind end with the given event. The call is invoked at time 100
+// and done at time 200. For ReadKey and ListKeys, the call must also have the given key. ended
+// returns the operations that were recorded.
 func (r *recordedLoad) ended(call Call, key Key, ev store.Event) []history.Op {
 	return r.endedAt(r.first(call, key), ev, 100, 200)
 }
@@ -78,8 +79,8 @@ const (
 	identity0 = 1                       // keys.Identity(0)
 )
 
-// gone returns the record that a key may have been deleted at or after the time `from`. The record
-// is made at the time `now`.
+// gone returns the record, made at time `now`, that a key may have been deleted at or after the
+// time `from`.
 func gone(key uint64, member uint32, from, now int64) history.Op {
 	return history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: member, Key: key, Invoked: from, Done: now}
 }
@@ -101,7 +102,7 @@ func TestRecordsCallsWithLeases(t *testing.T) {
 
 	n := r.first(ReadCluster, 0)
 	e := r.schedule.Entries[n]
-	r.leader[1] = 1 // as the response to the race shows
+	r.leader[1] = 1 // the winner, as the response to the race shows
 	list := func(all ...uint64) []history.Op {
 		l := &r.c.lists
 		l.Begin(0)
@@ -145,9 +146,9 @@ func TestRecordsCallsWithLeases(t *testing.T) {
 	}
 }
 
-// A key that is bound to a lease may have been deleted since the earliest time at which the lease
-// could have ended. It is certainly deleted when the lease is found to have ended. A call may have
-// bound the key to a different lease, or to none.
+// A key that is bound to a lease may have been deleted at any time since the earliest end of the
+// lease. When the lease is found to have ended, the key is certain to have been deleted. A call may
+// have bound the key to a different lease, or to no lease.
 func TestRecordsLeaseEnds(t *testing.T) {
 	r := record(t, Leases)
 	n := r.first(RenewLeader, 0)
@@ -176,14 +177,14 @@ func TestRecordsLeaseEnds(t *testing.T) {
 		}
 	}
 	storetest.CheckOps(t, "at the end", own, gone(ownKey, 3, until+11, until+11))
-	// A call that ends late contains a lease that has been replaced since.
+	// If a call ends late, its lease may have been replaced in the meantime.
 	r.c.noteBound(3, &r.c.of[3].own, 4, &history.Op{Kind: kv.Put, Invoked: 150, Done: until + 12})
 	storetest.CheckOps(t, "with an earlier lease", r.to.Since(), gone(ownKey, 3, 150, until+12))
 }
 
-// A member that has acquired a cluster's lock with a lease holds it until the cluster's members
-// learn that the cluster has no leader. If no event has reported that, the hold ends just after
-// another member's hold begins.
+// A member that acquired a cluster's lock with a lease holds the lock until the cluster's members
+// learn that the cluster has no leader. If no event reports this, the hold ends just after the hold
+// of the next member begins.
 func TestRecordsHolds(t *testing.T) {
 	r := record(t, Leases)
 	var races []uint64
@@ -210,8 +211,8 @@ func TestRecordsHolds(t *testing.T) {
 	}
 }
 
-// On Consul, responses to writes contain no index, and a lock cannot be acquired for a while after
-// its session has ended.
+// On Consul, responses to writes contain no index. After a session has ended, its lock cannot be
+// acquired for a while.
 func TestRecordsCallsWithLocks(t *testing.T) {
 	r := record(t, Locks)
 	name := sessionName([]byte(aSession))
@@ -238,8 +239,8 @@ func TestRecordsCallsWithLocks(t *testing.T) {
 }
 
 // On ZooKeeper, keys are bound to the sessions of connections. If a connection was lost, its keys
-// may have been deleted at any time since they were created; if the session was closed, at any time
-// from the close.
+// may have been deleted at any time since they were created. If a session was closed, its keys may
+// have been deleted at any time since the close.
 func TestRecordsCallsWithNodes(t *testing.T) {
 	r := record(t, Nodes)
 	join := history.Op{Kind: kv.CAS, Session: 9, Key: ownKey, Written: keys.Identity(r.first(Join, 0)), At: 50}
@@ -272,7 +273,7 @@ func TestRecordsCallsWithNodes(t *testing.T) {
 	r.Lost(place)
 	r.Expired(place)
 	storetest.CheckOps(t, "again", r.to.Since())
-	// The put of a node that does not exist is refused, and the next put creates the node.
+	// The write to a node that does not exist is refused, and the next write creates the node.
 	put.Outcome, put.Read, put.At = kv.Conflict, history.Absent, 70
 	storetest.CheckOps(t, "refused", r.ended(PutMember, 0, store.Event{At: 70, Outcome: kv.Conflict}), put)
 	join.Written, join.At = put.Written, 71
@@ -285,8 +286,8 @@ func TestRecordsCallsWithNodes(t *testing.T) {
 	storetest.CheckOps(t, "existing", r.ended(Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
 	read.Outcome, read.Mod, read.Read = kv.OK, 12, identity0
 	storetest.CheckOps(t, "an earlier load's", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
-	// No member reads the key before the watchers report that it was deleted. The deletion happened
-	// before this load created the key, or after that.
+	// No member reads the key before the watchers report its deletion. The key was deleted before
+	// this load created its own key, or afterwards.
 	for made, want := range map[int64][]history.Op{0: {gone(leaderKey, 0, 0, 300)}, 13: {gone(leaderKey, 0, 100, 300)}, 12: nil} {
 		r = record(t, Nodes)
 		if made > 0 {
@@ -298,9 +299,9 @@ func TestRecordsCallsWithNodes(t *testing.T) {
 	}
 }
 
-// If a session is closed and there is a response, the keys that the session created were deleted.
-// The record contains the latest version that a response has confirmed, which is the version
-// written by the last call that set the key.
+// If a response confirms that a session was closed, the keys that the session created were deleted.
+// The record contains the latest version of such a key that a response has confirmed. The last call
+// that set the key wrote this version.
 func TestRecordsKeysThatEndWithASession(t *testing.T) {
 	var r *recordedLoad
 	joined := func() {
@@ -344,18 +345,18 @@ func TestRecordsKeysThatEndWithASession(t *testing.T) {
 	r.Expired(r.Place(n))
 	r.to.Since()
 	storetest.CheckOps(t, "of an expired session", closed(n, 71))
-	put(store.Event{At: 73}) // sets the node that belongs to the session that is about to end
+	put(store.Event{At: 73}) // sets the node that belongs to the session that will end next
 	storetest.CheckOps(t, "set by another session", closed(n, 71))
 
 	r.ended(Lead, 0, store.Event{At: 51})
 	storetest.CheckOps(t, "of the leader", closed(r.first(Lead, 0), 51), ended(leaderKey, identity0, 51))
 
-	// A node may belong to an earlier load if the call that created it has no response.
+	// If the call that created a node has no response, the node may belong to an earlier load.
 	r = record(t, Nodes)
 	r.ended(Join, 0, store.Event{Outcome: kv.TimedOut})
 	put(store.Event{At: 63})
 	storetest.CheckOps(t, "possibly created", closed(join, 50))
-	// The same is true if the node was set while a different node may have been created.
+	// The same is true if the node was set at a time when a different node may have been created.
 	joined()
 	put(store.Event{At: 62, Outcome: kv.Conflict})
 	put(store.Event{Outcome: kv.TimedOut})
@@ -363,8 +364,8 @@ func TestRecordsKeysThatEndWithASession(t *testing.T) {
 	storetest.CheckOps(t, "possibly created again", closed(join, 50), own(join, 50))
 }
 
-// Watch events are recorded with the numbers of their keys. A damaged value is not attributed to
-// any write.
+// Watch events are recorded with the numbers of their keys. A damaged value is not matched with any
+// write.
 func TestRecordsWatchEvents(t *testing.T) {
 	r := record(t, Leases)
 	tellIt := func(key, value []byte) []history.Op {

@@ -6,13 +6,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// values holds the memory in which an expected value is built for a comparison.
+// values holds reusable memory for building the value that is expected in a response.
 type values struct{ key, value []byte }
 
-// identity returns a number that identifies the write of a key's value. For most keys this is the
-// call, which the log position in the value identifies. For a leader's key it is the member. A key
-// that the load does not write has the identity of its preloaded value. A damaged value has the
-// identity keys.NoIdentity.
+// identity returns a number that identifies the write of a key's value. For most keys, the number
+// identifies the call, which the log position in the value shows. For a leader's key, it identifies
+// the member. If the load does not write the key, the identity is that of the preloaded value. The
+// identity of a damaged value is keys.NoIdentity.
 func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	s, v := c.script, &c.values
 	each := uint64(s.PerCluster()) // #nosec G115 -- a count
@@ -52,7 +52,7 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	return keys.Identity(n)
 }
 
-// constantIdentity returns the identity of a value that must always be equal to `is`.
+// constantIdentity returns the identity of a value that is always the same: `is`.
 func constantIdentity(value []byte, is string) uint64 {
 	if string(value) != is {
 		return keys.NoIdentity
@@ -60,7 +60,7 @@ func constantIdentity(value []byte, is string) uint64 {
 	return keys.Identity(0)
 }
 
-// lastName returns the last name in a history key's value.
+// lastName returns the last member name in the value of a history key.
 func lastName(value []byte) []byte {
 	value = bytes.TrimSuffix(value, []byte(`"]]`))
 	return value[bytes.LastIndexByte(value, '"')+1:]

@@ -10,9 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// nodes implements way for stores in which a connection has a session to which keys can be bound. A
-// member's calls keep its connection's session alive, so a member that sends nothing counts as
-// dead.
+// nodes implements way for stores in which keys can be bound to a connection's session. A member's
+// calls keep the session of its connection alive. So a member that sends nothing counts as dead.
 type nodes struct {
 	ttl  time.Duration
 	gone []bool // by member: its key does not exist, because its session ended
@@ -27,8 +26,8 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 		if e.Key == FirstMember {
 			s.key = append(s.key, MemberPath...)
 		}
-		// Sends the same request as a call, so that the names in the response are passed to the
-		// history.
+		// The request is the same, but it is sent as a call, so that the names in the response are
+		// passed to the history.
 		if s.records != nil {
 			s.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local | call.KeysOnly})
 			op.Call = &s.call
@@ -51,7 +50,7 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	if e.Call != PutMember {
 		return
 	}
-	// If the key does not exist, it is created and bound to the session.
+	// If the key is gone, the call creates it and binds it to the session.
 	put := call.Part{Action: call.Write, Flags: call.Existing, Key: s.key, Value: s.callValue()}
 	if w.gone[all] {
 		put.Flags = call.Ephemeral
@@ -76,11 +75,11 @@ func (w *nodes) grantedIn(*store.Event) int64           { return 0 }
 func (w *nodes) lifetime() time.Duration                { return w.ttl }
 
 // addWatchers implements way. Each member has a one-shot watch on the leader's key, on its own
-// connection, and sets the watch again after each event.
+// connection. After each event, the member sets the watch again.
 func (w *nodes) addWatchers(s *Script, p *watch.Plan) {
 	p.Sink.Coalesced = true
 	dies := s.LeaderDeath(s.length) > 0
-	// Progress requests on a dead member's connection would keep its session alive.
+	// If a dead member's connection sent progress requests, they would keep its session alive.
 	p.Silent = func(n uint32) bool {
 		cluster, member := s.memberAt(int(n))
 		return dies && member == 0 && cluster < s.Storm

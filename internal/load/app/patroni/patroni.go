@@ -1,6 +1,6 @@
-// Package patroni imitates the calls of Patroni, which manages PostgreSQL clusters and their
-// failover. Each member of a PostgreSQL cluster has a session and a key, and the leader holds a
-// lock. docs/explanation/applications.md gives the source of each number.
+// Package patroni imitates the calls of Patroni, which manages the failover of PostgreSQL clusters.
+// Each member of a PostgreSQL cluster has a session and a key, and the leader holds a lock.
+// docs/explanation/applications.md gives the source of each number.
 package patroni
 
 import (
@@ -32,13 +32,13 @@ func (Application) Definition() application.Definition {
 		Scales: []string{clustersKey, perKey},
 		Parameters: []application.Parameter{
 			{Key: clustersKey, Meaning: "number of PostgreSQL clusters", Differs: "the PostgreSQL clusters", Default: 1000, Least: 1, Most: 50_000},
-			{Key: perKey, Meaning: "members of each PostgreSQL cluster, one of which leads", Differs: "the members of a PostgreSQL cluster", Default: 3, Least: 1, Most: 20},
-			{Key: loopKey, Meaning: "interval of each member's loop", Differs: "the loop's wait", Unit: application.Seconds, Default: 10, Least: 1, Most: 3600},
-			{Key: ttlKey, Meaning: "time until a lease expires that is not renewed", Differs: "the leases' time to live", Unit: application.Seconds, Default: 30, Least: 3, Most: 36_000},
+			{Key: perKey, Meaning: "members of each PostgreSQL cluster, including its leader", Differs: "the members of a PostgreSQL cluster", Default: 3, Least: 1, Most: 20},
+			{Key: loopKey, Meaning: "interval at which each member repeats its loop", Differs: "the loop interval", Unit: application.Seconds, Default: 10, Least: 1, Most: 3600},
+			{Key: ttlKey, Meaning: "time after which a lease expires if it is not renewed", Differs: "the TTL of leases", Unit: application.Seconds, Default: 30, Least: 3, Most: 36_000},
 			{Key: retryKey, Meaning: "how late a renewal may be before a leader steps down", Differs: "the retry timeout", Unit: application.Seconds, Default: 10, Least: 1, Most: 3600},
-			{Key: writtenKey, Meaning: "share of the clusters whose databases are written to, from 0 to 1", Differs: "the part of the databases that is written to",
+			{Key: writtenKey, Meaning: "share of the clusters with database writes, from 0 to 1", Differs: "the share of clusters with database writes",
 				Unit: application.Number, Default: 1, Most: 1},
-			{Key: stormKey, Meaning: "leaders that fail at the same time", Differs: "the leaders that fail at once", Most: 50_000},
+			{Key: stormKey, Meaning: "number of leaders that fail at the same time", Differs: "the simultaneous leader failures", Most: 50_000},
 		},
 		Ways: ways(),
 	}
@@ -49,13 +49,13 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 	c := ConfigOf(s, 0, Leases)
 	switch {
 	case c.MemberCount() > maxMembers:
-		return clustersKey, fmt.Sprintf("<clusters> times <members-per-cluster> is %d members and can be at most %d", c.MemberCount(), maxMembers)
+		return clustersKey, fmt.Sprintf("<clusters> times <members-per-cluster> is %d members, but must be at most %d", c.MemberCount(), maxMembers)
 	case c.LoopWait+2*c.RetryTime > c.TTL:
-		return ttlKey, fmt.Sprintf("<ttl> is %v and must be at least <loop-wait> plus twice <retry-timeout>, which is %v", c.TTL, c.LoopWait+2*c.RetryTime)
+		return ttlKey, fmt.Sprintf("<ttl> is %v, but must be at least <loop-wait> plus twice <retry-timeout>, which is %v", c.TTL, c.LoopWait+2*c.RetryTime)
 	case c.Storm > c.Clusters:
-		return stormKey, fmt.Sprintf("<failovers> is %d, but there are only %d <clusters>", c.Storm, c.Clusters)
+		return stormKey, fmt.Sprintf("<failovers> is %d, but must not exceed <clusters>, which is %d", c.Storm, c.Clusters)
 	case c.Storm > 0 && c.Members < 2:
-		return stormKey, "<failovers> needs another member that takes over: set <members-per-cluster> to 2 or more"
+		return stormKey, "<failovers> needs another member in each cluster that can take over; set <members-per-cluster> to 2 or more"
 	}
 	return "", ""
 }
@@ -78,10 +78,10 @@ func (Application) Phrase(s application.Settings) string {
 	c := ConfigOf(s, 0, Leases)
 	words := text.Plural(uint64(c.Clusters), "cluster") + " of " + text.Plural(uint64(c.Members), "member")
 	if c.Written < c.Clusters {
-		words += fmt.Sprintf(", %d of them written to", c.Written)
+		words += fmt.Sprintf(", %d of the clusters with database writes", c.Written)
 	}
 	if c.Storm > 0 {
-		words += ", " + text.Plural(uint64(c.Storm), "leader") + " failing at once"
+		words += ", " + text.Plural(uint64(c.Storm), "simultaneous leader failure")
 	}
 	return words
 }

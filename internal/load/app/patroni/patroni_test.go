@@ -36,7 +36,7 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 	}
 }
 
-// Calls are ordered by due time and inside the window. A dead leader makes no calls, and the other
+// Calls are sorted by due time, and are inside the window. A dead leader makes no calls. The other
 // members do not race before the leader's lease can have expired.
 func TestFailovers(t *testing.T) {
 	const length = 3 * time.Minute
@@ -92,14 +92,14 @@ func leaderLasts(c *Config) time.Duration {
 	return memberAfter
 }
 
-// A replica's query returns once per loop on average, because it returns late by up to a sixteenth
-// of its wait.
+// A replica's query returns once per loop on average. The wait that it requests is shorter than a
+// loop, because the query returns late by up to a sixteenth of its wait.
 func TestReplicasQueryOncePerLoop(t *testing.T) {
 	c := config(1, 2)
 	if mean := c.QueryWait() + c.QueryWait()/waitJitter/2; (mean - c.LoopWait).Abs() > time.Microsecond {
 		t.Errorf("a query every %v, want one per loop", mean)
 	}
-	c.LoopWait = 6 * time.Second // an interval that was observed with Patroni
+	c.LoopWait = 6 * time.Second // an interval for which the pings of Patroni were observed
 	if n, every := c.pings(); n != 3 || every != 1800*time.Millisecond {
 		t.Errorf("%d pings, each after %v", n, every)
 	}
@@ -171,7 +171,7 @@ func TestCheck(t *testing.T) {
 	}
 	s := d.Defaults()
 	s[stormKey], s[writtenKey] = 5, 0.25
-	if got := (Application{}).Phrase(s); got != "1,000 clusters of 3 members, 250 of them written to, 5 leaders failing at once" {
+	if got := (Application{}).Phrase(s); got != "1,000 clusters of 3 members, 250 of the clusters with database writes, 5 simultaneous leader failures" {
 		t.Error(got)
 	}
 	for way, want := range []struct {

@@ -22,8 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// formOfCall returns the call, and its form, in a failover. It omits the fields of the JSON object
-// in a member's key, because these change with PostgreSQL's state from call to call.
+// formOfCall returns a call in a failover together with its form. It omits the fields of the JSON
+// object in a member's key, because these fields change from call to call with PostgreSQL's state.
 func (h *observed) formOfCall() string {
 	said := h.call + ": " + h.form
 	if h.call == "put member" {
@@ -32,9 +32,9 @@ func (h *observed) formOfCall() string {
 	return said
 }
 
-// loopsOf returns a member's loops in order. Each loop starts with the renewal, or with the read of
-// the cluster if members read it. Pings and watchers are omitted, because they are not synchronized
-// with the loops.
+// loopsOf returns a member's loops in order. Each loop starts with the renewal of the lease or, if
+// members read the cluster, with this read. Pings and watch requests are omitted, because they are
+// not synchronized with the loops.
 func loopsOf(all []observed, who string, way data.Way) (loops [][]observed) {
 	begin := "read cluster"
 	if way == data.Leases {
@@ -54,7 +54,8 @@ func loopsOf(all []observed, who string, way data.Way) (loops [][]observed) {
 	return loops
 }
 
-// lastWith returns the index of the last loop that contains a call, or -1 if none does.
+// lastWith returns the index of the last loop that contains the given call. It returns -1 if no
+// loop contains it.
 func lastWith(loops [][]observed, call string) int {
 	for i, loop := range slices.Backward(loops) {
 		if slices.ContainsFunc(loop, func(h observed) bool { return strings.HasSuffix(h.call, call) }) {
@@ -67,22 +68,22 @@ func lastWith(loops [][]observed, call string) int {
 // failover maps the name of a loop, such as "the winner's race", to the calls in that loop.
 type failover map[string][]string
 
-// raceSuffix is the end of the name of the call by which a member races.
+// raceSuffix is the end of the name of the call with which a member races.
 const raceSuffix = " leader"
 
-// races reports whether a loop contains the call by which a member races.
+// races reports whether a loop contains the call with which a member races.
 func races(loop []observed) bool {
 	return slices.ContainsFunc(loop, func(h observed) bool {
 		return strings.HasSuffix(h.call, raceSuffix) && !strings.HasPrefix(h.call, "read ")
 	})
 }
 
-// failoverOf returns the failover that the observed requests contain. It has four loops of the
-// winner: the loop with the race and the one after it, and the loop that reports the promotion and
-// the one after it, which is like any leader's loop. It also has two loops of a loser: the loop
-// with the race and the one after it. The loops between these, during PostgreSQL's promotion, write
-// only the members' keys. A member that is late finds that the leader's key is taken, and does not
-// race.
+// failoverOf returns the failover that the observed requests contain. The failover has four loops
+// of the winner: the loop with the race, the loop after it, the loop that reports the promotion,
+// and the loop after that, which is like any leader's loop. It also has two loops of a loser: the
+// loop with the race, and the loop after it. Loops between these, during PostgreSQL's promotion,
+// write only the members' keys. If a member is late and finds that the leader's key is taken, it
+// does not race.
 func failoverOf(t *testing.T, all []observed, way data.Way) (f failover, ok bool) {
 	t.Helper()
 	slices.SortStableFunc(all, func(a, b observed) int { return a.at.Compare(b.at) })
@@ -116,7 +117,7 @@ func failoverOf(t *testing.T, all []observed, way data.Way) (f failover, ok bool
 			return nil, false
 		}
 		lost := loops[race]
-		if way == data.Leases { // this call is only sent if the member's value has changed
+		if way == data.Leases { // this call is sent only if the member's value has changed
 			lost = slices.DeleteFunc(lost, func(h observed) bool { return h.call == "put member" })
 		}
 		f["a loser's race"] = formsOf(lost)
@@ -125,9 +126,9 @@ func failoverOf(t *testing.T, all []observed, way data.Way) (f failover, ok bool
 	return f, all[len(all)-1].at.After(over.Add(time.Second))
 }
 
-// addLoopAfter adds the loop after a race. It omits that loop if members wake each other, because
-// then the loop is started by other members' writes and writes the member's key only if its value
-// has changed.
+// addLoopAfter adds the loop after a race, unless members wake each other. If they do, other
+// members' writes start this loop, and it writes the member's key only if the key's value has
+// changed.
 func (f failover) addLoopAfter(way data.Way, name string, loops [][]observed) {
 	if way == data.Leases || len(loops) == 0 {
 		return
@@ -145,7 +146,7 @@ func otherCallers(all []observed, one string) (names []string) {
 	return names
 }
 
-// formsOf returns the calls in a loop, with their forms.
+// formsOf returns the calls in a loop together with their forms.
 func formsOf(loop []observed) (all []string) {
 	for _, h := range loop {
 		all = append(all, h.formOfCall())
@@ -154,12 +155,12 @@ func formsOf(loop []observed) (all []string) {
 }
 
 // compareFailovers starts a real cluster with three members, kills the leader and its PostgreSQL,
-// and then sends the load of one such cluster whose leader dies. In both, the winner and the loser
-// of the race must send the same calls.
+// and observes the failover. Then it sends the load of one such cluster whose leader dies. The
+// winner and the loser of the race must send the same calls in the real cluster and in the load.
 func compareFailovers(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
 	t.Helper()
-	// Without this, the started processes could be killed early: they end with the thread that
-	// started them.
+	// Without this call, the started processes could be killed early, because they end with the
+	// thread that started them.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTime, c.TTL
@@ -238,8 +239,9 @@ func (l *calls) forget() {
 	l.mu.Unlock()
 }
 
-// loadCalls returns the load's calls, without the calls that prepare it. It omits the reads that
-// set one-shot watches, because Patroni sets these with its read of the leader's key.
+// loadCalls returns the calls of the load, without the calls that prepare the load. It omits the
+// reads that only set one-shot watches, because Patroni sets these watches when it reads the
+// leader's key.
 func (l *calls) loadCalls() []observed {
 	all := slices.DeleteFunc(l.requests(), func(h observed) bool { return h.sets })
 	slices.SortStableFunc(all, func(a, b observed) int { return a.at.Compare(b.at) })
@@ -247,7 +249,7 @@ func (l *calls) loadCalls() []observed {
 	return all[max(renewed-1, 0):]
 }
 
-// sendFailover sends the load of one cluster whose leader dies.
+// sendFailover sends the load of a single cluster whose leader dies.
 func sendFailover(t *testing.T, st store.Store, endpoint string, c data.Config) error {
 	length := c.TTL + 2*c.LoopWait
 	for c.LeaderDeath(length) == 0 {
@@ -302,7 +304,7 @@ func TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	overheardFailover(t, data.Nodes, st, servers.PatroniConfig{ZooKeeper: through}, theirs, endpoint)
 }
 
-// members is enough for a race with a winner and a loser.
+// A race with three members has a winner and a loser.
 const members = 3
 
 // overhearEach starts a recording relay in front of each member.

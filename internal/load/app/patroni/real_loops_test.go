@@ -21,10 +21,10 @@ import (
 // observed holds a request that passed through a proxy or relay.
 type observed struct {
 	at   time.Time
-	who  string // name of a member, or of a connection
+	who  string // name of the sender: a member or a connection
 	call string // such as "put member"
 	sets bool   // the call is a read that sets a watch
-	form string // names of the request's JSON fields, and of those in the value that it writes
+	form string // names of the JSON fields in the request and in the value that it writes
 }
 
 // calls holds all observed requests.
@@ -50,22 +50,23 @@ func form(m map[string]any) string {
 	return strings.Join(slices.Sorted(maps.Keys(m)), " ")
 }
 
-// formOf returns the form of a value if it is a JSON object.
+// formOf returns the form of a value that is a JSON object. For other values, it returns an empty
+// string.
 func formOf(value []byte) string {
 	var v map[string]any
 	if json.Unmarshal(value, &v) != nil {
 		return ""
 	}
-	delete(v, "slots") // has as many entries as there are members
+	delete(v, "slots") // the number of its entries depends on the number of members
 	return " of " + form(v)
 }
 
 // loop counts the calls of each kind in one loop of a cluster.
 type loop map[string]int
 
-// loops returns the calls around each write of the status by a leader. Calls that belong to the
-// previous loop, such as pings, end at most a little more than a third of loopWait after the start
-// of the next loop.
+// loops returns, for each write of the status by a leader, the calls in the loop that contains this
+// write. The calls of a loop, such as pings, may continue after the start of the next loop, but for
+// at most a little more than a third of loopWait.
 func loops(all []observed, loopWait time.Duration) (found [][]observed) {
 	var begins []time.Time
 	for _, h := range all {
@@ -85,7 +86,8 @@ func loops(all []observed, loopWait time.Duration) (found [][]observed) {
 	return found
 }
 
-// usual returns the most frequent loop, how often it occurs, and the forms of the calls in it.
+// usual returns the most frequent loop, the number of times that it occurs, and the forms of its
+// calls.
 func usual(all [][]observed) (most loop, times int, forms map[string]map[string]bool) {
 	n, said := map[string]int{}, map[string]map[string]map[string]bool{}
 	for _, calls := range all {
@@ -110,9 +112,9 @@ func usual(all [][]observed) (most loop, times int, forms map[string]map[string]
 	return most, times, forms
 }
 
-// compareLoops starts a cluster of real members with the given configuration, writes to its
-// database, and then sends the load of one such cluster. In each loop, both must send the same
-// calls in the same form.
+// compareLoops starts a cluster of real members with the given configuration and writes to its
+// database. Then it sends the load of one such cluster. In each loop, the real members and the load
+// must send the same calls in the same form.
 func compareLoops(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
 	t.Helper()
 	const enough = 5
@@ -130,8 +132,8 @@ func compareLoops(t *testing.T, c *data.Config, st store.Store, theirs servers.P
 		theirLoop, times, said = usual(loops(real.requests(), c.LoopWait))
 		return times >= enough
 	})
-	// This must not be started earlier, because started processes end with the thread that started
-	// them.
+	// The load must not be started earlier, because started processes end with the thread that
+	// started them.
 	res := send(t, st, endpoint, *c, 10*c.LoopWait)
 	if res.Measured.Outcomes[kv.OK] != res.Measured.Due {
 		t.Errorf("the load failed: %v %v", res.Measured.Outcomes, res.Measured.ErrorTexts)
@@ -150,7 +152,7 @@ func compareLoops(t *testing.T, c *data.Config, st store.Store, theirs servers.P
 	t.Logf("in each loop of a cluster of %d: %v", c.Members, theirLoop)
 }
 
-// wait waits until a condition holds. It fails the test after three minutes.
+// wait waits until a condition is true. It fails the test after three minutes.
 func wait(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

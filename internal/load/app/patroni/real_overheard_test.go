@@ -20,15 +20,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// overheard stores the calls that pass through a relay, as the passive decoder decodes them.
+// overheard stores the calls that pass through a relay, in the form in which the passive decoder
+// decodes them.
 type overheard struct {
 	*calls
-	who   string // the sender; if empty, the connection identifies it
+	who   string // name of the sender; if empty, the connection identifies the sender
 	t     testing.TB
 	began time.Time
 }
 
-// listen serves a relay to a member until the test ends, and returns the relay's HOST:PORT.
+// listen runs a relay to a member until the test ends. It returns the relay's HOST:PORT.
 func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +39,7 @@ func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string 
 	o.t, o.began = t, time.Now()
 	r := passive.NewRelay(passive.RelayConfig{
 		To: to, Tap: passive.TapConfig{Tapped: tapped, Redactor: &call.Redactor{}, Sink: o},
-		// Say ignores the reports that clients cause by dying.
+		// Say ignores the reports about connections of clients that die.
 		Now: func() int64 { return int64(time.Since(o.began)) }, Say: func(string) {},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -102,7 +103,7 @@ func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 }
 
 // TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni is like TestCallsPerLoopAreThoseOfARealPatroni,
-// but uses ZooKeeper. Loops of 6 s always contain three pings.
+// but uses ZooKeeper. A loop of 6 s always contains three pings.
 func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {

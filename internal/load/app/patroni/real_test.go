@@ -22,18 +22,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// listener is a proxy in front of etcd. It stores each request with its sender: who or, if that is
-// empty, the connection's address.
+// listener is a proxy in front of etcd. It stores each request together with the name of its
+// sender. The name is `who` or, if `who` is empty, the connection's address.
 type listener struct {
 	*calls
 	who string
 }
 
-// listen serves the proxy until the test ends, and returns the proxy's HOST:PORT.
+// listen runs the proxy until the test ends. It returns the proxy's HOST:PORT.
 func (l *listener) listen(t *testing.T, etcd string) string {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: etcd})
 	proxy.FlushInterval = -1                    // the responses to watch requests do not end
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // clients abort their requests, which is logged
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // clients abort their requests, which would be logged
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -46,7 +46,7 @@ func (l *listener) listen(t *testing.T, etcd string) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// understand sets the call and the form of a request.
+// understand determines the call and the form of a request.
 func (h *observed) understand(body []byte) {
 	var m map[string]any
 	if json.Unmarshal(body, &m) != nil {
@@ -69,14 +69,14 @@ func (h *observed) understand(body []byte) {
 	}
 }
 
-// put sets the call and the form of a request that writes a key.
+// put determines the call and the form of a request that writes a key.
 func (h *observed) put(call string, m map[string]any) {
 	value, _ := base64.StdEncoding.DecodeString(fmt.Sprint(m["value"]))
 	h.call = call + nameOf(m)
 	h.form += formOf(value)
 }
 
-// txn sets the call and the form of a transaction from its guards and the operations under them.
+// txn determines the call and the form of a transaction from its guards and its guarded operations.
 func (h *observed) txn(m map[string]any) {
 	for _, one := range list(m["compare"]) {
 		guarded := nameOf(one)
@@ -101,7 +101,7 @@ func list(v any) (all []map[string]any) {
 	return all
 }
 
-// nameOf returns which of a cluster's keys a JSON object contains.
+// nameOf returns the name of the cluster's key that is in a JSON object.
 func nameOf(m map[string]any) string {
 	key, _ := base64.StdEncoding.DecodeString(fmt.Sprint(m["key"]))
 	_, interval := m["range_end"]
@@ -115,8 +115,9 @@ func nameOf(m map[string]any) string {
 	return parts[len(parts)-1]
 }
 
-// Two real Patroni members run, each with a PostgreSQL whose database is written to. They and the
-// load of one such cluster send the same calls to a real etcd in each loop, in the same form.
+// Two real Patroni members run, each with its own PostgreSQL, and the cluster's database is written
+// to. In each loop, these members and the load of one such cluster send the same calls to a real
+// etcd, in the same form.
 func TestCallsPerLoopAreThoseOfARealPatroni(t *testing.T) {
 	const loopWait = 2 * time.Second
 	c := data.Config{Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}

@@ -10,17 +10,18 @@ import (
 // Entry is a scheduled call.
 type Entry struct {
 	Call Call
-	// Caller identifies the member that makes the call: 0 for the cluster's leader, or n for the
+	// Caller identifies the member that makes the call. 0 is the cluster's leader, and n is the
 	// n-th of its other members. After the first leader's death, only the remaining members are
 	// counted.
 	Caller uint8
-	// After is set if the call belongs to a failover and must wait until the leader's key is
-	// deleted. Unless Race is set, it must also wait until a member has won the race.
+	// After is set if the call belongs to a failover and must wait until the leader's key has been
+	// deleted. If Race is not set, the call must also wait until a member has won the race.
 	After bool
-	// Race is set if the call belongs to a member that races, or that starts together with its
-	// cluster. In this case Caller is the member's number.
+	// Race is set if the call belongs to a member that races, or to a member that starts together
+	// with its cluster. In both cases, Caller is the member's number.
 	Race bool
-	// ReadKey: the key; ListKeys: FirstMember lists the members, any other key lists all keys.
+	// For ReadKey, the key to read. For ListKeys, FirstMember means a list of the members, and any
+	// other key means a list of all keys.
 	Key     Key
 	Cluster uint32
 }
@@ -32,12 +33,12 @@ type Schedule struct {
 }
 
 // promotedAfter is the time from the deletion of the leader's key to the winner's first loop as a
-// normal leader. It was measured, and is how long PostgreSQL's promotion took. Just before that
-// loop, the winner reports its promotion in the store, even if its database is not written to.
+// normal leader. This time was measured and is the duration of PostgreSQL's promotion. Just before
+// that loop, the winner reports its promotion in the store, even if its database is not written to.
 const promotedAfter = 1800 * time.Millisecond
 
-// sessionStep is how much later than its timeout a connection's session may end. ZooKeeper looks
-// for expired sessions at each tick, which is 2 s by default.
+// sessionStep is the maximum time from the timeout of a connection's session to the session's end.
+// ZooKeeper looks for expired sessions at each tick, which is 2 s by default.
 const sessionStep = 2 * time.Second
 
 type due struct {
@@ -74,12 +75,12 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 	return s
 }
 
-// LeaderDeath returns when the leaders die in a load of the given length. This is early enough for
-// the last lease to expire and for a loop after that before the load ends. It returns 0 if no
-// leader dies or the load is too short.
+// LeaderDeath returns the time at which the leaders die in a load of the given length. After this
+// time, the load is long enough for the expiry of the last lease and for one more loop. LeaderDeath
+// returns 0 if no leader dies or the load is too short.
 func (c *Config) LeaderDeath(length time.Duration) time.Duration {
 	rest := length - c.TTL - c.LoopWait - promotedAfter
-	if c.Way == Nodes { // the last sign of life is a ping, and the store ends sessions in steps
+	if c.Way == Nodes { // the last sign of life is a ping, and the store looks for expired sessions in steps
 		rest -= c.LoopWait + sessionStep
 	}
 	if c.Storm == 0 || rest <= c.LoopWait {
@@ -94,7 +95,7 @@ func (m *maker) add(at time.Duration, e Entry) {
 	}
 }
 
-// addLoops adds a cluster's loops that start between `from` and `to`.
+// addLoops adds the loops of a cluster that start at or after `from` and before `to`.
 func (m *maker) addLoops(cluster uint32, from, to time.Duration) {
 	e, written := Entry{Cluster: cluster}, m.isWritten(cluster)
 	for at := from; at < to; at += m.LoopWait {
@@ -112,9 +113,10 @@ func (m *maker) addLoops(cluster uint32, from, to time.Duration) {
 // isWritten reports whether a cluster's database is written to.
 func (m *maker) isWritten(cluster uint32) bool { return int(cluster) < m.Written }
 
-// addSeparateLoops adds the loops of the members that remain after a failover, for ways in which
-// the leader's writes do not wake the other members. The new leader's loops start when it has been
-// promoted. Each other member's loops start one loop-wait after the loop in which it raced.
+// addSeparateLoops adds the loops of the members that remain after a failover. It is used for ways
+// in which the leader's writes do not wake the other members. The new leader's loops start when its
+// promotion is complete. The loops of each other member start one loop-wait after the loop in which
+// the member raced.
 func (m *maker) addSeparateLoops(e Entry, expires time.Duration, loop func(e Entry, at time.Duration, written bool)) {
 	for who := range m.Members - 1 {
 		e.Caller = uint8(who)
@@ -135,15 +137,15 @@ func (m *maker) randomBelow(d time.Duration) time.Duration {
 	return time.Duration(m.random.Int64N(int64(max(d, 1))))
 }
 
-// addStart adds the calls that a cluster makes when it starts during the load.
+// addStart adds the calls of a cluster that starts during the load.
 func (m *maker) addStart(cluster uint32, at time.Duration) {
 	if m.Way == Nodes {
 		m.addJoins(cluster, at)
 	}
 }
 
-// addFailover adds the loops of a cluster whose leader dies. After its death the leader sends
-// nothing, its lease expires, and the other members race for its key.
+// addFailover adds the loops of a cluster whose leader dies. After its death, the leader sends
+// nothing and its lease expires. Then the other members race for the leader's key.
 func (m *maker) addFailover(cluster uint32, phase, dies time.Duration) {
 	m.addStart(cluster, phase)
 	m.addLoops(cluster, phase, dies)

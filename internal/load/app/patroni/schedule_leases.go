@@ -3,21 +3,23 @@ package patroni
 import "time"
 
 // These delays within a loop were observed with Patroni 4.1.5 on loopback. The leader renews its
-// lease, then writes the status, and then its own key. The write of the status wakes the replicas.
+// lease, then writes the status, and then writes its own key. The write of the status wakes the
+// replicas.
 const (
 	statusAfter = 50 * time.Millisecond
 	memberAfter = 110 * time.Millisecond
 	wokenAfter  = 110 * time.Millisecond // after the leader's renewal
 	putAfter    = 50 * time.Millisecond  // after a replica's renewal
-	// restAfter is how much later than the leader a replica starts if no change wakes it.
+	// restAfter is the delay from the start of the leader's loop to the start of a replica's loop,
+	// if no change wakes the replica.
 	restAfter = 500 * time.Millisecond
-	// spread is the range of the random delays that are added for replicas.
+	// spread is the range of the random delays that are added to the loops of replicas.
 	spread = 30 * time.Millisecond
 )
 
-// These delays are counted from the deletion of the leader's key: the race, the losers' reads, the
-// winner's write of its member key, and the renewals by all members that the new leader's key
-// wakes.
+// These delays are counted from the deletion of the leader's key. They are the delays of the race,
+// of the losers' reads, of the winner's write of its member key, and of the renewals of all
+// members, which wake when the new leader's key is created.
 const (
 	raceAfter = 40 * time.Millisecond
 	readAfter = 60 * time.Millisecond
@@ -25,8 +27,8 @@ const (
 	newAfter  = 160 * time.Millisecond
 )
 
-// reportStep is the delay between two of the calls with which a new leader reports its promotion,
-// and between the last of them and the leader's next loop.
+// reportStep is the delay between consecutive calls with which a new leader reports its promotion.
+// It is also the delay between the last of these calls and the leader's next loop.
 const reportStep = 50 * time.Millisecond
 
 func (m *maker) leaseLoop(e Entry, at time.Duration, members int, written bool) {
@@ -52,10 +54,10 @@ func (m *maker) leaseLoop(e Entry, at time.Duration, members int, written bool) 
 	}
 }
 
-// leaseFailover adds the calls of the members that remain, starting after the leader's last loop.
+// leaseFailover adds the calls of the remaining members that follow the dead leader's last loop.
 func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 	left := m.Members - 1
-	// No change wakes the replicas in these loops.
+	// In these loops, no change wakes the replicas.
 	for at := last + m.LoopWait; at < expires; at += m.LoopWait {
 		for who := range left {
 			m.add(at+restAfter+m.randomBelow(spread), Entry{Call: RenewReplica, Caller: uint8(who + 1), Cluster: cluster})
@@ -87,7 +89,7 @@ func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 	}
 }
 
-// addSpaced adds calls one after the other, reportStep apart.
+// addSpaced adds consecutive calls at intervals of reportStep.
 func (m *maker) addSpaced(at time.Duration, e Entry, calls ...Call) {
 	for _, e.Call = range calls {
 		m.add(at, e)

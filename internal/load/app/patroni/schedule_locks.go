@@ -2,26 +2,26 @@ package patroni
 
 import "time"
 
-// These delays in the way Locks were observed with Patroni 4.1.5 on loopback. A member reads the
-// cluster, renews its session, and writes its keys, one call after the other. A replica's loop
-// starts when its query for the leader's key returns. The query returns at once if the key changes.
-// Otherwise it returns after its wait, plus a random delay of up to a sixteenth of the wait, which
-// the store adds.
+// These delays in the way Locks were observed with Patroni 4.1.5 on loopback. A member first reads
+// the cluster, then renews its session, and then writes its keys, one call after the other. A
+// replica's loop starts when the replica's query for the leader's key returns. If the key changes,
+// the query returns immediately. Otherwise it returns after the requested wait plus a random delay,
+// which the store adds and which is up to a sixteenth of the wait.
 const (
 	lockStep = 3 * time.Millisecond
-	// asksAfter is how long a racing member asks the other members for their states.
+	// asksAfter is the time for which a racing member asks the other members for their states.
 	asksAfter = 95 * time.Millisecond
-	// A query returns late by at most its wait divided by waitJitter.
+	// A query can return later than requested, by at most the wait divided by waitJitter.
 	waitJitter = 16
 )
 
-// QueryWait returns the wait that a query must request to return once per loop on average. Patroni
-// itself requests the time until its next loop.
+// QueryWait returns the wait that a query must request so that it returns once per loop on average.
+// Patroni itself requests the time until its next loop.
 func (c *Config) QueryWait() time.Duration {
 	return c.LoopWait * (2 * waitJitter) / (2*waitJitter + 1)
 }
 
-// addSteps adds calls one after the other, lockStep apart.
+// addSteps adds consecutive calls at intervals of lockStep.
 func (m *maker) addSteps(at time.Duration, e Entry, calls ...Call) {
 	for _, call := range calls {
 		e.Call = call
@@ -37,7 +37,7 @@ func (m *maker) lockLoop(e Entry, at time.Duration, members int, written bool) {
 	}
 }
 
-// lockMember adds a member's loop.
+// lockMember adds one loop of a member.
 func (m *maker) lockMember(e Entry, at time.Duration, written bool) {
 	if e.Caller > 0 {
 		m.lockReplica(e, at, written)
@@ -49,7 +49,7 @@ func (m *maker) lockMember(e Entry, at time.Duration, written bool) {
 	}
 }
 
-// lockReplica adds a replica's loop.
+// lockReplica adds one loop of a replica.
 func (m *maker) lockReplica(e Entry, at time.Duration, written bool) {
 	at += m.randomBelow(m.LoopWait / waitJitter)
 	m.addSteps(at, e, ReadCluster, RenewReplica)
@@ -58,7 +58,7 @@ func (m *maker) lockReplica(e Entry, at time.Duration, written bool) {
 	}
 }
 
-// lockFailover adds the calls of the members that remain, starting after the leader's last loop.
+// lockFailover adds the calls of the remaining members that follow the dead leader's last loop.
 func (m *maker) lockFailover(cluster uint32, last, expires time.Duration) {
 	left := m.Members - 1
 	e := Entry{Cluster: cluster}

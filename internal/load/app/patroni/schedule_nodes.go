@@ -2,27 +2,28 @@ package patroni
 
 import "time"
 
-// These delays in the way Nodes were observed with Patroni 4.1.5 on loopback. A member lists its
-// cluster's keys and members, reads each of those keys, one call after the other, and then writes
-// its keys. Pings follow until the next loop.
+// These delays in the way Nodes were observed with Patroni 4.1.5 on loopback. A member lists the
+// names of its cluster's keys and members, and reads each of these keys, one call after the other.
+// Then it writes its own keys. It sends pings until the next loop.
 const (
 	nodeStep = time.Millisecond
-	// nodeSpread is the range of the times by which replicas start later than the leader. The times
-	// differ because a wait lasts half a second longer if no change ends it.
+	// nodeSpread is the maximum delay of a replica's loop after the leader's loop. The delays
+	// differ, because a member waits for half a second longer if no change ends its wait.
 	nodeSpread = 500 * time.Millisecond
-	// nodeAsks is how long a racing member asks the other members for their states.
+	// nodeAsks is the time for which a racing member asks the other members for their states.
 	nodeAsks = 35 * time.Millisecond
 )
 
 // keysRead is the number of keys that each loop reads in addition to the members' keys. After the
-// first failover the loop also reads the history.
+// first failover, each loop also reads the history.
 const keysRead = 4
 
-// readCalls returns the number of calls that a member needs to read its cluster.
+// readCalls returns the number of calls with which a member reads its cluster.
 func (c *Config) readCalls() int { return 2 + keysRead + c.Members }
 
-// addJoins adds the start of a cluster whose members use the sessions of the load's connections.
-// The members create their keys, and the first member takes the leader's key.
+// addJoins adds the calls of a cluster that starts during the load, in which members use the
+// sessions of the load's connections. The members create their keys, and the first member takes the
+// leader's key.
 func (m *maker) addJoins(cluster uint32, at time.Duration) {
 	e := Entry{Cluster: cluster, Race: true}
 	for who := range m.Members {
@@ -33,8 +34,9 @@ func (m *maker) addJoins(cluster uint32, at time.Duration) {
 	m.add(at, e)
 }
 
-// addReads adds the calls by which a member reads its cluster, and returns when they end. leader
-// and history are set if those keys exist. After a failover the first member's key does not exist.
+// addReads adds the calls with which a member reads its cluster, and returns the time at which they
+// end. The parameters `leader` and `history` are true if these keys exist. After a failover, the
+// first member's key does not exist.
 func (m *maker) addReads(at time.Duration, e Entry, leader, history bool) time.Duration {
 	add := func(call Call, k Key) {
 		e.Call, e.Key = call, k
@@ -67,7 +69,7 @@ func (m *maker) nodeLoop(e Entry, at time.Duration, members int, written bool) {
 	}
 }
 
-// nodeMember adds a member's loop, and the pings between this loop and the next.
+// nodeMember adds one loop of a member, and the pings between this loop and the next.
 func (m *maker) nodeMember(e Entry, at time.Duration, written bool) {
 	leads := e.Caller == 0
 	if !leads {
@@ -87,7 +89,7 @@ func (m *maker) nodeMember(e Entry, at time.Duration, written bool) {
 	m.addPings(e, at, n, every)
 }
 
-// addPings adds n pings by a member after its last call.
+// addPings adds n pings that a member sends after its last call.
 func (m *maker) addPings(e Entry, at time.Duration, n int, every time.Duration) {
 	if e.Call = RenewReplica; e.Caller == 0 {
 		e.Call = RenewLeader
@@ -108,7 +110,7 @@ func (m *maker) nodeLast(written bool) time.Duration {
 	return last
 }
 
-// nodeFailover adds the calls of the members that remain, starting after the leader's last loop.
+// nodeFailover adds the calls of the remaining members that follow the dead leader's last loop.
 func (m *maker) nodeFailover(cluster uint32, last, expires time.Duration) {
 	left := m.Members - 1
 	e := Entry{Cluster: cluster}

@@ -22,18 +22,18 @@ type Script struct {
 	calls    app.Tally
 
 	way    way
-	states bool     // watchers receive states instead of events
+	states bool     // watch events contain the current state instead of each change
 	leader []int16  // by cluster: the member that is leader, or none
-	gone   []bool   // by cluster: the key of its first leader was deleted
+	gone   []bool   // by cluster: whether the key of its first leader has been deleted
 	raced  []uint32 // by member: 1 + the number of the call with which it raced; 0: none
 	asked  []uint32 // by member: 1 + the number of its call in flight; 0: none
-	// The member whose call ended last; none if that member has a different call in flight.
+	// The member whose call ended last; none if no member had that call in flight.
 	ended int
 
 	records *chronicle // nil if the responses are not verified
 }
 
-// none stands for no member.
+// none means that there is no member.
 const none = -1
 
 // New returns the script of a load.
@@ -72,7 +72,8 @@ func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 // Kept implements app.Script. It returns the members' leases or sessions.
 func (s *Script) Kept() []int64 { return s.way.save() }
 
-// SessionTimeout implements app.Script. A member's own calls keep its connection's session alive.
+// SessionTimeout implements app.Script. In Nodes, a member's own calls keep the session of its
+// connection alive.
 func (s *Script) SessionTimeout() time.Duration {
 	if s.Way == Nodes {
 		return s.TTL
@@ -94,14 +95,14 @@ func (s *Script) Watching() *watch.Plan {
 	return p
 }
 
-// names finds a watch event's key, and the call that wrote it.
+// names finds a watch event's key, and the call that wrote the event.
 type names struct{ *Script }
 
 func (w *names) Number(_ uint32, key []byte) (uint64, bool) { return w.Config.Number(w.prefix, key) }
 
-// Written returns the call that wrote a value, if the value shows it. It also notices when a
-// leader's key was deleted. The expiry of a lease belongs to no call, and each watcher in the
-// cluster receives an event for it.
+// Written returns the call that wrote a value, if the value identifies the call. It also notices
+// the deletion of a leader's key. If a lease expires, each watcher in the cluster receives an event
+// that does not belong to any call.
 func (w *names) Written(ev *store.Event) (uint64, bool) {
 	number, ok := w.Config.Number(w.prefix, ev.Key)
 	if !ok {

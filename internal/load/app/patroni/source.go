@@ -30,8 +30,8 @@ func (s *source) member(e Entry) int {
 	case e.Caller == 0:
 		return leader
 	}
-	// Find the Caller-th of the other remaining members. If another member is leader now, the first
-	// leader has died.
+	// Find the other member with the number e.Caller. The leader is not counted. If the leader is
+	// not the first member, the first member has died and is not counted either.
 	first := 0
 	if leader > 0 {
 		first = 1
@@ -49,9 +49,10 @@ func (s *source) member(e Entry) int {
 
 func (s *source) memberIndex(e Entry, member int) int { return int(e.Cluster)*s.Members + member }
 
-// Place implements engine.Reactive. Each member has its own connection. The order of the
-// connections differs from cluster to cluster. Otherwise, if the store had as many members as a
-// cluster, all leaders would connect to the same member of the store.
+// Place implements engine.Reactive. Each member has its own connection. The order in which a
+// cluster's members use its connections differs between clusters. Without this difference, all
+// leaders would be connected to the same member of a store that has as many members as each
+// cluster.
 func (s *source) Place(n uint64) int {
 	e := s.schedule.Entries[n]
 	return int(e.Cluster)*s.Members + (s.member(e)+int(e.Cluster))%s.Members
@@ -75,10 +76,10 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	return n | uint64(member)<<memberShift
 }
 
-// memberShift is the position of the member in an operation's reference.
+// memberShift is the bit position of the member in an operation's reference.
 const memberShift = 48
 
-// write sets s.value to the value that a member's call writes, and returns the key to write.
+// write stores the value that a member's call writes in s.value, and returns the key to write.
 func (s *source) write(e Entry, member int, n uint64) (k Key) {
 	cluster, leads := int(e.Cluster), int(s.leader[e.Cluster]) == member
 	s.value = s.value[:0]
@@ -96,7 +97,7 @@ func (s *source) write(e Entry, member int, n uint64) (k Key) {
 	return k
 }
 
-// callValue returns s.value for a call.
+// callValue returns s.value in the form that calls use.
 func (s *source) callValue() call.Value { return call.Value{Size: len(s.value), Text: s.value} }
 
 // setCall sets a call that consists of a single part.
@@ -113,7 +114,8 @@ func (s *source) addGuard(guard call.Part) {
 	s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
 }
 
-// keepList makes a read of several keys pass the keys to the history, if there is a history.
+// keepList makes a read of several keys pass these keys to the history, if the load records a
+// history.
 func (s *source) keepList(op *store.Op) {
 	if s.records != nil {
 		s.list = store.RangeOp{KeysOnly: op.Call.Parts[0].Flags&call.KeysOnly != 0, Keys: &s.records.lists}
@@ -146,9 +148,9 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return app.SharesOf(s.Way.appShapes(), kinds[:])
 }
 
-// Ready implements engine.Reactive. A member has at most one call in flight. The calls in a
-// failover wait until the leader's key is deleted. Those that depend on who won wait until there is
-// a winner.
+// Ready implements engine.Reactive. A member has at most one call in flight. The calls of a
+// failover wait until the leader's key has been deleted. Calls that depend on the new leader also
+// wait until a member has won the race.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
 	if e.After && (!s.gone[e.Cluster] || !e.Race && s.leader[e.Cluster] == none) {
@@ -158,7 +160,8 @@ func (s *source) Ready(n uint64) bool {
 }
 
 // Failed implements engine.Reactive. The member that made the call may have become leader in the
-// meantime, so all members of the cluster are checked.
+// meantime, so Entry.Caller may now identify a different member. Therefore Failed searches the
+// calls in flight of all members of the cluster.
 func (s *source) Failed(n uint64) {
 	s.ended = none
 	first := int(s.schedule.Entries[n].Cluster) * s.Members
@@ -167,7 +170,7 @@ func (s *source) Failed(n uint64) {
 	}
 }
 
-// endCall records that a member's call has ended.
+// endCall records that call n has ended, if it is the member's call in flight.
 func (s *source) endCall(n uint64, all int) {
 	if s.asked[all] == uint32(n)+1 {
 		s.asked[all], s.ended = 0, all
@@ -214,7 +217,7 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 		s.noteWrite(e, MemberKey(member))
 	case PutHistory:
 		s.noteWrite(e, History)
-	case ReadKey: // that the key does not exist is a valid response to this read
+	case ReadKey: // a missing key is a valid response to this read
 		if ev.Outcome == kv.Miss && (leased(e.Key) || e.Key == History) {
 			return kv.OK
 		}
@@ -230,14 +233,15 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-// noteWrite records an acknowledged write on the board.
+// noteWrite records an acknowledged write on the board, so that the watchers are expected to report
+// it.
 func (s *source) noteWrite(e Entry, k Key) {
 	if !s.states {
 		s.board.Acknowledge(uint64(int(e.Cluster)*s.PerCluster() + int(k)))
 	}
 }
 
-// noteLeader records an acknowledged change of the leader, which watchers of states must see.
+// noteLeader records the acknowledged election of a leader. Watchers of states must report it.
 func (s *Script) noteLeader(_ kv.Kind, ref uint64, sent int64, ev *store.Event) {
 	if e := s.schedule.Entries[ref&(1<<memberShift-1)]; e.Call == Race && ev.Outcome == kv.OK {
 		s.board.AcknowledgeSent(uint64(int(e.Cluster)*s.PerCluster()+int(Leader)), sent)

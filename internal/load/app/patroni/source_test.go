@@ -16,7 +16,7 @@ import (
 
 const aSession = "c099dfbf-37d7-fbb8-ace6-0fc4dbceb01c"
 
-// For each way, a load with failovers makes all its calls, the store's codec writes them, and the
+// For each way, a load with failovers makes all its calls, the store's codec encodes them, and the
 // responses and watch events are handled. None of this allocates memory.
 func TestCallsDoNotAllocate(t *testing.T) {
 	for way, st := range []store.Store{Leases: etcdgateway.New(), Locks: consul.New(), Nodes: zookeeper.New()} {

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Values have the form in which Patroni 4.1 writes them. They contain the position in the
-// database's write-ahead log. It grows with each call, so that a value identifies the call that
-// wrote it.
+// Values have the form in which Patroni 4.1 writes them. Each value contains a position in the
+// database's write-ahead log. The position increases with each call, so that a value identifies the
+// call that wrote it.
 const (
 	firstPlace = 0x4000000
 	placeStep  = 96 // number of bytes by which the log grows with each call
@@ -68,8 +68,8 @@ const (
 	InitializeValue = "7712187336345185051"
 )
 
-// beforePlace holds the texts that precede the log position. Each value contains exactly one of
-// them, once.
+// beforePlace holds the texts that can precede the log position. Each value contains exactly one of
+// these texts, once.
 var beforePlace = [][]byte{[]byte(`"xlog_location":`), []byte(`"optime":`), []byte(`[[1,`)}
 
 // ParseCallNumber returns the number of the call that wrote a value. It computes the number from

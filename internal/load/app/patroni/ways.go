@@ -13,17 +13,17 @@ type Way int
 // The ways.
 const (
 	Leases Way = iota // each member has a lease and watches its cluster's keys
-	// Members' sessions hold keys; each loop reads the cluster; replicas wait for changes to the
+	// Members' sessions hold keys. Each loop reads the cluster. Replicas wait for changes of the
 	// leader's key.
 	Locks
-	// Keys are bound to the sessions of the members' connections; each loop reads the cluster node
+	// Keys are bound to the sessions of the members' connections. Each loop reads the cluster node
 	// by node.
 	Nodes
 	numWays
 )
 
 // leastLockTTL is the shortest TTL that a session can have in Locks. Patroni requests half of the
-// configured TTL, Consul grants at least 10 s, and Consul doubles what it grants.
+// configured TTL. Consul grants at least 10 s, and its sessions live for twice the granted TTL.
 const leastLockTTL = 20 * time.Second
 
 func ways() []application.Way {
@@ -37,7 +37,7 @@ func ways() []application.Way {
 			Features: []kv.Feature{kv.SessionLocks},
 		},
 		Nodes: {
-			Name: "keys that end with the session of each member's connection, and one-shot watches",
+			Name: "keys that are bound to the session of each member's connection, and one-shot watches",
 			Operations: []application.Operation{
 				{Kind: kv.Ephemeral}, {Kind: kv.KeepAlive}, {Kind: kv.Watch}, {Kind: kv.Range, Level: kv.Local}, {Kind: kv.Get, Level: kv.Local},
 			},
@@ -45,8 +45,8 @@ func ways() []application.Way {
 	}
 }
 
-// Watches reports whether a member has a watcher. In Locks, the first member of each cluster has
-// none, because it is the leader.
+// Watches reports whether a member has a watcher. In Locks, the first member of each cluster has no
+// watcher, because it is the leader.
 func (c *Config) Watches(member int) bool { return c.Way != Locks || member > 0 }
 
 // Watchers returns the number of watchers in all clusters.
@@ -57,15 +57,15 @@ func (c *Config) Watchers() int {
 	return c.MemberCount()
 }
 
-// In Nodes, a member sends a ping if it has sent nothing for some time. This time is half its read
-// timeout, minus 0.01 to 0.4 s. The read timeout is loop-wait minus 2 s, but at least 2 s.
+// In Nodes, a member sends a ping if it has sent nothing for a certain time. This time is half of
+// its read timeout, minus 0.01 to 0.4 s. The read timeout is loop-wait minus 2 s, but at least 2 s.
 const (
 	pingEarly  = 200 * time.Millisecond // the mean of 0.01 to 0.4 s
 	readWithin = 50 * time.Millisecond  // approximate duration of a loop's reads and writes
 )
 
-// PingEvery returns the longest time for which a member in Nodes sends nothing while it is alive.
-// If a member has no other call to make, it sends a ping.
+// PingEvery returns the longest time for which a living member in Nodes sends nothing. If a member
+// has no other call to make, it sends a ping.
 func (c *Config) PingEvery() time.Duration {
 	_, every := c.pings()
 	return every + readWithin
@@ -79,7 +79,7 @@ func (c *Config) pings() (n int, every time.Duration) {
 
 // Config holds a load's size and times.
 type Config struct {
-	Clusters, Members        int // Members is the number per cluster
+	Clusters, Members        int // number of clusters, and number of members in each cluster
 	LoopWait, TTL, RetryTime time.Duration
 	Written                  int // number of clusters whose databases are written to
 	Storm                    int // number of clusters whose leaders die at the same time

@@ -4,9 +4,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A timerfd wakes the loop at each beat. The alternative, a short timeout for each wait, would set
-// and cancel a timer in every wait. On a virtual machine that costs 4 µs of CPU time, because the
-// hypervisor manages the timer.
+// A timerfd wakes the loop at each beat. The alternative is to give each wait a short timeout. The
+// kernel would then set and cancel a timer in every wait. On a virtual machine, this costs 4 µs of
+// CPU time because the hypervisor manages the timer.
 
 // beatConn identifies the beat's timer in epoll events.
 const beatConn = -2

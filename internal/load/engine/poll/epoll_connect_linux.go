@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file opens connections for single operations. It uses a non-blocking connect and no
-// goroutine, because thousands of these connections are opened and closed per second.
+// This file opens connections that carry a single operation. It uses a non-blocking connect instead
+// of a goroutine because a load may open and close thousands of these connections per second.
 
 // address returns an endpoint's address in the form that system calls need, or nil if the
 // endpoint's host name has not been resolved yet. The first connection to the host name resolves it
@@ -41,8 +41,8 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
-// connect starts a non-blocking connect. finishConnect returns its result. The operation's timeout
-// limits how long connecting may take.
+// connect starts a non-blocking connect. finishConnect later returns the result. The operation's
+// timeout also limits the time to connect.
 func (p *epoll) connect(i int, endpoint string, at unix.Sockaddr) {
 	c := &p.conns[i]
 	c.gen++

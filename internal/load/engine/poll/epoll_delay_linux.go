@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// delays reads the kernel's scheduler statistics for the loop's thread. They consist of three
-// numbers. The middle one is the time that the thread waited for a CPU (see sched-stats in the
-// kernel's documentation). The file stays open because it is read a thousand times per second, and
-// on a busy machine more often.
+// A delays value reads the kernel's scheduler statistics of the loop's thread. The statistics
+// consist of three numbers; the second is the time that the thread waited for a CPU (see
+// sched-stats in the kernel's documentation). The file stays open because it is read a thousand
+// times per second, and on a busy machine more often.
 type delays struct {
 	fd   int // 0: not open
 	text [96]byte

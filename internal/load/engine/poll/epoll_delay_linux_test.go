@@ -22,7 +22,7 @@ func TestSecondNumberParsesStatistics(t *testing.T) {
 	}
 }
 
-// The counter is that of the thread that called Attach, and it never decreases.
+// RunDelay counts the delays of the thread that called Attach, and the count never decreases.
 func TestRunDelayBelongsToTheThread(t *testing.T) {
 	p, err := NewPoller(0, time.Now(), Dialer{})
 	if err != nil {

@@ -62,8 +62,8 @@ func (p *epoll) Wait(until int64, ready []Ready) []Ready {
 	return ready
 }
 
-// waitMillis replaces epoll_pwait2 on kernels before 5.11, which do not have it. It waits in whole
-// milliseconds.
+// waitMillis replaces epoll_pwait2 on kernels before 5.11, which do not have it. The timeout is
+// rounded down to whole milliseconds.
 func (p *epoll) waitMillis(wait int64) uintptr {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.ep), uintptr(unsafe.Pointer(&p.events[0])),
 		uintptr(len(p.events)), uintptr(wait/millisecond), 0, 0)
@@ -73,7 +73,7 @@ func (p *epoll) waitMillis(wait int64) uintptr {
 	return n
 }
 
-// appendReady appends what an epoll event reports, if anything, to `ready`.
+// appendReady appends to `ready` the states of connections that an epoll event reports, if any.
 func (p *epoll) appendReady(e unix.EpollEvent, ready []Ready) []Ready {
 	switch e.Fd {
 	case beatConn:
@@ -102,7 +102,7 @@ func (p *epoll) appendReady(e unix.EpollEvent, ready []Ready) []Ready {
 	return ready
 }
 
-// notifyWritable turns epoll's notifications that a socket is writable on or off.
+// notifyWritable turns on or off the events by which epoll reports that a socket is writable.
 func (p *epoll) notifyWritable(i int, out bool) {
 	c := &p.conns[i]
 	if c.wantsOut == out {
@@ -140,7 +140,7 @@ func (p *epoll) Write(i int, b []byte) (int, error) {
 		return n, err
 	}
 	if len(c.secured.out) > 0 {
-		return 0, nil // a Ready with Writable follows when the earlier output has been written
+		return 0, nil // Wait returns Writable after the earlier output has been written
 	}
 	n, err := c.secured.write(b)
 	if err != nil {
@@ -190,8 +190,8 @@ func (p *epoll) Wake() {
 	p.wake()
 }
 
-// wake is Wake for callers that hold the lock. After Release it does nothing, because another file
-// may have received the same descriptor number.
+// wake is Wake for callers that hold the lock. After Release, wake does nothing because the
+// descriptor's number may already belong to another file.
 func (p *epoll) wake() {
 	if p.ep < 0 {
 		return

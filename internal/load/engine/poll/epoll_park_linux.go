@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Park implements Parking. The beat's timer ends the park, and is then set to beat again.
+// Park implements Parking. Park sets the beat's timer to end the park at `until`, and afterwards
+// restores the beat.
 func (p *epoll) Park(until int64) {
 	wait := until - p.Now()
 	if wait <= 0 || len(p.ready) > 0 || !p.mayPark() {
@@ -22,8 +23,8 @@ func (p *epoll) Park(until int64) {
 	p.SetBeat(p.period)
 }
 
-// mayPark creates what Park needs, and reports whether it succeeded. Park needs the timer because
-// nothing else would end a park at the requested time.
+// mayPark creates the timer and the epoll instance that Park needs, and reports whether both exist.
+// Without the timer, nothing would end a park at the requested time.
 func (p *epoll) mayPark() bool {
 	if p.beat < 0 || p.beat == 0 && !p.makeBeat() {
 		p.park.close()
@@ -31,25 +32,25 @@ func (p *epoll) mayPark() bool {
 	return p.park.available()
 }
 
-// parker lets a loop wait without occupying one of Go's processors, as a goroutine does that waits
-// for the network. It is an epoll instance that Go's scheduler watches. The loop's own epoll
-// instance is added to it only while the loop is parked, so that events for a busy loop do not wake
-// another thread. The zero value is ready for use.
+// parker lets a loop wait without occupying one of Go's processors, in the same way as a goroutine
+// that waits for the network. A parker is a second epoll instance, which Go's scheduler watches. It
+// contains the loop's own epoll instance only while the loop is parked, so that events for a busy
+// loop do not wake another thread. The zero value is ready for use.
 type parker struct {
 	file        *os.File
-	fd          int // descriptor of file; we must not call file.Fd, because it could make reads block
+	fd          int // descriptor of file (file.Fd must not be called: it could make reads block)
 	raw         syscall.RawConn
 	ready       func(fd uintptr) bool
 	event       unix.EpollEvent
 	unavailable bool // the system does not support parking
 }
 
-// available creates the parker's epoll instance if needed, and reports whether there is one. The
-// system may refuse to create it.
+// available creates the parker's epoll instance if needed, and reports whether the instance exists.
+// The system may refuse to create it.
 func (p *parker) available() bool { return !p.unavailable && (p.file != nil || p.open()) }
 
-// wait returns when the epoll instance ep has an event. It returns false immediately if it is
-// unable to wait.
+// wait returns when the epoll instance ep has an event. If it cannot wait, it returns false
+// immediately.
 func (p *parker) wait(ep int) bool {
 	if !p.available() || unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, ep, &unix.EpollEvent{Events: unix.EPOLLIN}) != nil {
 		return false
@@ -69,7 +70,7 @@ func (p *parker) open() bool {
 		p.unavailable = true
 		return false
 	}
-	_ = unix.SetNonblock(fd, true) // otherwise package os assumes that its reads block a thread
+	_ = unix.SetNonblock(fd, true) // otherwise package os assumes that reads block a thread
 	p.fd, p.file = fd, os.NewFile(uintptr(fd), "epoll")
 	if p.raw, err = p.file.SyscallConn(); err != nil {
 		p.close()

@@ -11,7 +11,7 @@ import (
 )
 
 // takeFD returns a duplicate of a connection's file descriptor in non-blocking mode, and closes the
-// connection. If the connection stayed open, every packet would also wake Go's network poller.
+// connection. Otherwise every packet would also wake Go's network poller.
 func takeFD(c net.Conn) (int, error) {
 	defer func() { _ = c.Close() }()
 	s, ok := c.(syscall.Conn)

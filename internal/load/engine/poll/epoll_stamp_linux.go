@@ -9,18 +9,18 @@ import (
 )
 
 // The kernel stamps data when the network stack receives it, which is before the loop's thread gets
-// a CPU. The time from the stamp to the read was added by the generator.
+// a CPU. The generator, and not the store, causes the delay between the stamp and the read.
 
-// stamps holds the buffers for reading a stamp, so that reading allocates nothing.
+// stamps holds the buffers for reading a stamp, so that a read allocates no memory.
 type stamps struct {
 	message unix.Msghdr
 	vector  unix.Iovec
 	control [64]byte
-	needed  bool  // the following reads of a TLS connection must return stamps
+	needed  bool  // reads of a TLS connection must currently return stamps
 	lag     int64 // lag found by the last such read
 }
 
-// stamp turns on time stamps for a socket, and reports whether it succeeded.
+// stamp turns on time stamps for a socket. It reports whether the system supports them.
 func stamp(fd int) bool {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) == nil
 }
@@ -78,8 +78,8 @@ func (p *epoll) readStamped(fd int, b []byte) (int, int64, error) {
 	}
 }
 
-// computeLag returns how long before now the bytes of the last read arrived. now is on the wall
-// clock. It returns -1 if the system supplied no stamp or the wall clock was set back.
+// computeLag returns how long before `now`, a time on the wall clock, the bytes of the last read
+// arrived. It returns -1 if the system supplied no stamp or the wall clock was set back.
 func (s *stamps) computeLag(now int64) int64 {
 	const length = unix.SizeofCmsghdr + int(unsafe.Sizeof(unix.Timespec{}))
 	if s.message.Flags&unix.MSG_CTRUNC != 0 || int(s.message.Controllen) < length {

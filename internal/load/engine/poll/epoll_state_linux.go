@@ -11,15 +11,15 @@ import (
 )
 
 // epoll is the Poller for Linux. It uses non-blocking sockets and level-triggered epoll. Waits use
-// the nanosecond timeout of epoll_pwait2. A timerfd would instead need a system call to set it and
-// an event to read for each wake-up.
+// the nanosecond timeout of epoll_pwait2. With a timerfd, each wake-up would need an additional
+// system call to set the timer and an additional event to read.
 //
 // System calls bypass Go's scheduler. If the scheduler knew of them, its monitor thread would poll
-// every 20 µs, and would take the loop's processor away whenever the loop is in epoll_wait for
-// longer than that. An operation would then cost 2.8 µs of CPU time instead of 1.9 µs, at 52,000
-// operations per second. Without the scheduler's knowledge, the monitor only interrupts the wait
-// with a signal: every 10 ms, and immediately when the garbage collector needs the loop to stop.
-// This is enough for the Go runtime.
+// every 20 µs, and would take the loop's processor away whenever the loop is in epoll_wait for more
+// than 20 µs. An operation would then cost 2.8 µs of CPU time instead of 1.9 µs, at 52,000
+// operations per second. Because the scheduler does not know of the wait, the monitor thread only
+// interrupts it with a signal: every 10 ms, and immediately when the garbage collector needs the
+// loop to stop. This is enough for the Go runtime.
 type epoll struct {
 	base    time.Time
 	dialer  Dialer
@@ -42,12 +42,13 @@ type epoll struct {
 
 type epollConn struct {
 	fd int // -1: not connected
-	// Changes with each connection, so that events for an earlier connection are recognized.
+	// gen changes with each connection, so that late events for an earlier connection are
+	// recognized.
 	gen        int32
 	wantsOut   bool   // epoll reports when the socket is writable
 	stamped    bool   // the system reports when bytes arrived
-	connecting bool   // connect is in progress; EPOLLOUT reports that it has ended
-	endpoint   string // endpoint of a connection that method connect is opening
+	connecting bool   // connect is in progress; EPOLLOUT will report its end
+	endpoint   string // endpoint to which the method connect is connecting
 	cancel     context.CancelFunc
 	secured    *secured
 }

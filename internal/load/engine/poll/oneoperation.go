@@ -17,9 +17,9 @@ import (
 )
 
 // Ask connects to an endpoint, executes one operation there, and returns the resulting event. The
-// caller owns the event's memory. Ask is used before a load starts to find out whether the server
-// runs, speaks the store's protocol and accepts our credentials. The text of an error is a complete
-// sentence.
+// caller owns the event's memory. Before a load starts, Ask finds out whether the server runs,
+// speaks the store's protocol and accepts the configured credentials. The text of an error is a
+// complete sentence.
 func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, op *store.Op) (store.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
@@ -33,7 +33,7 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 		s.handshaken = false // crypto/tls continues to use the socket itself
 		conn = s.tls
 	}
-	// Make the cancellation of ctx end a read, too.
+	// If ctx is canceled, end a pending read or write.
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	ev, err := exchange(conn, codecs(store.Dialed{Endpoint: endpoint, Parts: parts.New(cmp.Or(d.MaxHeld, DefaultMaxHeld))}), op)
@@ -46,7 +46,7 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 			return ev, &NoAnswerError{why: fmt.Errorf("%s closed the connection: %s", endpoint, words), Text: words}
 		}
 		if s == nil {
-			return ev, newNoAnswer("%s closed the connection without a response: if it requires TLS, give its CA certificate; a member without a quorum may do this, too", endpoint)
+			return ev, newNoAnswer("%s closed the connection without a response: if the server requires TLS, specify its CA certificate; a member without a quorum may also close connections", endpoint)
 		}
 		return ev, newNoAnswer("%s closed the TLS connection without a response", endpoint)
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -94,8 +94,8 @@ func lostEvent(c store.Codec, op *store.Op) store.Event {
 	return ev
 }
 
-// eventOf returns the event with op's outcome. It copies the event's key, value and text, because
-// the codec reuses their memory.
+// eventOf returns the event with op's outcome, if `events` contains it. It copies the event's key,
+// value and text, because the codec reuses their memory.
 func eventOf(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
 	for _, ev := range events {
 		if ev.What == store.Done && ev.Tag == op.Tag {
@@ -106,12 +106,12 @@ func eventOf(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
 	return ev, false
 }
 
-// closeSession closes the connection's session, if there is one, because the server would otherwise
-// keep it.
+// closeSession closes the connection's session, if it has one. Otherwise the server would keep the
+// session until it expires.
 func closeSession(conn net.Conn, c store.Codec) {
 	if s, ok := c.(store.SessionCodec); ok {
 		s.Close()
-		// An error does not matter: we have the reply, and the session will expire.
+		// An error does not matter: the reply has arrived, and the session will expire.
 		_, _ = conn.Write(c.Out())
 	}
 }

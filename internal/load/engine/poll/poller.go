@@ -10,13 +10,13 @@ const (
 )
 
 // DefaultMaxHeld is the default limit for the incomplete replies that a load buffers, in bytes. It
-// is meant for loads with short replies.
+// suits loads with short replies.
 const DefaultMaxHeld = 8 << 20
 
 // ErrAgain is the error that Poller.Read returns if a connection has nothing to read now.
 var ErrAgain = errors.New("nothing to read now")
 
-// Ready reports a connection for which a Wait has ended, and why.
+// Ready identifies a connection that is ready, and the reason.
 type Ready struct {
 	Conn int
 	What ReadyFor
@@ -29,13 +29,13 @@ type ReadyFor uint8
 // The kinds of readiness.
 const (
 	Readable ReadyFor = iota // Read returns bytes, or reports the end of the connection
-	Writable                 // Write accepts bytes again after it had accepted only a part
+	Writable                 // Write accepts more bytes, after a partial Write
 	Dialed                   // Dial has ended; Ready.Err is nil if it succeeded
 )
 
-// Poller provides a loop with its clock, its sockets, and a way to wait for them. Only the loop's
-// goroutine may call the methods, except Wake. Times are in nanoseconds on a monotonic clock that
-// all loops share.
+// Poller provides a loop with a clock, with sockets, and with a way to wait for them. Only the
+// loop's goroutine may call the methods; only Wake may be called by any goroutine. Times are in
+// nanoseconds on a monotonic clock that all loops share.
 //
 // A loop uses it like this:
 //
@@ -55,8 +55,8 @@ type Poller interface {
 	// Dial connects in the background. A Ready with Dialed reports the result. Connections are
 	// numbered from 0 without gaps; a new number may be added at any time.
 	Dial(conn int, endpoint string)
-	// Read reads the bytes that have arrived, or returns ErrAgain if there are none. After any
-	// other error the connection has ended.
+	// Read reads the bytes that have arrived, or returns ErrAgain if there are none. Any other
+	// error means that the connection has ended.
 	Read(conn int, p []byte) (int, error)
 	// Write writes as much of p as the connection accepts now, which may be nothing, and returns
 	// the number of bytes. After a partial write, Wait returns a Ready with Writable when the
@@ -74,10 +74,10 @@ type Poller interface {
 }
 
 // Beating is an optional interface of a Poller that can end Wait at regular intervals without a
-// system call for each of them.
+// system call per interval.
 type Beating interface {
-	// SetBeat makes Wait also end whenever the clock reaches a multiple of period, in nanoseconds.
-	// A period of 0 stops this. SetBeat reports whether the system supports it.
+	// SetBeat makes Wait return at each multiple of `period` (in nanoseconds), too. A period of 0
+	// turns this off. SetBeat reports whether the system supports beats.
 	SetBeat(period int64) bool
 }
 
@@ -89,10 +89,10 @@ type Stamped interface {
 }
 
 // Scheduled is an optional interface of a Poller whose system measures how long a thread was ready
-// to run without having a CPU.
+// to run but had no CPU.
 type Scheduled interface {
-	// RunDelay returns this duration in nanoseconds, since the thread that called Attach started.
-	// ok is false if the system does not provide it.
+	// RunDelay returns how long the thread that called Attach has been ready to run but had no CPU,
+	// in nanoseconds since the thread started. ok is false if the system does not provide it.
 	RunDelay() (ns int64, ok bool)
 }
 

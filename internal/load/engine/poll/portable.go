@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// portable is a Poller over net.Conn for systems without epoll. Each connection has one goroutine
-// that reads and one that writes. The time at which the loop passes bytes to the writer counts as
-// the time of the write.
+// portable is a Poller over net.Conn for systems without epoll. Each connection has a goroutine
+// that reads and a goroutine that writes. Bytes count as written when the loop passes them to the
+// writer goroutine.
 //
 // Invariant: mu protects conns, ready and all fields of a portableConn.
 type portable struct {
@@ -31,13 +31,13 @@ type portableConn struct {
 	in         []byte // read from the socket, but not yet by the loop
 	err        error
 	out        []byte     // passed to the writer, but not yet written
-	full       bool       // Write has refused bytes since the writer last took bytes from out
+	full       bool       // Write refused bytes, and the writer has taken none from out since then
 	bytesTaken *sync.Cond // signals that the loop took bytes from in
 	bytesGiven *sync.Cond // signals that the loop added bytes to out
 }
 
-// portableBuffer limits two buffers of a connection: the bytes that are read before the loop asks
-// for them, and the bytes that wait to be written to the socket.
+// portableBuffer is the size limit of a connection's two buffers. One holds the bytes that were
+// read before the loop asked for them, the other the bytes that wait to be written to the socket.
 const portableBuffer = 256 << 10
 
 // NewPortable returns a Poller over net.Conn. The poller's clock shows the time since base.

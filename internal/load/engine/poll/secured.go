@@ -18,19 +18,19 @@ type Dialer struct {
 	Timeout time.Duration // limits connecting and the handshake together
 	TLS     *tls.Config   // nil: no TLS
 	// Brief optimizes for connections that carry a single operation. On Linux without TLS, such
-	// connections are opened without a goroutine. They are closed with a reset, because otherwise
-	// their ports would stay in TIME_WAIT and the machine would run out of ports.
+	// connections are opened without a goroutine. They are closed with a reset. Otherwise their
+	// ports would stay in the state TIME_WAIT, and the machine would run out of ports.
 	Brief bool
 	// MaxHeld is the maximum number of bytes of incomplete replies that Ask buffers. 0 means
 	// DefaultMaxHeld.
 	MaxHeld int
-	// Connect opens the connection for Ask. If it is nil, Ask connects directly, as pollers always
-	// do because they need sockets.
+	// Connect opens the connection for Ask. If it is nil, Ask connects directly. Pollers always
+	// connect directly because they need sockets.
 	Connect store.Dial
 }
 
-// dial connects and does the TLS handshake. It returns the socket as well as the TLS state, because
-// the poller itself reads from and writes to the socket.
+// dial connects and does the TLS handshake. It returns both the socket and the TLS state because
+// the poller uses the socket itself.
 func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, error) {
 	access := store.Access{Dial: d.Connect}
 	socket, err := access.Connect(ctx, endpoint)
@@ -57,7 +57,7 @@ func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, 
 	return socket, s, nil
 }
 
-// describeError returns a complete sentence about a failed dial.
+// describeError returns an error that describes a failed dial in a complete sentence.
 func (d Dialer) describeError(endpoint string, err error) error {
 	var op *net.OpError
 	switch {
@@ -66,19 +66,20 @@ func (d Dialer) describeError(endpoint string, err error) error {
 	case errors.As(err, &op) && op.Op == "dial":
 		return newNoAnswer("could not connect to %s: %w", endpoint, op.Err)
 	case errors.Is(err, io.EOF):
-		return newNoAnswer("no TLS connection to %s: the server does not respond with TLS: is TLS enabled there?", endpoint)
+		return newNoAnswer("could not establish a TLS connection to %s: the server does not respond with TLS; check whether TLS is enabled on the server", endpoint)
 	case errors.As(err, new(tls.RecordHeaderError)):
-		return fmt.Errorf("no TLS connection to %s: the server does not respond with TLS: is TLS enabled there?", endpoint)
+		return fmt.Errorf("could not establish a TLS connection to %s: the server does not respond with TLS; check whether TLS is enabled on the server", endpoint)
 	case d.TLS != nil:
-		return fmt.Errorf("no TLS connection to %s: %w", endpoint, err)
+		return fmt.Errorf("could not establish a TLS connection to %s: %w", endpoint, err)
 	}
 	return newNoAnswer("could not connect to %s: %w", endpoint, err)
 }
 
 // secured is a TLS connection over a socket that a poller owns. During the handshake crypto/tls
 // uses the socket directly. After that, crypto/tls reads the bytes that the poller has read, and
-// its output is collected in out for the poller to write. If no bytes have arrived, crypto/tls gets
-// a temporary error, after which it can be called again. So TLS needs no goroutine.
+// writes its output to the buffer `out`, from which the poller writes to the socket. If no bytes
+// have arrived, crypto/tls gets a temporary error, after which it can be called again. So TLS needs
+// no goroutine.
 type secured struct {
 	tls        *tls.Conn
 	socket     net.Conn
@@ -163,7 +164,7 @@ func (s *secured) deadline(t time.Time) error {
 // connection, or was silent for too long.
 type NoAnswerError struct {
 	why error
-	// Text is the reason for closing the connection, as stated by the server or the codec.
+	// Text is the reason that the server or the codec stated for closing the connection.
 	Text string
 }
 
